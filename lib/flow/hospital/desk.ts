@@ -85,8 +85,6 @@ export class HospitalDesk {
 
   /** A flow has failed, or cannot run at all. */
   admit(failure: Failure): void {
-    const { error } = failure;
-    if (error instanceof FencedError || error instanceof StoreClosedError) return;
     this.#send(failure, this.#admission(failure, this.#port.kernel.env.random()));
   }
 

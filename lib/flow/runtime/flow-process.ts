@@ -61,6 +61,8 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   readonly seeded: Seeded;
   /** How the flow has ended, once that is durable. */
   ending: Ending | undefined;
+  /** The store takes nothing more from the host: it ends, and whoever takes the flow runs it. */
+  hasLostHost = false;
   ctx!: Context<never>;
   readonly #port: FlowPort;
   readonly #row: FlowRow;
@@ -175,7 +177,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   handle(_ctx: Context<FlowMessage>, message: FlowMessage): unknown {
     switch (message.type) {
       case "stored":
-        if (message.error !== undefined) return this.#fail(message.error, engineUnless(message.error));
+        if (message.error !== undefined) return this.#refused(message.error);
         if (this.#port.readBack !== undefined) void this.#verify();
         return this.event({ type: "written", at: this.#writtenAt });
       case "drained":
@@ -272,6 +274,12 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   #fail(error: unknown, kind?: SymptomKind): void {
     this.#failed = { error, kind };
     this.#port.kernel.stop(this.ctx.self.process as never, crash(error as Error), undefined);
+  }
+
+  /** The store refused what the flow had to write. */
+  #refused(error: Error): void {
+    this.hasLostHost = isHostOver(error);
+    this.#fail(error, engineUnless(error));
   }
 
   #ended(ending: Ending): undefined {
@@ -557,7 +565,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
 
   #parked({ error, letters }: FlowMessage & { readonly type: "parked" }): void {
     if (error !== undefined) {
-      this.#fail(error, engineUnless(error));
+      this.#refused(error);
       return;
     }
     if (letters.length === 0) {
@@ -646,14 +654,22 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       });
     };
     const limit = plan.timeoutMs === Number.POSITIVE_INFINITY ? {} : { timeoutMs: plan.timeoutMs };
+    let thrown: unknown;
+    const run = async (tx: SqlTransaction): Promise<unknown> => {
+      try {
+        return await body(tx);
+      } catch (error) {
+        thrown = error;
+        throw error;
+      }
+    };
     this.#unanswered++;
     try {
-      await store
-        .transaction(async (tx) => body(tx), { attach, claim, signal, ...limit })
-        .finally(() => this.#answered());
+      await store.transaction(run, { attach, claim, signal, ...limit }).finally(() => this.#answered());
     } catch (error) {
       if (!this.ctx.alive || signal.aborted) return;
-      if (error instanceof FencedError || error instanceof StoreClosedError) return this.#fail(error);
+      // The body may use stores of its own: what they say is its own error.
+      if (error !== thrown && isHostOver(error)) return this.#refused(error);
       return this.#ran(key, plan, attempt, false, error, undefined, begun);
     }
     if (!this.ctx.alive) return;
@@ -806,6 +822,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
 /** The engine's own failure, unless the error says what it is. */
 function engineUnless(error: unknown): SymptomKind | undefined {
   return kindOf(error) === "code" ? "engine" : undefined;
+}
+
+/** Whether the store takes nothing more from this host. */
+function isHostOver(error: unknown): error is Error {
+  return error instanceof FencedError || error instanceof StoreClosedError;
 }
 
 const RUN: How = { type: "run", commits: false };

@@ -148,6 +148,7 @@ export class Ward implements DeskPort {
 
   /** The process of a flow has ended, and not because the flow has ended or left memory. */
   failed({ row, process, run }: Run, reason: ExitReason): void {
+    if (process.hasLostHost) return;
     const isCrash = reason.type === "crash";
     // Somebody killed the process: whatever it was, the flow's code is not the cause.
     const error = isCrash ? reason.error : new Error(`the flow's process was ended: ${formatReason(reason)}`);

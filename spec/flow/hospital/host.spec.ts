@@ -10,7 +10,14 @@ import {
 } from "../../../lib/flow/index.js";
 import { FLOW_SCHEMA, flows as flowTable, journal } from "../../../lib/flow/journal/tables.js";
 import { System } from "../../../lib/index.js";
-import { type MemorySource, memory, openStore, type Store } from "../../../lib/store/index.js";
+import {
+  FencedError,
+  type MemorySource,
+  memory,
+  openStore,
+  type Store,
+  StoreClosedError,
+} from "../../../lib/store/index.js";
 import { testClock } from "../../../lib/testing/index.js";
 
 /** A system in virtual time over one store, whose hosts may die and start again. */
@@ -126,6 +133,34 @@ describe("a flow whose code throws", () => {
     expect(await world.status(flows, "i")).toBe("failed");
     expect(await world.status(flows, "o")).toBe("hospitalized");
   });
+
+  it.each([
+    ["fenced off", new FencedError("elsewhere", 7)],
+    ["closed", new StoreClosedError("elsewhere")],
+  ])(
+    "comes to the hospital when it was a store of its own that was %s, and not the host's [J62]",
+    async (_, error) => {
+      await using world = new World();
+      let isOver = true;
+      const outside = defineFlow("outside", async () => {
+        if (isOver) throw error;
+        return "done";
+      });
+      const inside = defineFlow("inside", (flow) =>
+        flow.step("write", () => {
+          throw error;
+        }),
+      );
+      const flows = await world.host([outside, inside]);
+      const run = await world.clock.until(flows.start(outside, undefined, { id: "o" }));
+      await world.clock.until(flows.start(inside, undefined, { id: "i" }));
+      expect(await world.status(flows, "i")).toBe("failed");
+      expect(await world.status(flows, "o")).toBe("hospitalized");
+      isOver = false;
+      await world.clock.until(flows.hospital.discharge("o"));
+      expect(await world.clock.until(run.result())).toBe("done");
+    },
+  );
 
   it("can be killed in the hospital", async () => {
     await using world = new World();
