@@ -1,6 +1,9 @@
 // One queue of a host: carries out the effects of its machine over the store.
 
 import { type Claim, ConflictError, FencedError, type Store, StoreClosedError } from "../../store/index.js";
+import { isCurable } from "../background/background.js";
+import { flows } from "../journal/tables.js";
+import type { Candidate } from "./choice.js";
 import type { QueueSettings } from "./options.js";
 import { type Accepts, admission, readPage } from "./page.js";
 import { decide, initial, type QueueEffect, type QueueEvent, type QueueState } from "./queue-machine.js";
@@ -14,8 +17,8 @@ export interface QueuePort {
   readonly accepts: Accepts;
   /** Calls `fn` after this time; returns the call that cancels it. */
   after(ms: number, fn: () => void): () => void;
-  /** A look at the queue, or an admission, has failed. It is tried again. */
-  failed(queue: string, error: Error): void;
+  /** A look at the queue, or an admission, has failed. It is tried again. Returns after how many milliseconds, if nothing else says. */
+  failed(queue: string, error: Error): number;
   /** The queue was looked at, or flows were admitted. */
   worked(queue: string): void;
   /** Runs flows that have got a slot and are held by this host, by their numbers. */
@@ -111,8 +114,26 @@ export class QueueKeeper {
     const { store, claim } = this.#port;
     const { name, limits } = this.settings;
     const set = admission(name, limits, effect, claim.token, this.#expired);
-    await store.commit({ ...set, claim });
+    try {
+      await store.commit({ ...set, claim });
+    } catch (error) {
+      if (!isCurable(error) || !(await this.#tookPlace(effect.flows))) throw error;
+    }
     this.#expired = [];
     return { type: "admitted" };
+  }
+
+  /** Whether an admission took place whose answer was lost. It was one commit: what is so of one flow is so of all. */
+  async #tookPlace([first]: readonly Candidate[]): Promise<boolean> {
+    const { store, claim, failed, after } = this.#port;
+    for (;;)
+      try {
+        const [row] = await store.get(flows, [[first?.number ?? 0]]);
+        return row !== undefined && row.slot !== null && row.holder === claim.token;
+      } catch (error) {
+        if (!isCurable(error)) throw error;
+        const ms = failed(this.settings.name, error);
+        await new Promise<void>((go) => after(ms, go));
+      }
   }
 }

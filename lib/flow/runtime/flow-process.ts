@@ -12,6 +12,7 @@ import {
   FencedError,
   type SqlTransaction,
   StoreClosedError,
+  StoreUnreachableError,
   type Write,
   type WriteSet,
 } from "../../store/index.js";
@@ -669,7 +670,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     } catch (error) {
       if (!this.ctx.alive || signal.aborted) return;
       // The body may use stores of its own: what they say is its own error.
-      if (error !== thrown && isHostOver(error)) return this.#refused(error);
+      if (error !== thrown && (isHostOver(error) || isUnknown(error))) return this.#refused(error);
       return this.#ran(key, plan, attempt, false, error, undefined, begun);
     }
     if (!this.ctx.alive) return;
@@ -827,6 +828,11 @@ function engineUnless(error: unknown): SymptomKind | undefined {
 /** Whether the store takes nothing more from this host. */
 function isHostOver(error: unknown): error is Error {
   return error instanceof FencedError || error instanceof StoreClosedError;
+}
+
+/** Whether a commit took place is unknown. The journal tells, once it can be read: the flow runs from there. */
+function isUnknown(error: unknown): error is Error {
+  return error instanceof StoreUnreachableError && error.known === "unknown";
 }
 
 const RUN: How = { type: "run", commits: false };

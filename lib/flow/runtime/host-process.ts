@@ -237,7 +237,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     return {
       ...{ store, claim, random: () => kernel.env.random(), after: this.timer },
       accepts: (row) => this.definition(row.name, row.version) !== undefined,
-      failed: (queue, error) => void this.background.failed(`queue ${queue}`, error),
+      failed: (queue, error) => this.background.failed(`queue ${queue}`, error),
       worked: (queue) => this.background.worked(`queue ${queue}`),
       run: (numbers) => this.taking.runAdmitted(numbers),
     };

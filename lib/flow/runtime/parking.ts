@@ -37,16 +37,21 @@ async function tryToPark(
   const { store, claim, queues } = host;
   for (;;) {
     const [row] = await store.get(flows, [[number]]);
+    if (row?.holder !== claim.token) {
+      // The answer to an earlier attempt was lost: the flow is in the store, and may be another host's by now.
+      if (row !== undefined && row.due !== null) host.alarmAt(row.due);
+      return [];
+    }
     const letters = await lettersOf(store, number, lastLetter);
     if (letters.length > 0) return letters;
-    const wished = row !== undefined && row.wish !== null && row.wish !== "pause";
+    const wished = row.wish !== null && row.wish !== "pause";
     const at = wished ? 0 : due;
     // Whoever waits for people gives the slot back; whoever waits for time or mail, if the queue says so.
-    const leaves = status === "paused" || (at !== 0 && queues.releases(row?.slot ?? null));
+    const leaves = status === "paused" || (at !== 0 && queues.releases(row.slot));
     try {
       await store.commit({
         claim,
-        expect: [{ table: flows, key: [number], is: { mail: row?.mail ?? 0, wish: row?.wish ?? null } }],
+        expect: [{ table: flows, key: [number], is: { holder: row.holder, mail: row.mail, wish: row.wish } }],
         writes: [
           {
             type: "update",
@@ -62,7 +67,7 @@ async function tryToPark(
             },
           },
         ],
-        notify: leaves && row !== undefined ? roomTopics(row) : [],
+        notify: leaves ? roomTopics(row) : [],
       });
     } catch (error) {
       if (error instanceof ConflictError) continue;

@@ -1,6 +1,7 @@
 // Starts of flows that are asked of a host.
 
 import { type Claim, ConflictError, type Store, type Write, type WriteSet } from "../../store/index.js";
+import { isCurable } from "../background/background.js";
 import type { Entry } from "../journal/entry.js";
 import { type FlowRow, flows } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
@@ -52,6 +53,10 @@ export class Starting {
       });
       number = results[0] as number;
       if (number > 0 && atOnce) this.#host.run({ ...held, number }, [], []);
+    } catch (error) {
+      // The answer may be all that was lost: then the flow is there, and this host holds it.
+      if (isCurable(error)) this.#host.taking.takeBorn(row.id);
+      throw error;
     } finally {
       if (atOnce && number <= 0) this.#host.taking.left();
       if (isReady) this.#host.taking.vacated();

@@ -97,7 +97,7 @@ export class Taking {
 
   async #takeBorn(id: string): Promise<void> {
     const row = await findFlow(this.#host.store, id);
-    if (row !== undefined) await this.take(row);
+    if (row !== undefined) await this.#takeOrRun(row);
   }
 
   async takeNumber(number: number): Promise<void> {
@@ -121,12 +121,16 @@ export class Taking {
   async #enter(number: number): Promise<void> {
     try {
       const [row] = await this.#host.store.get(flows, [[number]]);
-      if (row?.holder === this.#host.claim.token) await this.#rerun(row);
-      else if (row !== undefined) await this.take(row);
+      if (row !== undefined) await this.#takeOrRun(row);
     } finally {
       this.#notComing(number);
       if (this.#room.decline(number)) this.vacated();
     }
+  }
+
+  /** Runs a flow that this host holds already, and takes any other. */
+  #takeOrRun(row: FlowRow): Promise<void> {
+    return row.holder === this.#host.claim.token ? this.#rerun(row) : this.take(row);
   }
 
   /** A flow that was to be taken: if it was not, queries do not wait for it any more. */
@@ -311,11 +315,9 @@ export class Taking {
     }
   }
 
-  /** The store failed while a flow was taken. A poll finds the flow, unless this host holds it already: a poll passes those by. */
-  #again(row: FlowRow, error: Error): void {
-    const { background, claim } = this.#host;
-    if (row.holder === claim.token) background.again(`rerun ${row.number}`, error, () => this.#rerun(row));
-    else background.again("poll", error, () => this.poll());
+  /** The store failed while a flow was taken. Its answer may be all that was lost: then this host holds the flow, and has to run it. */
+  #again({ number }: FlowRow, error: Error): void {
+    this.#host.background.again(`take ${number}`, error, () => this.#enter(number));
   }
 
   async #tryRow(found: FlowRow): Promise<void> {

@@ -9,20 +9,24 @@ import { FLOW_SCHEMA } from "../../../lib/flow/journal/tables.js";
 /** Called before each call of a store, with the name of its method. What it returns or throws, the call awaits or rejects with. */
 export type Before = (method: string, given: readonly unknown[]) => unknown;
 
-/** A store whose every call can be seen, put off and failed. */
-export function watched(source: StoreSource, before: Before): StoreSource {
+const nothing: Before = () => undefined;
+
+/** A store whose every call can be seen, put off and failed. @param after - the same, once the call has succeeded: its answer is lost */
+export function watched(source: StoreSource, before: Before, after: Before = nothing): StoreSource {
   return {
     label: source.label,
     open: async (schemas, context) => {
       const store = await source.open(schemas, context);
-      return new Proxy(store, { get: (target, name) => methodOf(target, name as keyof Store, before) });
+      return new Proxy(store, {
+        get: (target, name) => methodOf(target, name as keyof Store, before, after),
+      });
     },
   };
 }
 
 const PLAIN: ReadonlySet<PropertyKey> = new Set(["label", "shared", "watch", "close"]);
 
-function methodOf(store: Store, name: keyof Store, before: Before): unknown {
+function methodOf(store: Store, name: keyof Store, before: Before, after: Before): unknown {
   const value: unknown = Reflect.get(store, name, store);
   if (typeof value !== "function") return value;
   if (PLAIN.has(name)) return value.bind(store);
@@ -31,7 +35,16 @@ function methodOf(store: Store, name: keyof Store, before: Before): unknown {
       Promise.resolve()
         .then(() => before("submit", [set]))
         .then(
-          () => store.submit(set, settled),
+          () =>
+            store.submit(set, (error, committed) => {
+              if (error !== undefined) return settled(error, committed);
+              Promise.resolve()
+                .then(() => after("submit", [set]))
+                .then(
+                  () => settled(undefined, committed),
+                  (lost: Error) => settled(lost, undefined),
+                );
+            }),
           (error: Error) => settled(error, undefined),
         );
     };
@@ -39,7 +52,9 @@ function methodOf(store: Store, name: keyof Store, before: Before): unknown {
   }
   return async (...given: readonly unknown[]) => {
     await before(String(name), given);
-    return Reflect.apply(value, store, given) as unknown;
+    const answer: unknown = await Reflect.apply(value, store, given);
+    await after(String(name), given);
+    return answer;
   };
 }
 

@@ -10,14 +10,19 @@ import {
   type StoreOutage,
   schedule,
 } from "../../../lib/flow/index.js";
-import { END_TOPIC, journal } from "../../../lib/flow/journal/tables.js";
+import { END_TOPIC, flows as flowTable, journal } from "../../../lib/flow/journal/tables.js";
 import { System } from "../../../lib/index.js";
 import {
   FencedError,
   memory,
+  type SqlTransaction,
+  type Store,
   StoreClosedError,
   StoreError,
+  type StoreSource,
+  StoreUnreachableError,
   StoreVersionError,
+  type WriteSet,
 } from "../../../lib/store/index.js";
 import { testClock } from "../../../lib/testing/index.js";
 import { opened, watched } from "../defects/support.js";
@@ -34,6 +39,8 @@ interface Fault {
   readonly from: number;
   readonly forMs: number;
   readonly error?: Error;
+  /** The calls take place, and their answers are lost. */
+  readonly late?: boolean;
 }
 
 const NO_FAULT: Fault = { of: () => false, from: 1, forMs: 0 };
@@ -52,7 +59,11 @@ class World implements AsyncDisposable {
   #until = 0;
 
   async open(options: Omit<FlowHostOptions, "store">): Promise<this> {
-    const store = watched(this.source, (method, given) => this.#before(method, given));
+    const store = watched(
+      this.source,
+      (method, given) => this.#meet(method, given, false),
+      (method, given) => this.#meet(method, given, true),
+    );
     this.system.events.on("storeOutage", ({ host: _, ...outage }) => this.told.push(outage));
     this.flows = await this.clock.until(this.system.start(flowHost({ store, ...options })));
     await this.clock.settle();
@@ -73,9 +84,9 @@ class World implements AsyncDisposable {
     this.#fault = fault;
   }
 
-  #before(method: string, given: readonly unknown[]): void {
+  #meet(method: string, given: readonly unknown[], isLate: boolean): void {
     const fault = this.#fault;
-    if (fault === undefined || !fault.of(method, given)) return;
+    if (fault === undefined || (fault.late ?? false) !== isLate || !fault.of(method, given)) return;
     if (++this.calls === fault.from) this.#until = this.clock.now + fault.forMs;
     if (this.calls >= fault.from && this.clock.now < this.#until)
       throw fault.error ?? new NoAnswerError(`no answer to ${method}`);
@@ -100,6 +111,40 @@ class World implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.until(this.system.stop());
   }
+}
+
+interface Promised {
+  readonly promise: Promise<void>;
+  resolve(): void;
+}
+
+function promised(): Promised {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((go) => {
+    resolve = go;
+  });
+  return { promise, resolve: () => resolve() };
+}
+
+/** A store whose transactions run a body, commit what is attached, and then tell `after`: what that throws is their answer. */
+function transacting(source: StoreSource, after: (result: unknown) => void): StoreSource {
+  return {
+    label: source.label,
+    open: async (schemas, context) => {
+      const store = await source.open(schemas, context);
+      const transaction: Store["transaction"] = async (body, { attach, claim } = {}) => {
+        const result = await body({} as SqlTransaction);
+        await store.commit({ writes: [], ...(await attach?.(result)), ...(claim && { claim }) });
+        after(result);
+        return result;
+      };
+      const get = (of: Store, name: keyof Store): unknown => {
+        const value: unknown = name === "transaction" ? transaction : Reflect.get(of, name, of);
+        return typeof value === "function" ? value.bind(of) : value;
+      };
+      return new Proxy(store, { get: get as never });
+    },
+  };
 }
 
 /** Flows that use every kind of work in the background of a host, and what their code has seen. */
@@ -196,6 +241,85 @@ describe("a host whose store fails for a while", () => {
       if (method !== "submit") expect(outages).toBeGreaterThan(0);
     },
   );
+
+  it.each(["commit", "submit"])(
+    "at the answer of a %s finds out what took place: each flow ends once [J63]",
+    async (method) => {
+      for (let from = 1, calls = 1; from <= calls; from++) {
+        const cast = new Cast();
+        await using world = await new World().open(cast.options);
+        world.fail({ of: (name) => name === method, from, forMs: 1, late: true });
+        await played(world, cast).catch((error: Error) => {
+          throw new Error(`the answer of ${method} ${from} was lost`, { cause: error });
+        });
+        ({ calls } = world);
+        world.fail(NO_FAULT);
+        await world.clock.advance(20_000);
+        expect(world.exits).toEqual([]);
+        expect([...world.ends].filter(([, times]) => times !== 1)).toEqual([]);
+        expect(world.told.filter(({ type }) => type === "began").length).toBe(world.told.length / 2);
+      }
+    },
+  );
+
+  it("at the answer with which a flow left it leaves the flow to the host that has it by then [J63]", async () => {
+    const clock = testClock();
+    const source = memory({ shared: true, clock: () => clock.now + 1 });
+    let runs = 0;
+    const done = promised();
+    const work = defineFlow("work", async (flow, _: undefined) => {
+      await flow.receive("go");
+      return flow.step("work", async () => {
+        runs++;
+        await done.promise;
+        return "done";
+      });
+    });
+    let lost = 0;
+    const parks = (method: string, [set]: readonly unknown[]): boolean =>
+      method === "commit" && JSON.stringify((set as WriteSet).writes).includes('"status":"waiting"');
+    const gate = promised();
+    const store = watched(
+      source,
+      (method) => (lost === 1 && method === "get" ? gate.promise : undefined),
+      (method, given) => {
+        if (parks(method, given) && lost++ === 0) throw new NoAnswerError("no answer");
+      },
+    );
+    await using first = await bench([work], { store, clock, limits: { idleMs: 1_000 } });
+    await first.until(first.flows.start(work, undefined, { id: "w" }));
+    await clock.advance(1_000);
+    expect(lost).toBe(1);
+    await using second = await bench([work], { store: source, clock });
+    await second.until(second.flows.get("w").send("go", 1));
+    await clock.advance(10_000);
+    const reader = await opened(clock, source);
+    const holders = async (): Promise<unknown> =>
+      (await reader.scan(flowTable, {})).map(({ holder }) => holder);
+    const [token] = (await holders()) as [number];
+    expect(token).toBeGreaterThan(0);
+    // The first host hears from the store again.
+    gate.resolve();
+    await clock.advance(10_000);
+    expect(await holders()).toEqual([token]);
+    done.resolve();
+    expect(await second.until(second.flows.get("w").result())).toBe("done");
+    expect(runs).toBe(1);
+  });
+
+  it("at the answer of a transaction reads the journal, which tells whether it took place [J64]", async () => {
+    const committed: unknown[] = [];
+    const book = defineFlow("book", (flow, seat: number) => flow.transaction("seat", async () => seat));
+    const clock = testClock();
+    const store = transacting(memory(), (result) => {
+      committed.push(result);
+      if (committed.length === 1) throw new StoreUnreachableError("memory", 30_000, "unknown", undefined);
+    });
+    await using world = await bench([book], { store, clock });
+    const run = await world.until(world.flows.start(book, 7));
+    expect(await world.until(run.result())).toBe(7);
+    expect(committed).toEqual([7]);
+  });
 
   it("runs a flow that it holds already, when its journal can be read again [J25]", async () => {
     const cast = new Cast();
