@@ -125,9 +125,10 @@ async function supervised(
   store: StoreSource,
   cast: Cast,
   more: readonly AnyFlow[] = [],
+  idleMs = 60_000,
 ): Promise<FlowHost> {
-  // Flows stay in memory, so that they are taken from hosts and not from the store.
-  const limits = { idleMs: 60_000 };
+  // Unless a scenario says so flows stay in memory: they are taken from hosts and not from the store.
+  const limits = { idleMs };
   const definition = flowHost({
     ...{ store, limits, flows: [...cast.flows, ...more] },
     ...{ name: "flows", hospital: PATIENT },
@@ -199,11 +200,14 @@ describe("flows of a host whose store fails for a while", () => {
         const cast = new Cast();
         let isOut = false;
         let failed = 0;
-        const source = watched(sim.store(), () => {
-          if (!isOut) return;
+        // The calls of an outage fail, or they take place and their answers are lost.
+        const late = sim.choose(2, "late") === 1;
+        const meet = (isLate: boolean) => (): void => {
+          if (!isOut || isLate !== late) return;
           failed++;
           throw new NoAnswerError("no answer");
-        });
+        };
+        const source = watched(sim.store(), meet(false), meet(true));
         const system = sim.system({ name: "shop" });
         sim.calm();
         const flows = await supervised(system, source, cast);
@@ -287,6 +291,44 @@ describe("flows of two hosts that take them from each other", () => {
         sometimes: [...RACES, "a flow went over in mid-work"],
         faults: { crash: { of: ["a/root/flows", "b/root/flows"], atMost: 2, reason: "kill" } },
       },
+    );
+  });
+});
+
+describe("flows that go between the memories of two hosts and the store", () => {
+  it("end once, and run at one place at a time, though answers to commits are lost for good [J65]", async () => {
+    await explored(
+      async (sim) => {
+        const cast = new Cast();
+        const shared = sim.store({ shared: true });
+        let isCalm = true;
+        let lost = 0;
+        const lose = (method: string): void => {
+          if (method !== "commit" || lost >= 2 || sim.choose(4, "the answer") > 0) return;
+          lost++;
+          throw new NoAnswerError("no answer");
+        };
+        const hosts: FlowHost[] = [];
+        for (const name of ["a", "b"]) {
+          const source = watched(
+            shared,
+            () => undefined,
+            (method) => (isCalm ? undefined : lose(method)),
+          );
+          hosts.push(await supervised(sim.system({ name }), source, cast, [], 1));
+        }
+        isCalm = false;
+        await played(sim, cast, async () => sim.oneOf(hosts as [FlowHost, FlowHost], "host"));
+        sim.sometimes("an answer was lost", lost > 0);
+        const store = await openStore(sim.system({ name: "operator" }), shared, [FLOW_SCHEMA]);
+        for (const { number, status, holder } of await store.scan(flows, {})) {
+          expect(`${status} ${holder}`).toBe("completed null");
+          const entries = await store.scan(journal, { index: "flow", prefix: [number] });
+          expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, i) => i));
+        }
+        await store.close();
+      },
+      { quick: 20, seed: 5, sometimes: [...RACES, "an answer was lost"] },
     );
   });
 });

@@ -73,7 +73,7 @@ const OPTION = { code: "ERR_OPTION" };
 
 const BAD_NAMES: readonly (readonly [string, unknown])[] = [
   ["empty", ""],
-  ["of 1 MB", "x".repeat(1e6)],
+  ["of 10 MB", "x".repeat(1e7)],
   ["with a lone surrogate", "\ud800"],
   ["with NUL", "a\0b"],
   ["no text", {}],
