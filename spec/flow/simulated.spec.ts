@@ -10,12 +10,12 @@ import {
   type FlowHost,
   flowHost,
 } from "signalbox/flow";
-import { openStore, StoreError, type StoreSource } from "signalbox/store";
+import { openStore, type StoreSource } from "signalbox/store";
 import type { SimulatedNode, Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { FLOW_SCHEMA, flows, journal } from "../../lib/flow/journal/tables.js";
 import { explored } from "../support/proof.js";
-import { watched } from "./defects/support.js";
+import { NoAnswerError, watched } from "./defects/support.js";
 
 /** The hospital does not suspect flows of the kills that a scenario makes. */
 const PATIENT = { maxCrashes: Number.MAX_SAFE_INTEGER };
@@ -187,11 +187,6 @@ describe("flows of a machine that loses power", () => {
     );
   });
 });
-
-/** The hospital lets flows with such an error run again. */
-class NoAnswerError extends StoreError {
-  override readonly code = "ERR_STORE_UNREACHABLE";
-}
 
 describe("flows of a host whose store fails for a while", () => {
   it("end as if nothing had been, whichever calls failed, and the host stays [J28]", async () => {

@@ -16,6 +16,7 @@ import { openStore } from "signalbox/store";
 import type { Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { PIPELINE_SCHEMA } from "../../lib/pipeline/ledger/tables.js";
+import { NoAnswerError, watched } from "../flow/defects/support.js";
 import { explored, proving } from "../support/proof.js";
 import { hostOn } from "./simulated/hosts.js";
 import { Job } from "./simulated/job.js";
@@ -24,21 +25,32 @@ import { checked, end, insisted, start, supervised } from "./simulated/play.js";
 /** How long the claim of a host holds, by the clock of the store. */
 const CLAIM_MS = 15_000;
 const NAMES = ["a", "b"];
+const WRITES: ReadonlySet<string> = new Set(["commit", "submit", "take"]);
 
 describe("two hosts that share the work of an execution", () => {
-  it("settle every message once and complete it once, whichever of them dies, lags or loses its claim [Y12]", async () => {
+  it("settle every message once and complete it once, whichever of them dies, lags, loses its claim or an answer [Y12]", async () => {
     await explored(
       async (sim: Simulation) => {
         const jobs = NAMES.map(() => new Job());
         const source = sim.store({ shared: true, failures: { answer: true, atMost: 2 } });
         const hosts: PipelineHost[] = [];
         sim.calm();
+        let isCalm = true;
+        let lost = 0;
+        /** What the call does takes place; nobody ever knows. */
+        const lose = (method: string): void => {
+          if (isCalm || !WRITES.has(method) || lost >= 3 || sim.choose(4, "the answer") > 0) return;
+          lost++;
+          throw new NoAnswerError("no answer");
+        };
         for (const [i, name] of NAMES.entries()) {
           const system = sim.system({ name, clock: { driftPpm: [0, -700_000, 200_000] } });
-          hosts.push(await supervised(system, jobs[i] as Job, source));
+          const unsure = watched(source, () => undefined, lose);
+          hosts.push(await supervised(system, jobs[i] as Job, unsure));
         }
         const store = await openStore(sim.system({ name: "operator" }), source, [PIPELINE_SCHEMA]);
         sim.storm();
+        isCalm = false;
         const any = async (): Promise<PipelineHost> =>
           sim.oneOf([hosts[0], hosts[1]] as [PipelineHost, PipelineHost], "host");
         await start(sim, jobs[0] as Job, any, "one");
@@ -63,12 +75,13 @@ describe("two hosts that share the work of an execution", () => {
           jobs.every((job) => (job.written.get("one")?.size ?? 0) > 0),
         );
         sim.sometimes("an adapter was called again", together.repeated > 0);
+        sim.sometimes("an answer was lost", lost > 0);
       },
       {
         quick: 5,
         share: 0.1,
         seed: 1,
-        sometimes: ["both worked", "an adapter was called again"],
+        sometimes: ["both worked", "an adapter was called again", "an answer was lost"],
         faults: {
           crash: [
             { of: ["a/root/pipelines", "b/root/pipelines"], atMost: 2, reason: "kill" },

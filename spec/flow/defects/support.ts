@@ -2,7 +2,7 @@
 
 import { System } from "signalbox";
 import { type AnyFlow, type FlowHost, type FlowHostOptions, flowHost } from "signalbox/flow";
-import { memory, type Store, type StoreSource } from "signalbox/store";
+import { memory, type Store, StoreError, type StoreSource } from "signalbox/store";
 import { type TestClock, testClock } from "signalbox/testing";
 import { FLOW_SCHEMA } from "../../../lib/flow/journal/tables.js";
 
@@ -22,6 +22,11 @@ export function watched(source: StoreSource, before: Before, after: Before = not
       });
     },
   };
+}
+
+/** A server that is away. The hospital lets flows with such an error run again. */
+export class NoAnswerError extends StoreError {
+  override readonly code = "ERR_STORE_UNREACHABLE";
 }
 
 const PLAIN: ReadonlySet<PropertyKey> = new Set(["label", "shared", "watch", "close"]);

@@ -25,13 +25,8 @@ import {
   type WriteSet,
 } from "../../../lib/store/index.js";
 import { testClock } from "../../../lib/testing/index.js";
-import { opened, watched } from "../defects/support.js";
+import { NoAnswerError, opened, watched } from "../defects/support.js";
 import { bench } from "./bench.js";
-
-/** The hospital lets flows with such an error run again. */
-class NoAnswerError extends StoreError {
-  override readonly code = "ERR_STORE_UNREACHABLE";
-}
 
 /** Which calls of a store fail, from which one of them on, and for how long. */
 interface Fault {
