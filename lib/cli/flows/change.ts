@@ -2,8 +2,9 @@
 
 import type { FlowOperations, FlowOutcome, FlowStatus } from "../../flow/operations/operations.js";
 import { Misuse } from "../shell/arguments.js";
+import { forEach } from "../shell/each.js";
 import { EXIT } from "../shell/exit.js";
-import { jsonText, oneLine, printable } from "../shell/printable.js";
+import { oneLine } from "../shell/printable.js";
 import { valueText } from "../shell/style.js";
 import { jsonGiven, lengthGiven, numberGiven } from "../shell/values.js";
 import { exitOf } from "./answer.js";
@@ -19,32 +20,9 @@ function each(
     words: ["ID…"],
     summary,
     options: {},
-    run: ({ words }, context) => forEach(words, context, done, (id) => act(context.operations, id)),
+    run: ({ words }, { host, json, operations }) =>
+      forEach(words, { host, json, done, exitOf }, (id) => act(operations, id)),
   });
-}
-
-async function forEach(
-  ids: readonly string[],
-  { operations: _, ...context }: CommandContext,
-  done: string,
-  act: (id: string) => Promise<void>,
-): Promise<number> {
-  const results: { id: string; ok: boolean; error?: string }[] = [];
-  let exit = EXIT.fine;
-  for (const id of ids) {
-    try {
-      await act(id);
-      results.push({ id, ok: true });
-      if (!context.json) context.host.print(oneLine(`${id}: ${done}`));
-    } catch (error) {
-      const { message } = error as Error;
-      exit = Math.max(exit, exitOf(error));
-      results.push({ id, ok: false, error: message });
-      if (!context.json) context.host.complain(printable(`signalbox: ${message}`));
-    }
-  }
-  if (context.json) context.host.print(jsonText(results));
-  return exit;
 }
 
 const retry = defineCommand({
@@ -56,9 +34,9 @@ const retry = defineCommand({
       help: "does this step or wait again, and all that came after it: charge, or charge#2",
     },
   },
-  run: ({ words, options: { from } }, context) =>
-    forEach(words, context, "is tried again", (id) =>
-      context.operations.retry(id, from === undefined ? {} : { from }),
+  run: ({ words, options: { from } }, { host, json, operations }) =>
+    forEach(words, { host, json, done: "is tried again", exitOf }, (id) =>
+      operations.retry(id, from === undefined ? {} : { from }),
     ),
 });
 

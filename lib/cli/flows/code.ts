@@ -5,8 +5,7 @@ import type { PayloadOptions } from "../../flow/payload/payloads.js";
 import { Definitions } from "../../flow/runtime/options.js";
 import { payloadsOf } from "../../flow/runtime/payloads.js";
 import type { Payloads } from "../../flow/runtime/port.js";
-import { Misuse } from "../shell/arguments.js";
-import { notLoaded } from "../shell/not-loaded.js";
+import { exportsOf, lacks, loadModule, payloadOptions, unusable } from "../shell/module.js";
 
 /** What a module says about flows. */
 export interface Code {
@@ -19,26 +18,16 @@ export interface Code {
 
 /** Loads a module. It must export flows, alone or in lists, or `payloads`. @throws Misuse */
 export async function codeOf(module: string, load: (module: string) => Promise<object>): Promise<Code> {
-  let exports: { readonly payloads?: PayloadOptions };
+  const exports = await loadModule(module, `flows … --code ${module}`, load);
+  const definitions = exportsOf(exports, isFlow);
+  if (definitions.length === 0 && exports.payloads === undefined)
+    throw lacks(module, "no flow and no payloads", exports);
+  const options: PayloadOptions = payloadOptions(module, exports);
   try {
-    exports = await load(module);
+    const payloads = payloadsOf(options, new Definitions(definitions).errors);
+    return { definitions, options, payloads };
   } catch (error) {
-    throw new Misuse(notLoaded(module, error, `flows … --code ${module}`));
-  }
-  const values: readonly unknown[] = Object.values(exports).flat();
-  const definitions = [...new Set(values.filter(isFlow))];
-  const { payloads: options } = exports;
-  if (definitions.length === 0 && options === undefined)
-    throw new Misuse(
-      `${module} exports no flow and no payloads, only: ${Object.keys(exports).join(", ") || "nothing"}`,
-    );
-  if (options !== undefined && (typeof options !== "object" || options === null))
-    throw new Misuse(`${module} cannot be used: payloads must be an object of options`);
-  try {
-    const payloads = payloadsOf(options ?? {}, new Definitions(definitions).errors);
-    return { definitions, options: options ?? {}, payloads };
-  } catch (error) {
-    throw new Misuse(`${module} cannot be used: ${(error as Error).message}`);
+    throw unusable(module, (error as Error).message);
   }
 }
 

@@ -4,9 +4,8 @@ import type { FlowOperations, FlowStatus } from "../../flow/operations/operation
 import type { Values } from "../../flow/operations/values.js";
 import type { Store } from "../../store/index.js";
 import type { OptionSpecs } from "../shell/arguments.js";
-import type { Command, Printer } from "../shell/commands.js";
-import type { Style } from "../shell/style.js";
-import type { Moments } from "../shell/values.js";
+import type { Command } from "../shell/commands.js";
+import type { Showing, StoreCommandHost } from "../shell/context.js";
 import type { Code } from "./code.js";
 
 /** Operations on the flows of a store. */
@@ -18,12 +17,7 @@ export interface Opened {
 }
 
 /** What the command uses of its surroundings. */
-export interface FlowsHost extends Printer, Moments {
-  /** The width of the terminal; undefined: there is none. */
-  readonly columns: number | undefined;
-  readonly colours: boolean;
-  /** The variable SIGNALBOX_STORE. */
-  readonly defaultStore: string | undefined;
+export interface FlowsHost extends StoreCommandHost {
   /**
    * Reaches the flows of a store: a file, or a URL of PostgreSQL. `payloads` read its values where no host does it. @throws Error
    */
@@ -32,24 +26,15 @@ export interface FlowsHost extends Printer, Moments {
   openStore(store: string): Promise<{ readonly store: Store; close(): Promise<void> }>;
   /** A path from the root. */
   absolute(path: string): string;
-  /** An ISO text of a moment in milliseconds since 1970. */
-  iso(moment: number): string;
-  /** Loads a module: by path from the working folder, or by URL. */
-  load(module: string): Promise<object>;
 }
 
 /** What a command is given besides its arguments. */
-export interface CommandContext {
-  readonly host: FlowsHost;
-  readonly style: Style<FlowStatus>;
-  readonly json: boolean;
+export interface CommandContext extends Showing<FlowsHost, FlowStatus> {
   /** What `--store` names. */
   readonly store: string;
   readonly operations: FlowOperations;
   /** The module that `--code` names. */
   readonly code: Code | undefined;
-  /** Prints one JSON document, or the text. */
-  show(value: unknown, text: () => string): void;
 }
 
 /** A command of `signalbox flows`. */

@@ -1,10 +1,10 @@
 // `signalbox flows COMMAND`: opens the store of a command, and prints what it gives.
 
-import { toJson } from "../../admin/json-view.js";
 import type { FlowOperations } from "../../flow/operations/operations.js";
-import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
+import type { Given, OptionSpecs } from "../shell/arguments.js";
 import { type CommandSet, runCommands } from "../shell/commands.js";
-import { jsonText } from "../shell/printable.js";
+import { showingOn } from "../shell/context.js";
+import { STORE, storeNeeded } from "../shell/store-option.js";
 import { exitOf, isUnreadable } from "./answer.js";
 import { CHANGE } from "./change.js";
 import { CHECK } from "./check.js";
@@ -12,15 +12,10 @@ import { codeOf } from "./code.js";
 import type { CommandContext, FlowsCommand, FlowsHost } from "./context.js";
 import { LOOK } from "./look.js";
 import { PARTS } from "./parts.js";
-import { flowStyle } from "./style.js";
-
-const INDENT = 2;
+import { COLOURS } from "./style.js";
 
 const COMMON = {
-  store: {
-    value: "STORE",
-    help: "the file of a SQLite store, or the URL of a PostgreSQL database. Default: SIGNALBOX_STORE",
-  },
+  store: STORE,
   code: {
     value: "MODULE",
     help: "a module that exports the flows, and `payloads` if their values have a codec of their own",
@@ -52,17 +47,14 @@ export function flows(args: readonly string[], host: FlowsHost): Promise<number>
 
 async function carryOut(command: FlowsCommand, given: Given<OptionSpecs>, host: FlowsHost): Promise<number> {
   const options = given.options as unknown as { store?: string; json: boolean; code?: string };
-  const { store = host.defaultStore, json } = options;
-  if (store === undefined || store === "")
-    throw new Misuse("which store? Pass --store flows.db, or --store postgres://…, or set SIGNALBOX_STORE");
+  const store = storeNeeded(options.store ?? host.defaultStore, "flows.db");
   const code =
     options.code === undefined ? undefined : await codeOf(options.code, (module) => host.load(module));
   const opened = command.opensStore === true ? undefined : await host.open(store, code?.payloads);
   const context: CommandContext = {
-    ...{ host, json, store, code },
+    ...showingOn(host, options.json, COLOURS),
+    ...{ store, code },
     operations: opened?.operations as FlowOperations,
-    style: flowStyle(host.colours && !json),
-    show: (value, text) => host.print(json ? jsonText(toJson(value), INDENT) : text()),
   };
   try {
     return await command.run(given, context);

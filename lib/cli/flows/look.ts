@@ -6,14 +6,15 @@ import {
   type FlowListOptions,
   type FlowMetrics,
   type FlowPage,
-  type FlowStatus,
   type FlowSummary,
   type HistoryEvent,
 } from "../../flow/operations/operations.js";
 import type { FlowEvent } from "../../flow/runtime/event-page.js";
-import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
+import type { Given, OptionSpecs } from "../shell/arguments.js";
 import { printList } from "../shell/document.js";
 import { EXIT } from "../shell/exit.js";
+import { factLines, momentText } from "../shell/facts.js";
+import { defined, LIST_LIMIT, limitGiven, pageText, readPages, statusesGiven } from "../shell/list.js";
 import { oneLine } from "../shell/printable.js";
 import { lengthOf, valueText, whenText } from "../shell/style.js";
 import { type Column, renderTable } from "../shell/table.js";
@@ -36,21 +37,15 @@ const FILTERS = {
   "updated-after": { value: "WHEN", help: "likewise" },
   "updated-before": { value: "WHEN", help: "likewise" },
   oldest: { help: "the oldest first, not the newest" },
-  limit: { value: "COUNT", help: "most flows. Default 50" },
+  limit: { value: "COUNT", help: `most flows. Default ${LIST_LIMIT}` },
   cursor: { value: "CURSOR", help: "goes on where the list before ended" },
 } as const satisfies OptionSpecs;
-
-/** Most flows that are printed unless the user says otherwise. */
-const LIMIT = 50;
 
 function filterOf({ options }: Given<typeof FILTERS>, { host }: CommandContext): FlowListOptions {
   const when = (option: keyof typeof FILTERS, text: string | undefined): number | undefined =>
     text === undefined ? undefined : momentGiven(option, text, host);
-  for (const status of options.status)
-    if (!FLOW_STATUSES.includes(status as FlowStatus))
-      throw new Misuse(`--status must be one of ${FLOW_STATUSES.join(", ")}; got ${JSON.stringify(status)}`);
-  const given: Record<string, unknown> = {
-    status: options.status.length > 0 ? options.status : undefined,
+  return defined({
+    status: statusesGiven(options.status, FLOW_STATUSES),
     name: options.name,
     version: options.version && numberGiven("version", options.version, 1),
     idPrefix: options.id,
@@ -62,24 +57,18 @@ function filterOf({ options }: Given<typeof FILTERS>, { host }: CommandContext):
     updatedBelow: when("updated-before", options["updated-before"]),
     order: options.oldest ? "oldest" : undefined,
     cursor: options.cursor,
-  };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  });
 }
 
 /** Pages until there are enough flows. */
 async function listed(context: CommandContext, filter: FlowListOptions, limit: number): Promise<FlowPage> {
-  const flows: FlowSummary[] = [];
-  let next = filter.cursor;
-  do {
-    const page = await context.operations.list({
-      ...filter,
-      ...(next !== undefined && { cursor: next }),
-      limit: Math.min(limit - flows.length, 1_000),
-    });
-    flows.push(...page.flows);
-    next = page.next;
-  } while (next !== undefined && flows.length < limit);
-  return { flows, ...(next !== undefined && { next }) };
+  const { items, rest } = await readPages(
+    limit,
+    filter.cursor,
+    (range) => context.operations.list({ ...filter, ...range }),
+    ({ flows }) => flows,
+  );
+  return { flows: items, ...rest };
 }
 
 function columns({ style, host }: CommandContext): readonly Column<FlowSummary>[] {
@@ -105,11 +94,7 @@ function columns({ style, host }: CommandContext): readonly Column<FlowSummary>[
 }
 
 function showPage(context: CommandContext, page: FlowPage): number {
-  context.show(page, () => {
-    if (page.flows.length === 0 && page.next === undefined) return "no flows";
-    const table = renderTable(columns(context), page.flows, context.host.columns);
-    return page.next === undefined ? table : `${table}\n${context.style.dim(`more: --cursor ${page.next}`)}`;
-  });
+  context.show(page, () => pageText(columns(context), page.flows, page.next, "no flows", context));
   return EXIT.fine;
 }
 
@@ -118,7 +103,7 @@ const list = defineCommand({
   summary: "lists flows, the newest first",
   options: FILTERS,
   run: async (given, context) => {
-    const limit = given.options.limit === undefined ? LIMIT : numberGiven("limit", given.options.limit, 1);
+    const limit = limitGiven(given.options.limit);
     return showPage(context, await listed(context, filterOf(given, context), limit));
   },
 });
@@ -129,10 +114,7 @@ const hospital = defineCommand({
   options: { limit: FILTERS.limit, cursor: FILTERS.cursor },
   run: async ({ options: { limit, cursor } }, context) => {
     const filter = { status: "hospitalized", ...(cursor !== undefined && { cursor }) } as const;
-    return showPage(
-      context,
-      await listed(context, filter, limit === undefined ? LIMIT : numberGiven("limit", limit, 1)),
-    );
+    return showPage(context, await listed(context, filter, limitGiven(limit)));
   },
 });
 
@@ -149,9 +131,8 @@ const show = defineCommand({
 
 function details(flow: FlowDetails, { host, style }: CommandContext): string {
   const now = host.now();
-  const moment = (at: number | undefined): string =>
-    at === undefined ? "" : `${host.iso(at)} (${whenText(at, now)})`;
-  const facts: [name: string, text: string, paint?: (text: string) => string][] = [
+  const moment = (at: number | undefined): string => momentText(at, now, host);
+  const lines = factLines([
     ["flow", flow.id],
     ["definition", `${flow.name}, version ${flow.version}`],
     ["status", flow.status, (text) => style.status(text, flow.status)],
@@ -172,10 +153,7 @@ function details(flow: FlowDetails, { host, style }: CommandContext): string {
     ["progress", valueText(flow.progress)],
     ["result", valueText(flow.result)],
     ["error", valueText(flow.error), style.bad],
-  ];
-  const lines = facts
-    .filter(([, text]) => text !== "")
-    .map(([name, text, paint = oneLine]) => `${name.padEnd(11)}${paint(text)}`);
+  ]);
   const waits = flow.pending.map(
     ({ kind, key, dueAt, attempts }) =>
       `  ${oneLine(`${kind} ${key}`)}${attempts === undefined ? "" : `, ${attempts} failed`}${dueAt === undefined ? "" : `, due ${whenText(dueAt, now)}`}`,

@@ -2,8 +2,10 @@
 
 import type { ExecutionSummary, PipelineOperations } from "../../pipeline/operations/operations.js";
 import { RateMeter } from "../../pipeline/runtime/progress.js";
+import { Refusal } from "../shell/answer.js";
+import { forEach } from "../shell/each.js";
 import { EXIT } from "../shell/exit.js";
-import { jsonText, oneLine, printable } from "../shell/printable.js";
+import { oneLine } from "../shell/printable.js";
 import { lengthGiven } from "../shell/values.js";
 import { codeOfError, exitOf } from "./answer.js";
 import { type CommandContext, defineCommand, type PipelinesCommand } from "./context.js";
@@ -20,35 +22,13 @@ function each(
     words: ["ID…"],
     summary,
     options: {},
-    run: async ({ words }, context) => {
-      const operations = await context.operations();
-      const results: { id: string; ok: boolean; error?: string }[] = [];
-      let exit = EXIT.fine;
-      for (const id of words) {
-        const [error, code] = await tried(() => act(operations, id), id);
-        exit = Math.max(exit, code);
-        results.push(error === undefined ? { id, ok: true } : { id, ok: false, error });
-        if (context.json) continue;
-        if (error === undefined) context.host.print(oneLine(`${id}: ${done}`));
-        else context.host.complain(printable(`signalbox: ${error}`));
-      }
-      if (context.json) context.host.print(jsonText(results));
-      return exit;
+    run: async ({ words }, { host, json, operations }) => {
+      const on = await operations();
+      return forEach(words, { host, json, done, exitOf }, async (id) => {
+        if (!(await act(on, id))) throw new Refusal(`the execution ${JSON.stringify(id)} has ended`);
+      });
     },
   });
-}
-
-async function tried(
-  act: () => Promise<boolean>,
-  id: string,
-): Promise<[error: string | undefined, code: number]> {
-  try {
-    return (await act())
-      ? [undefined, EXIT.fine]
-      : [`the execution ${JSON.stringify(id)} has ended`, EXIT.no];
-  } catch (error) {
-    return [(error as Error).message, exitOf(error)];
-  }
 }
 
 /** How often a wait looks how far the execution is. */

@@ -5,8 +5,7 @@ import type { PayloadOptions } from "../../flow/payload/payloads.js";
 import type { AnyPipeline } from "../../pipeline/definition/pipeline.js";
 import { shippedAdapters, shippedSources } from "../../pipeline/shipped/types.js";
 import { type PipelineRegistry, pipelineRegistry } from "../../pipeline/yaml/registry.js";
-import { Misuse } from "../shell/arguments.js";
-import { notLoaded } from "../shell/not-loaded.js";
+import { exportsOf, lacks, loadModule, payloadOptions, unusable } from "../shell/module.js";
 
 /** What a module says about pipelines. */
 export interface Code {
@@ -26,25 +25,14 @@ export function noCode(): Code {
 
 /** Loads a module. It must export pipelines, alone or in lists, `registry` or `payloads`. @throws Misuse */
 export async function codeOf(module: string, load: (module: string) => Promise<object>): Promise<Code> {
-  let exports: { readonly registry?: unknown; readonly payloads?: unknown };
-  try {
-    exports = await load(module);
-  } catch (error) {
-    throw new Misuse(notLoaded(module, error, `pipelines … --code ${module}`));
-  }
-  const values: readonly unknown[] = Object.values(exports).flat();
-  const pipelines = [...new Set(values.filter(isPipeline))];
-  const { registry = undefined, payloads = undefined } = exports;
-  const unusable = (what: string): Misuse => new Misuse(`${module} cannot be used: ${what}`);
+  const exports = await loadModule(module, `pipelines … --code ${module}`, load);
+  const pipelines = exportsOf(exports, isPipeline);
+  const { registry, payloads } = exports;
   if (pipelines.length === 0 && registry === undefined && payloads === undefined)
-    throw new Misuse(
-      `${module} exports no pipeline, no registry and no payloads, only: ${Object.keys(exports).join(", ") || "nothing"}`,
-    );
+    throw lacks(module, "no pipeline, no registry and no payloads", exports);
   if (registry !== undefined && !isRegistry(registry))
-    throw unusable("registry must be what pipelineRegistry returns");
-  if (payloads !== undefined && (typeof payloads !== "object" || payloads === null))
-    throw unusable("payloads must be an object of options");
-  return { pipelines, registry: registry ?? shipped(), payloads: payloads ?? {} };
+    throw unusable(module, "registry must be what pipelineRegistry returns");
+  return { pipelines, registry: registry ?? shipped(), payloads: payloadOptions(module, exports) };
 }
 
 function isPipeline(value: unknown): value is AnyPipeline {

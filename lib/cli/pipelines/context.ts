@@ -6,9 +6,8 @@ import type { ExecutionStatus } from "../../pipeline/ledger/tables.js";
 import type { PipelineOperations } from "../../pipeline/operations/operations.js";
 import type { StoreSource } from "../../store/index.js";
 import type { OptionSpecs } from "../shell/arguments.js";
-import type { Command, Printer } from "../shell/commands.js";
-import type { Style } from "../shell/style.js";
-import type { Moments } from "../shell/values.js";
+import type { Command } from "../shell/commands.js";
+import type { Showing, StoreCommandHost } from "../shell/context.js";
 import type { Code } from "./code.js";
 
 /** Operations on the executions of a store. */
@@ -35,22 +34,13 @@ export interface Interruption {
 }
 
 /** What the command uses of its surroundings. */
-export interface PipelinesHost extends Printer, Moments {
-  /** The width of the terminal; undefined: there is none. */
-  readonly columns: number | undefined;
-  readonly colours: boolean;
-  /** The variable SIGNALBOX_STORE. */
-  readonly defaultStore: string | undefined;
+export interface PipelinesHost extends StoreCommandHost {
   /** The variables that files may name. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reaches the executions of a store: a file, or a URL of PostgreSQL. @throws Error */
   open(store: string, reach: Reach): Promise<Opened>;
   /** The store that `run` opens. @throws Error */
   source(store: string): StoreSource;
-  /** An ISO text of a moment in milliseconds since 1970. */
-  iso(moment: number): string;
-  /** Loads a module: by path from the working folder, or by URL. */
-  load(module: string): Promise<object>;
   /** @throws Error */
   read(path: string): string;
   /** Draws a line over the one before; undefined clears it. Does nothing where there is no terminal. */
@@ -60,18 +50,13 @@ export interface PipelinesHost extends Printer, Moments {
 }
 
 /** What a command is given besides its arguments. */
-export interface CommandContext {
-  readonly host: PipelinesHost;
-  readonly style: Style<ExecutionStatus>;
-  readonly json: boolean;
+export interface CommandContext extends Showing<PipelinesHost, ExecutionStatus> {
   /** What `--store` names. */
   readonly store: string | undefined;
   /** The operations on the store. Opened when they are first asked for. @param more - pipelines that the module does not have @throws Misuse */
   operations(more?: readonly AnyPipeline[]): Promise<PipelineOperations>;
   /** The module that `--code` names, or what comes with the library. */
   readonly code: Code;
-  /** Prints one JSON document, or the text. */
-  show(value: unknown, text: () => string): void;
 }
 
 /** A command of `signalbox pipelines`. */

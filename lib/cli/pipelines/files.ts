@@ -8,10 +8,8 @@ import { parsePipeline } from "../../pipeline/yaml/parse.js";
 import { SignalboxError } from "../../process/errors.js";
 import { Misuse } from "../shell/arguments.js";
 import { EXIT } from "../shell/exit.js";
-import { jsonText, printable } from "../shell/printable.js";
+import { indentedJson, printable } from "../shell/printable.js";
 import { type CommandContext, defineCommand, type PipelinesCommand } from "./context.js";
-
-const INDENT = 2;
 
 /** The pipeline of this name in the module of `--code`, or the one of this file. @throws Misuse, PipelineFileError */
 export async function pipelineOf(
@@ -63,7 +61,7 @@ const validate = defineCommand({
     } finally {
       interruption.release();
     }
-    if (json) host.print(jsonText({ files: verdicts }, INDENT));
+    if (json) host.print(indentedJson({ files: verdicts }));
     else for (const verdict of verdicts) tell(verdict, context);
     return verdicts.every(({ ok }) => ok) ? EXIT.fine : EXIT.no;
   },
@@ -92,7 +90,7 @@ const schema = defineCommand({
   summary: "prints the JSON Schema of files of pipelines, for editors",
   options: {},
   run: async (_given, { host, code }) => {
-    host.print(jsonText(jsonSchemaOf(code.registry), INDENT));
+    host.print(indentedJson(jsonSchemaOf(code.registry)));
     return EXIT.fine;
   },
 });

@@ -1,6 +1,5 @@
 // Commands that look at executions, and change nothing.
 
-import type { ExecutionStatus } from "../../pipeline/ledger/tables.js";
 import {
   type DeadMessage,
   EXECUTION_STATUSES,
@@ -14,15 +13,14 @@ import {
 import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
 import { printList } from "../shell/document.js";
 import { EXIT } from "../shell/exit.js";
+import { factLines, momentText } from "../shell/facts.js";
+import { defined, LIST_LIMIT, limitGiven, pageText, readPages, statusesGiven } from "../shell/list.js";
 import { oneLine } from "../shell/printable.js";
 import { lengthOf, valueText, whenText } from "../shell/style.js";
 import { type Column, renderTable } from "../shell/table.js";
 import { momentGiven, numberGiven } from "../shell/values.js";
 import { type CommandContext, defineCommand, type PipelinesCommand } from "./context.js";
 import { count } from "./progress.js";
-
-/** Most executions that are printed unless the user says otherwise. */
-const LIMIT = 50;
 
 const FILTERS = {
   status: {
@@ -35,28 +33,22 @@ const FILTERS = {
   "created-after": { value: "WHEN", help: 'a moment, or how long ago: "2 hours"' },
   "created-before": { value: "WHEN", help: "likewise" },
   oldest: { help: "the oldest first, not the newest" },
-  limit: { value: "COUNT", help: `most executions. Default ${LIMIT}` },
+  limit: { value: "COUNT", help: `most executions. Default ${LIST_LIMIT}` },
   cursor: { value: "CURSOR", help: "goes on where the list before ended" },
 } as const satisfies OptionSpecs;
 
 function filterOf({ options }: Given<typeof FILTERS>, { host }: CommandContext): ExecutionListOptions {
   const when = (option: keyof typeof FILTERS, text: string | undefined): number | undefined =>
     text === undefined ? undefined : momentGiven(option, text, host);
-  for (const status of options.status)
-    if (!EXECUTION_STATUSES.includes(status as ExecutionStatus))
-      throw new Misuse(
-        `--status must be one of ${EXECUTION_STATUSES.join(", ")}; got ${JSON.stringify(status)}`,
-      );
-  const given: Record<string, unknown> = {
-    status: options.status.length > 0 ? options.status : undefined,
+  return defined({
+    status: statusesGiven(options.status, EXECUTION_STATUSES),
     pipeline: options.pipeline,
     idPrefix: options.id,
     createdFrom: when("created-after", options["created-after"]),
     createdBelow: when("created-before", options["created-before"]),
     order: options.oldest ? "oldest" : undefined,
     cursor: options.cursor,
-  };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  });
 }
 
 const list = defineCommand({
@@ -64,15 +56,11 @@ const list = defineCommand({
   summary: "lists executions, the newest first",
   options: FILTERS,
   run: async (given, context) => {
-    const limit = given.options.limit === undefined ? LIMIT : numberGiven("limit", given.options.limit, 1);
+    const limit = limitGiven(given.options.limit);
     const page = await listed(context, filterOf(given, context), limit);
-    context.show(page, () => {
-      if (page.executions.length === 0 && page.next === undefined) return "no executions";
-      const table = renderTable(columns(context), page.executions, context.host.columns);
-      return page.next === undefined
-        ? table
-        : `${table}\n${context.style.dim(`more: --cursor ${page.next}`)}`;
-    });
+    context.show(page, () =>
+      pageText(columns(context), page.executions, page.next, "no executions", context),
+    );
     return EXIT.fine;
   },
 });
@@ -84,18 +72,13 @@ async function listed(
   limit: number,
 ): Promise<ExecutionPage> {
   const operations = await context.operations();
-  const executions: ExecutionSummary[] = [];
-  let next = filter.cursor;
-  do {
-    const page = await operations.list({
-      ...filter,
-      ...(next !== undefined && { cursor: next }),
-      limit: Math.min(limit - executions.length, 1_000),
-    });
-    executions.push(...page.executions);
-    next = page.next;
-  } while (next !== undefined && executions.length < limit);
-  return { executions, ...(next !== undefined && { next }) };
+  const { items, rest } = await readPages(
+    limit,
+    filter.cursor,
+    (range) => operations.list({ ...filter, ...range }),
+    ({ executions }) => executions,
+  );
+  return { executions: items, ...rest };
 }
 
 const number = (n: number): string => (n === 0 ? "" : count(n));
@@ -133,9 +116,8 @@ const get = defineCommand({
 
 function details(found: ExecutionDetails, { host, style }: CommandContext): string {
   const now = host.now();
-  const moment = (at: number | undefined): string =>
-    at === undefined ? "" : `${host.iso(at)} (${whenText(at, now)})`;
-  const facts: [name: string, text: string, paint?: (text: string) => string][] = [
+  const moment = (at: number | undefined): string => momentText(at, now, host);
+  const lines = factLines([
     ["execution", found.id],
     ["pipeline", found.pipeline],
     ["status", found.status, (text) => style.status(text, found.status)],
@@ -148,10 +130,7 @@ function details(found: ExecutionDetails, { host, style }: CommandContext): stri
     ["dead", number(found.dead), style.bad],
     ["input", valueText(found.input)],
     ["error", valueText(found.error), style.bad],
-  ];
-  const lines = facts
-    .filter(([, text]) => text !== "")
-    .map(([name, text, paint = oneLine]) => `${name.padEnd(11)}${paint(text)}`);
+  ]);
   const queues = renderTable(
     [
       { title: "QUEUE", cell: ({ queue }) => queue },

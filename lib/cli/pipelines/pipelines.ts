@@ -1,11 +1,11 @@
 // `signalbox pipelines COMMAND`: opens the store of a command when it is needed, and prints what the command gives.
 
-import { toJson } from "../../admin/json-view.js";
 import type { ExecutionStatus } from "../../pipeline/ledger/tables.js";
-import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
+import type { Given, OptionSpecs } from "../shell/arguments.js";
 import { type CommandSet, runCommands } from "../shell/commands.js";
-import { jsonText } from "../shell/printable.js";
-import { type Colour, styleOf } from "../shell/style.js";
+import { showingOn } from "../shell/context.js";
+import { STORE, storeNeeded } from "../shell/store-option.js";
+import type { Colour } from "../shell/style.js";
 import { exitOf } from "./answer.js";
 import { CHANGE } from "./change.js";
 import { codeOf, noCode } from "./code.js";
@@ -14,13 +14,8 @@ import { FILES } from "./files.js";
 import { LOOK } from "./look.js";
 import { RUN } from "./run.js";
 
-const INDENT = 2;
-
 const COMMON = {
-  store: {
-    value: "STORE",
-    help: "the file of a SQLite store, or the URL of a PostgreSQL database. Default: SIGNALBOX_STORE",
-  },
+  store: STORE,
   code: {
     value: "MODULE",
     help: "a module that exports pipelines, `registry` with the types that files name, or `payloads`",
@@ -57,23 +52,19 @@ async function carryOut(
   host: PipelinesHost,
 ): Promise<number> {
   const options = given.options as unknown as { store?: string; json: boolean; code?: string };
-  const { store = host.defaultStore, json } = options;
+  const { store = host.defaultStore } = options;
   const code =
     options.code === undefined ? noCode() : await codeOf(options.code, (module) => host.load(module));
   let opened: Promise<Opened> | undefined;
   const context: CommandContext = {
-    ...{ host, json, code, store: store === "" ? undefined : store },
-    style: styleOf(host.colours && !json, COLOURS),
+    ...showingOn(host, options.json, COLOURS),
+    ...{ code, store: store === "" ? undefined : store },
     operations: async (more = []) => {
-      if (store === undefined || store === "")
-        throw new Misuse(
-          "which store? Pass --store jobs.db, or --store postgres://…, or set SIGNALBOX_STORE",
-        );
       const { payloads, pipelines: known } = code;
-      opened ??= host.open(store, { payloads, pipelines: [...known, ...more] });
+      const named = storeNeeded(store, "jobs.db");
+      opened ??= host.open(named, { payloads, pipelines: [...known, ...more] });
       return (await opened).operations;
     },
-    show: (value, text) => host.print(json ? jsonText(toJson(value), INDENT) : text()),
   };
   try {
     return await command.run(given, context);

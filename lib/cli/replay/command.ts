@@ -6,7 +6,7 @@ import type { ScheduleFailedError } from "../../testing/report/failure.js";
 import { type KeptFailure, readFailure } from "../../testing/report/failure-file.js";
 import { renderTrace } from "../../testing/report/render.js";
 import { renderViewer } from "../../testing/viewer/page.js";
-import { notLoaded } from "../shell/not-loaded.js";
+import { lacks, loadModule } from "../shell/module.js";
 import { type Arguments, parseReplay, USAGE } from "./usage.js";
 
 /** What the command uses of the host. */
@@ -76,17 +76,10 @@ async function rerun(failure: KeptFailure, given: Arguments, host: ReplayHost): 
 }
 
 async function scenarioOf(module: string, name: string, host: ReplayHost): Promise<() => unknown> {
-  let exports: object;
-  try {
-    exports = await host.load(module);
-  } catch (error) {
-    throw new Error(notLoaded(module, error, "replay …"));
-  }
-  const scenario: unknown = Reflect.get(exports, name);
+  const exports = await loadModule(module, "replay …", (path) => host.load(path));
+  const scenario = exports[name];
   if (typeof scenario === "function") return scenario as () => unknown;
-  throw new Error(
-    `${module} exports no function ${name}, only: ${Object.keys(exports).join(", ") || "nothing"}`,
-  );
+  throw lacks(module, `no function ${name}`, exports);
 }
 
 /** Says whether the schedule still fails in the same way. */

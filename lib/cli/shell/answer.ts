@@ -3,6 +3,9 @@
 import { SignalboxError } from "../../process/errors.js";
 import { EXIT } from "./exit.js";
 
+/** Somebody who works has said no, and not by an error. */
+export class Refusal extends Error {}
+
 /** The code of an error, of the host's if it was raised there. */
 export function codeOfError(error: unknown): string {
   if (!(error instanceof SignalboxError)) return "";
@@ -12,5 +15,5 @@ export function codeOfError(error: unknown): string {
 
 /** @param answers - the codes by which somebody who works has said no */
 export function answersNo(error: unknown, answers: RegExp): number {
-  return answers.test(codeOfError(error)) ? EXIT.no : EXIT.misuse;
+  return error instanceof Refusal || answers.test(codeOfError(error)) ? EXIT.no : EXIT.misuse;
 }

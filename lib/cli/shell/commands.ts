@@ -5,7 +5,7 @@ import { toJson } from "../../admin/json-view.js";
 import { type Given, hint, Misuse, type OptionSpecs, parseArguments } from "./arguments.js";
 import { failure, Told } from "./document.js";
 import { EXIT } from "./exit.js";
-import { jsonText, printable } from "./printable.js";
+import { indentedJson, printable } from "./printable.js";
 
 /** A command. */
 export interface Command<Context, O extends OptionSpecs = OptionSpecs> {
@@ -42,8 +42,6 @@ export interface Printer {
   complain(text: string): void;
 }
 
-const INDENT = 2;
-
 /** Runs a command with these arguments. Resolves with the exit code. */
 export async function runCommands<C extends Command<never>>(
   set: CommandSet<C>,
@@ -55,7 +53,7 @@ export async function runCommands<C extends Command<never>>(
   } catch (thrown) {
     const error: unknown = thrown instanceof Told ? thrown.cause : thrown;
     if (args.includes("--json") && !(thrown instanceof Told))
-      printer.print(jsonText(toJson(failure(error)), INDENT));
+      printer.print(indentedJson(toJson(failure(error))));
     printer.complain(printable(`signalbox: ${error instanceof Error ? error.message : String(error)}`));
     const advice = set.advice?.(error, args);
     if (advice !== undefined) printer.complain(advice);

@@ -20,3 +20,10 @@ export function jsonText(value: unknown, indent?: number): string {
       .join(""),
   );
 }
+
+const INDENT = 2;
+
+/** The same over several lines, for people. */
+export function indentedJson(value: unknown): string {
+  return jsonText(value, INDENT);
+}

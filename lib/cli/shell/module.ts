@@ -1,0 +1,49 @@
+// Modules that a command names: how they are loaded, and what is said of one that cannot be used.
+
+import { Misuse } from "./arguments.js";
+
+/** What a module exports, by name. */
+export type Exports = Readonly<Record<string, unknown>>;
+
+/** @param command - what to put behind the loader of a TypeScript module, such as `flows … --code MODULE`. @throws Misuse */
+export async function loadModule(
+  module: string,
+  command: string,
+  load: (module: string) => Promise<object>,
+): Promise<Exports> {
+  try {
+    return (await load(module)) as Exports;
+  } catch (error) {
+    throw new Misuse(notLoaded(module, error, command));
+  }
+}
+
+function notLoaded(module: string, error: unknown, command: string): string {
+  const why = error instanceof Error ? error.message : String(error);
+  const isTypeScript = /\.[cm]?tsx?$/.test(module);
+  const remedy =
+    "\nA module in TypeScript needs a Node that runs it, or a loader: " +
+    `node --import tsx node_modules/.bin/signalbox ${command}`;
+  return `cannot load ${module}: ${why}${isTypeScript ? remedy : ""}`;
+}
+
+/** A module lacks what the command needs. @param wanted - such as `no flow and no payloads` */
+export function lacks(module: string, wanted: string, exports: Exports): Misuse {
+  return new Misuse(`${module} exports ${wanted}, only: ${Object.keys(exports).join(", ") || "nothing"}`);
+}
+
+/** What a module exports for the command is wrong. */
+export function unusable(module: string, problem: string): Misuse {
+  return new Misuse(`${module} cannot be used: ${problem}`);
+}
+
+/** What a module exports of one kind, alone or in lists. */
+export function exportsOf<T>(exports: Exports, isOne: (value: unknown) => value is T): readonly T[] {
+  return [...new Set(Object.values(exports).flat().filter(isOne))];
+}
+
+/** The export `payloads`: how the values in a store are written and read. @throws Misuse */
+export function payloadOptions(module: string, { payloads = {} }: Exports): object {
+  if (typeof payloads === "object" && payloads !== null) return payloads;
+  throw unusable(module, "payloads must be an object of options");
+}
