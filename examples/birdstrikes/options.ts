@@ -1,6 +1,6 @@
 // The command line: what may be asked for, what it is when it is not, and what is wrong with it.
 
-import { parseArgs } from "node:util";
+import { FLAG, HELP_FLAG, parsed, TEXT, whole } from "../flights/command-line.js";
 import { InputError } from "../flights/input-error.js";
 
 export interface Options {
@@ -17,7 +17,10 @@ export interface Options {
 
 const DEFAULTS = { kills: 3, seed: 1 } as const;
 const MOST_KILLS = 1_000;
-const LARGEST = 0xffff_ffff;
+const OPTIONS = {
+  ...{ kills: TEXT, seed: TEXT, limit: TEXT, store: TEXT },
+  ...{ json: FLAG, help: HELP_FLAG },
+};
 
 export const HELP: string = `npm run birdstrikes -- [options]
 
@@ -38,46 +41,14 @@ Exit code: 0 when all totals are equal, 1 when not, 2 when an option is wrong.
 
 /** @throws InputError */
 export function parseOptions(args: readonly string[]): Options | "help" {
-  const { kills, seed, limit, store, json, help } = parse(args);
+  const { kills, seed, limit, store, json, help } = parsed({ args: [...args], options: OPTIONS }).values;
   if (help === true) return "help";
   if (store === "") throw new InputError("--store is empty, expected a folder");
   return {
     kills: whole("--kills", kills, 0, MOST_KILLS) ?? DEFAULTS.kills,
-    seed: whole("--seed", seed, 0, LARGEST) ?? DEFAULTS.seed,
-    limit: whole("--limit", limit, 1, LARGEST) ?? Number.POSITIVE_INFINITY,
+    seed: whole("--seed", seed, 0) ?? DEFAULTS.seed,
+    limit: whole("--limit", limit, 1) ?? Number.POSITIVE_INFINITY,
     store,
     json: json === true,
   };
-}
-
-interface Values {
-  readonly kills?: string | undefined;
-  readonly seed?: string | undefined;
-  readonly limit?: string | undefined;
-  readonly store?: string | undefined;
-  readonly json?: boolean | undefined;
-  readonly help?: boolean | undefined;
-}
-
-function parse(args: readonly string[]): Values {
-  const text = { type: "string" } as const;
-  const flag = { type: "boolean" } as const;
-  try {
-    const options = {
-      ...{ kills: text, seed: text, limit: text, store: text, json: flag },
-      help: { ...flag, short: "h" },
-    } as const;
-    return parseArgs({ args: [...args], options, allowPositionals: false }).values;
-  } catch (error) {
-    // Node's own text goes on for several sentences; the first one says it.
-    const [said = ""] = (error as Error).message.split(/\n|\. /);
-    throw new InputError(`${said.replace(/\.$/, "")}; --help lists the options`);
-  }
-}
-
-function whole(name: string, text: string | undefined, least: number, most: number): number | undefined {
-  if (text === undefined) return undefined;
-  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= least && value <= most) return value;
-  throw new InputError(`${name} is "${text}", expected a whole number from ${least} to ${most}`);
 }

@@ -1,6 +1,6 @@
 // The command line: options, their defaults, and errors.
 
-import { parseArgs } from "node:util";
+import { HELP_FLAG, parsed, TEXT, whole } from "../flights/command-line.js";
 import { InputError } from "../flights/input-error.js";
 import type { Plan } from "./stream.js";
 
@@ -15,6 +15,7 @@ const HOUR_MS = 3_600_000;
 const LONGEST_WINDOW = 744;
 const LONGEST_TABLE = 100;
 const MOST_TASKS = 16;
+const OPTIONS = { file: TEXT, window: TEXT, every: TEXT, top: TEXT, tasks: TEXT, help: HELP_FLAG };
 
 export const HELP: string = `npm run flights-stream -- [options]
 
@@ -34,10 +35,10 @@ Exit code: 0 when all windows are right, 1 when not, 2 when an option or the fil
 
 /** @throws InputError */
 export function parseOptions(args: readonly string[]): Options | "help" {
-  const values = parse(args);
+  const { values } = parsed({ args: [...args], options: OPTIONS });
   if (values.help === true) return "help";
-  const window = whole("--window", values.window, LONGEST_WINDOW) ?? DEFAULTS.window;
-  const every = whole("--every", values.every, LONGEST_WINDOW) ?? Math.min(DEFAULTS.every, window);
+  const window = whole("--window", values.window, 1, LONGEST_WINDOW) ?? DEFAULTS.window;
+  const every = whole("--every", values.every, 1, LONGEST_WINDOW) ?? Math.min(DEFAULTS.every, window);
   if (every > window)
     throw new InputError(
       `--every is ${every}, expected at most ${window}, or flights fall between two windows`,
@@ -46,36 +47,7 @@ export function parseOptions(args: readonly string[]): Options | "help" {
     file: values.file,
     windowMs: window * HOUR_MS,
     everyMs: every * HOUR_MS,
-    top: whole("--top", values.top, LONGEST_TABLE) ?? DEFAULTS.top,
-    tasks: whole("--tasks", values.tasks, MOST_TASKS) ?? DEFAULTS.tasks,
+    top: whole("--top", values.top, 1, LONGEST_TABLE) ?? DEFAULTS.top,
+    tasks: whole("--tasks", values.tasks, 1, MOST_TASKS) ?? DEFAULTS.tasks,
   };
-}
-
-interface Values {
-  readonly file?: string | undefined;
-  readonly window?: string | undefined;
-  readonly every?: string | undefined;
-  readonly top?: string | undefined;
-  readonly tasks?: string | undefined;
-  readonly help?: boolean | undefined;
-}
-
-function parse(args: readonly string[]): Values {
-  const text = { type: "string" } as const;
-  const help = { type: "boolean", short: "h" } as const;
-  try {
-    const options = { file: text, window: text, every: text, top: text, tasks: text, help };
-    return parseArgs({ args: [...args], options, allowPositionals: false }).values;
-  } catch (error) {
-    // Node's text has several sentences; the first one names the error.
-    const [said = ""] = (error as Error).message.split(/\n|\. /);
-    throw new InputError(`${said.replace(/\.$/, "")}; --help lists the options`);
-  }
-}
-
-function whole(name: string, text: string | undefined, most: number): number | undefined {
-  if (text === undefined) return undefined;
-  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= 1 && value <= most) return value;
-  throw new InputError(`${name} is "${text}", expected a whole number from 1 to ${most}`);
 }

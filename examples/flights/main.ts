@@ -8,6 +8,11 @@
 //   chaos.ts     the process that kills them
 //   totals.ts    the straight loop, and the comparison
 //   screen.ts    live progress
+//
+// The other examples use these, too:
+//
+//   command-line.ts   Node's parser, with errors in one line      data-file.ts   files of data
+//   input-error.ts    what the person at the keyboard got wrong
 
 import { main } from "./app.js";
 

@@ -1,7 +1,6 @@
 // The command line: what may be asked for, what it is when it is not, and what is wrong with it.
 
-import { parseArgs } from "node:util";
-import { InputError } from "./input-error.js";
+import { HELP_FLAG, parsed, TEXT, whole } from "./command-line.js";
 
 export interface Options {
   /** The flights of vega-datasets when undefined. */
@@ -14,7 +13,7 @@ export interface Options {
 
 const DEFAULTS = { killEvery: 200, workers: 8, seed: 1 } as const;
 const MOST_WORKERS = 100;
-const LARGEST = 0xffff_ffff;
+const OPTIONS = { file: TEXT, "kill-every": TEXT, workers: TEXT, seed: TEXT, help: HELP_FLAG };
 
 export const HELP: string = `npm start -- [options]
 
@@ -32,40 +31,12 @@ Exit code: 0 when every flight was counted exactly once, 1 when not, 2 when an o
 
 /** @throws InputError */
 export function parseOptions(args: readonly string[]): Options | "help" {
-  const values = parse(args);
+  const { values } = parsed({ args: [...args], options: OPTIONS });
   if (values.help === true) return "help";
   return {
     file: values.file,
-    killEvery: whole("--kill-every", values["kill-every"], 1, LARGEST) ?? DEFAULTS.killEvery,
+    killEvery: whole("--kill-every", values["kill-every"], 1) ?? DEFAULTS.killEvery,
     workers: whole("--workers", values.workers, 1, MOST_WORKERS) ?? DEFAULTS.workers,
-    seed: whole("--seed", values.seed, 0, LARGEST) ?? DEFAULTS.seed,
+    seed: whole("--seed", values.seed, 0) ?? DEFAULTS.seed,
   };
-}
-
-interface Values {
-  readonly file?: string | undefined;
-  readonly "kill-every"?: string | undefined;
-  readonly workers?: string | undefined;
-  readonly seed?: string | undefined;
-  readonly help?: boolean | undefined;
-}
-
-function parse(args: readonly string[]): Values {
-  const text = { type: "string" } as const;
-  const help = { type: "boolean", short: "h" } as const;
-  try {
-    const options = { file: text, "kill-every": text, workers: text, seed: text, help };
-    return parseArgs({ args: [...args], options, allowPositionals: false }).values;
-  } catch (error) {
-    // Node's own text goes on for several sentences; the first one says it.
-    const [said = ""] = (error as Error).message.split(/\n|\. /);
-    throw new InputError(`${said.replace(/\.$/, "")}; --help lists the options`);
-  }
-}
-
-function whole(name: string, text: string | undefined, least: number, most: number): number | undefined {
-  if (text === undefined) return undefined;
-  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= least && value <= most) return value;
-  throw new InputError(`${name} is "${text}", expected a whole number from ${least} to ${most}`);
 }

@@ -1,6 +1,6 @@
 // The command line: options, their defaults, and errors.
 
-import { parseArgs } from "node:util";
+import { FLAG, HELP_FLAG, parsed, TEXT, whole } from "../flights/command-line.js";
 import { InputError } from "../flights/input-error.js";
 
 export interface Options {
@@ -18,7 +18,11 @@ export interface Options {
 
 const DEFAULTS = { limit: 50_000, counters: 4, killEvery: 100, seed: 1 } as const;
 const MOST_COUNTERS = 100;
-const LARGEST = 0xffff_ffff;
+const OPTIONS = {
+  files: { type: "string", multiple: true },
+  ...{ limit: TEXT, counters: TEXT, "kill-every": TEXT, seed: TEXT },
+  ...{ dedupe: FLAG, "no-dedupe": FLAG, help: HELP_FLAG },
+} as const;
 
 export const HELP: string = `npm run wordcount -- [options] [FILE…]
 
@@ -41,7 +45,7 @@ Exit code: 0 when the counts are exact, or, without dedupe, no word is lost; 1 w
 
 /** @throws InputError */
 export function parseOptions(args: readonly string[]): Options | "help" {
-  const { values, positionals } = parse(args);
+  const { values, positionals } = parsed({ args: [...args], options: OPTIONS, allowPositionals: true });
   if (values.help === true) return "help";
   if (values.dedupe === true && values["no-dedupe"] === true)
     throw new InputError("--dedupe and --no-dedupe exclude each other");
@@ -58,47 +62,4 @@ export function parseOptions(args: readonly string[]): Options | "help" {
     dedupe: values["no-dedupe"] !== true,
     seed: whole("--seed", values.seed, 0) ?? DEFAULTS.seed,
   };
-}
-
-interface Parsed {
-  readonly values: {
-    readonly files?: string[] | undefined;
-    readonly limit?: string | undefined;
-    readonly counters?: string | undefined;
-    readonly "kill-every"?: string | undefined;
-    readonly dedupe?: boolean | undefined;
-    readonly "no-dedupe"?: boolean | undefined;
-    readonly seed?: string | undefined;
-    readonly help?: boolean | undefined;
-  };
-  readonly positionals: readonly string[];
-}
-
-function parse(args: readonly string[]): Parsed {
-  const text = { type: "string" } as const;
-  const flag = { type: "boolean" } as const;
-  const options = {
-    files: { type: "string", multiple: true },
-    limit: text,
-    counters: text,
-    "kill-every": text,
-    dedupe: flag,
-    "no-dedupe": flag,
-    seed: text,
-    help: { type: "boolean", short: "h" },
-  } as const;
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: true });
-  } catch (error) {
-    // Node's text has several sentences; the first one names the error.
-    const [said = ""] = (error as Error).message.split(/\n|\. /);
-    throw new InputError(`${said.replace(/\.$/, "")}; --help lists the options`);
-  }
-}
-
-function whole(name: string, text: string | undefined, least: number, most = LARGEST): number | undefined {
-  if (text === undefined) return undefined;
-  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= least && value <= most) return value;
-  throw new InputError(`${name} is "${text}", expected a whole number from ${least} to ${most}`);
 }
