@@ -1,8 +1,6 @@
-// The input: the bird strikes of vega-datasets, and damaged lines among them.
+// The input: records of bird strikes, and damaged lines among them.
 
-import { createRequire } from "node:module";
 import { mulberry32 } from "../flights/chaos.js";
-import { InputError } from "../flights/input-error.js";
 
 /** A line of the file as bytes, without its line end. */
 type Damage = (line: string) => Buffer<ArrayBuffer>;
@@ -45,14 +43,4 @@ export function withDamage(text: string, limit: number, seed: number): Buffer {
     out.splice(Math.floor(random() * (out.length + 1)), 0, damage(line));
   }
   return Buffer.concat([Buffer.from(header), ...out].flatMap((line) => [line, Buffer.from("\n")]));
-}
-
-/** Where a file of vega-datasets is. @throws InputError */
-export function bundledFile(name: string): string {
-  try {
-    const entry = createRequire(import.meta.url).resolve("vega-datasets");
-    return `${entry.slice(0, entry.lastIndexOf("build"))}data/${name}`;
-  } catch {
-    throw new InputError("vega-datasets is not installed: run npm ci");
-  }
 }

@@ -1,7 +1,6 @@
 // The flights. They are read from a JSON file, checked, and sorted by date before anything starts.
 
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
+import { bundledFile, flightsText, recordsOf } from "../flights/data-file.js";
 import { InputError } from "../flights/input-error.js";
 
 /** One flight of the United States' domestic traffic. */
@@ -19,14 +18,9 @@ const DATE = /^(\d{4})\/(\d\d)\/(\d\d) (\d\d):(\d\d)$/;
 const AIRPORT = /^[A-Z0-9]{3,4}$/;
 
 /** @throws InputError */
-export async function readFlights(file: string = bundledFile()): Promise<readonly Flight[]> {
-  let text: string;
-  try {
-    text = await readFile(file, "utf8");
-  } catch (error) {
-    throw new InputError(`cannot read the flights: ${(error as Error).message}`);
-  }
-  return parseFlights(file, text);
+export async function readFlights(given?: string): Promise<readonly Flight[]> {
+  const file = given ?? bundledFile("flights-20k.json", "run npm ci, or give a --file");
+  return parseFlights(file, await flightsText(file));
 }
 
 /**
@@ -35,15 +29,8 @@ export async function readFlights(file: string = bundledFile()): Promise<readonl
  * @throws InputError that names the first record that is no flight
  */
 export function parseFlights(file: string, text: string): readonly Flight[] {
-  let records: unknown;
-  try {
-    records = JSON.parse(text);
-  } catch (error) {
-    throw new InputError(`${file} is not JSON: ${(error as Error).message}`);
-  }
-  if (!Array.isArray(records)) throw new InputError(`${file} is not an array of flights`);
-  return records
-    .map((record: unknown, index) => flightOf(record, `${file}: record ${index}`))
+  return recordsOf(file, text)
+    .map((record, index) => flightOf(record, `${file}: record ${index}`))
     .sort((one, other) => one.at - other.at);
 }
 
@@ -76,13 +63,4 @@ function timeOf(date: unknown): number | undefined {
 /** A time as the file writes it. */
 export function dateText(at: number): string {
   return new Date(at).toISOString().slice(0, 16).replaceAll("-", "/").replace("T", " ");
-}
-
-function bundledFile(): string {
-  try {
-    const entry = createRequire(import.meta.url).resolve("vega-datasets");
-    return `${entry.slice(0, entry.lastIndexOf("build"))}data/flights-20k.json`;
-  } catch {
-    throw new InputError("vega-datasets is not installed: run npm ci, or give a --file");
-  }
 }
