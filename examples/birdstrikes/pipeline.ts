@@ -21,23 +21,15 @@ import {
   sqlUpsert,
 } from "signalbox/pipeline";
 import type { Airports } from "./airports.js";
-import { type LocatedStrike, parseStrike, type Strike, validated } from "./strike.js";
+import { type AirportTotals, type LocatedStrike, parseStrike, type Strike, validated } from "./strike.js";
 
 /** The id of the execution. */
 export const EXECUTION = "birdstrikes";
 
 /** What a batch of strikes at one airport comes to. */
-export interface BatchTotals {
+export interface BatchTotals extends AirportTotals {
   /** The id of the first message of the batch. */
   readonly batch: string;
-  readonly airport: string;
-  readonly iata: string;
-  readonly strikes: number;
-  readonly damaging: number;
-  readonly cost: number;
-  /** Strikes with a speed, and the sum of their speeds. */
-  readonly speeds: number;
-  readonly knots: number;
 }
 
 interface Parts {

@@ -5,17 +5,7 @@ import { System } from "signalbox";
 import { openPipelineOperations, type SqlTarget, sqliteTarget } from "signalbox/pipeline";
 import { openStore, sqlite } from "signalbox/store";
 import { EXECUTION } from "./pipeline.js";
-
-/** What is known of an airport. */
-export interface AirportTotals {
-  readonly airport: string;
-  readonly iata: string;
-  readonly strikes: number;
-  readonly damaging: number;
-  readonly cost: number;
-  readonly speeds: number;
-  readonly knots: number;
-}
+import type { AirportTotals } from "./strike.js";
 
 /** What the pipeline has left behind. */
 export interface Left {

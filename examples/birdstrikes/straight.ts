@@ -1,6 +1,7 @@
 // What the report has to hold: one loop over the lines of the original file. It knows nothing of the pipeline and its steps.
 
-import type { AirportTotals, Left } from "./report.js";
+import type { Left } from "./report.js";
+import type { AirportTotals } from "./strike.js";
 
 export type Totals = Omit<AirportTotals, "iata">;
 

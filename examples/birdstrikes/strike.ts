@@ -20,6 +20,18 @@ export interface LocatedStrike extends Strike {
   readonly iata: string;
 }
 
+/** What strikes at one airport come to. */
+export interface AirportTotals {
+  readonly airport: string;
+  readonly iata: string;
+  readonly strikes: number;
+  readonly damaging: number;
+  readonly cost: number;
+  /** Strikes with a speed, and the sum of their speeds. */
+  readonly speeds: number;
+  readonly knots: number;
+}
+
 /** What damage the FAA's form knows. The file has some other letters: slips of the pen. */
 const DAMAGES: ReadonlySet<string> = new Set(["None", "Minor", "Medium", "Substantial"]);
 const IN_THE_AIR: ReadonlySet<string> = new Set(["Climb", "Approach", "Descent"]);
