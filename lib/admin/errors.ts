@@ -10,7 +10,7 @@ import { SignalboxError } from "../process/errors.js";
  */
 export class AdminProtocolError extends SignalboxError {
   static override readonly name: string = "AdminProtocolError";
-  readonly code = "ERR_FLOW_ADMIN_PROTOCOL";
+  readonly code = "ERR_ADMIN_PROTOCOL";
 }
 
 /**
@@ -20,7 +20,7 @@ export class AdminProtocolError extends SignalboxError {
  */
 export class AdminSocketError extends SignalboxError {
   static override readonly name: string = "AdminSocketError";
-  readonly code = "ERR_FLOW_ADMIN_SOCKET";
+  readonly code = "ERR_ADMIN_SOCKET";
   /** The path of the socket. */
   readonly path: string;
   constructor(path: string, problem: string, cause?: unknown) {
@@ -36,7 +36,7 @@ export class AdminSocketError extends SignalboxError {
  */
 export class RemoteOperationError extends SignalboxError {
   static override readonly name: string = "RemoteOperationError";
-  readonly code = "ERR_FLOW_REMOTE";
+  readonly code = "ERR_ADMIN_REMOTE";
   /** The class and the code of the error at the host. */
   readonly remote: { readonly name: string; readonly code?: string };
   constructor(message: string, remote: { readonly name: string; readonly code?: string }) {

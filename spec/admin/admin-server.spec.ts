@@ -77,7 +77,7 @@ test("a client does what it asks for, one request after another [Z1]", async () 
   expect(metrics).toEqual({ lagMs: 3 });
   expect(calls).toEqual([["pause", "a"], ["metrics"]]);
   close();
-  await expect(remote.metrics()).rejects.toMatchObject({ code: "ERR_FLOW_REMOTE" });
+  await expect(remote.metrics()).rejects.toMatchObject({ code: "ERR_ADMIN_REMOTE" });
 });
 
 describe("the socket", () => {

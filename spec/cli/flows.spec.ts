@@ -524,7 +524,7 @@ describe("what is wrong", () => {
     ["ERR_FLOW_NOT_FOUND", 1],
     ["ERR_FLOW_STATE", 1],
     ["ERR_FLOW_WAIT_TIMEOUT", 1],
-    ["ERR_FLOW_ADMIN_PROTOCOL", 2],
+    ["ERR_ADMIN_PROTOCOL", 2],
     ["ERR_OPTION", 2],
   ])("a host that answers %s ends the command with %i", async (code, exit) => {
     const ran = await run(["show", "a", ...STORE], { inspect: refuse(code) });

@@ -83,7 +83,7 @@ describe("between both ends of a connection", () => {
       },
     });
     await expect(remote.pause("x")).rejects.toMatchObject({
-      code: "ERR_FLOW_REMOTE",
+      code: "ERR_ADMIN_REMOTE",
       message: 'id must be the id of a flow; got "x"',
       remote: { name: "OptionError", code: "ERR_OPTION" },
     });
@@ -224,7 +224,7 @@ describe("a request that is no request", () => {
   ])("%s is refused: %s", async (line, text) => {
     const { error } = await refused(line);
     expect(error.message).toContain(text);
-    expect(["ERR_FLOW_ADMIN_PROTOCOL", "ERR_OPTION"]).toContain(error.code);
+    expect(["ERR_ADMIN_PROTOCOL", "ERR_OPTION"]).toContain(error.code);
   });
 
   test("gets one line as its answer, whatever it is [Z2]", async () => {

@@ -113,7 +113,7 @@ test("hosts of flows and of pipelines on one file share its socket, whichever of
   await expect.poll(() => existsSync(`${file}.sock`)).toBe(true);
   const later = await ask();
   expect((await later.pipes.list()).executions).toHaveLength(2);
-  await expect(later.flow.list()).rejects.toMatchObject({ remote: { code: "ERR_FLOW_ADMIN_PROTOCOL" } });
+  await expect(later.flow.list()).rejects.toMatchObject({ remote: { code: "ERR_ADMIN_PROTOCOL" } });
   later.close();
   await first.stop();
   await expect.poll(() => existsSync(`${file}.sock`)).toBe(true);
