@@ -17,6 +17,8 @@ const MAX_PATH_BYTES = 103;
 /** The directories in which sockets are made. */
 const PREFIX = "signalbox-";
 const NAME = "sock";
+/** Stands for what mkdtemp puts behind the name of a directory: six characters. */
+const SUFFIX = "XXXXXX";
 
 /** Whether this host has Unix sockets beside files. */
 export function hasUnixSockets(): boolean {
@@ -94,9 +96,9 @@ function fits(path: string): boolean {
 /** A new directory for the socket, that only its owner may enter. @throws AdminSocketError */
 function homeOf(path: string): string {
   const beside = node.path.join(node.path.dirname(path), `.${PREFIX}`);
-  const name = `XXXXXX/${NAME}`;
-  const parent = fits(path) && fits(beside + name) ? beside : node.path.join(node.os.tmpdir(), PREFIX);
-  if (!fits(parent + name))
+  const fitsIn = (parent: string): boolean => fits(`${parent}${SUFFIX}/${NAME}`);
+  const parent = fits(path) && fitsIn(beside) ? beside : node.path.join(node.os.tmpdir(), PREFIX);
+  if (!fitsIn(parent))
     throw new AdminSocketError(
       path,
       "its path is too long, and that of the directory for temporary files is, too",
