@@ -16,7 +16,6 @@ import { proving } from "../support/proof.js";
 import { filesOf, type Program, programs, withFiles } from "./blocks.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const SOURCE = ".build/chapters/source";
 
 interface Page {
   readonly folder: string;
@@ -45,22 +44,27 @@ const pages = paths.map(({ folder, name, markdown }) => pageOf(folder, name, mar
 const copied = paths.filter(({ markdown }) => /^```ts file=/m.test(markdown));
 
 let compiled: Compiled;
+/** The folder of the pages' programs, from the root. */
+let source: string;
 beforeAll(() => {
   compiled = new Compiled("chapters");
+  source = `${compiled.folder}/source`;
   for (const { name, programs } of [...pages, LIAR]) {
     for (const { path, code } of filesOf(own(programs))) {
-      const file = join(root, SOURCE, name, path);
+      const file = join(root, source, name, path);
       mkdirSync(dirname(file), { recursive: true });
       // A program is a module of its own, also without an import.
       writeFileSync(file, `${code}\nexport {};\n`);
     }
   }
-  compiled.compile(SOURCE, "examples/cookbook");
+  compiled.compile(source, "examples/cookbook");
 });
 afterAll(() => compiled.remove());
 
 interface Case {
+  /** From the folder of the pages' programs; of a copied file, from the root. */
   readonly path: string;
+  readonly isCopied: boolean;
   readonly prints: string | undefined;
 }
 
@@ -71,14 +75,17 @@ function cases({ name, programs }: Page): Case[] {
   const all = own(programs);
   const files = filesOf(all);
   const here = all.flatMap(({ runs, prints }, i) =>
-    runs ? [{ path: `${SOURCE}/${name}/${files[i]?.path}`, prints }] : [],
+    runs ? [{ path: `${name}/${files[i]?.path}`, isCopied: false, prints }] : [],
   );
   // Copies of files that the page says nothing of print elsewhere, or nothing.
   const there = programs.flatMap(({ file, prints }) =>
-    file === undefined || prints === undefined ? [] : [{ path: file, prints }],
+    file === undefined || prints === undefined ? [] : [{ path: file, isCopied: true, prints }],
   );
   return [...here, ...there];
 }
+
+/** The path from the root, as soon as the run has its folder. */
+const programOf = ({ path, isCopied }: Case): string => (isCopied ? path : `${source}/${path}`);
 
 /** All of a folder, or the first. */
 const chosen = FOLDERS.flatMap((folder) =>
@@ -89,13 +96,14 @@ const chosen = FOLDERS.flatMap((folder) =>
 );
 
 describe("the pages", () => {
-  it.concurrent.each(chosen)("$path runs and prints what the page says", async ({ path, prints }) => {
-    const { out, all } = await compiled.printed(path);
+  it.concurrent.each(chosen)("$path runs and prints what the page says", async (program) => {
+    const { prints } = program;
+    const { out, all } = await compiled.printed(programOf(program));
     expect(all === prints ? all : out).toBe(prints ?? "");
   });
 
   it("notices a program that prints something else, or that fails", async () => {
-    const [first, second] = await Promise.all(cases(LIAR).map(({ path }) => compiled.run(path)));
+    const [first, second] = await Promise.all(cases(LIAR).map((one) => compiled.run(programOf(one))));
     expect(LIAR.programs.map(({ prints }) => prints)).toEqual(["b", "(exit code 3)"]);
     expect(first).toBe("a");
     expect(second).toBe("(exit code 3)");

@@ -1,26 +1,34 @@
 // Programs of TypeScript made into programs of Node along with the library: compiled, with their types, or bundled without.
 
 import { execFile, execFileSync } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { TETHER } from "./tether.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
+const BUILD = join(root, ".build");
+/** No run takes as long. */
+const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1_000;
 
-/** A folder below `.build` for sources and what is compiled. */
+/** A folder below `.build` for sources and what is compiled. Each run has its own: two runs in one checkout do not disturb each other. */
 export class Compiled {
+  /** The path of the folder, from the root of the repository. */
+  readonly folder: string;
   private readonly work: string;
   private readonly built: string;
   private isBundled = false;
 
-  /** @param name - of the folder: one for each test file */
+  /** @param name - how the name of the folder begins: one for each test file */
   constructor(name: string) {
-    this.work = join(root, ".build", name);
+    mkdirSync(BUILD, { recursive: true });
+    removeAbandoned(`${name}-`);
+    this.work = mkdtempSync(join(BUILD, `${name}-`));
+    this.folder = `.build/${basename(this.work)}`;
     this.built = join(this.work, "built");
-    rmSync(this.work, { recursive: true, force: true });
-    mkdirSync(this.work, { recursive: true });
+    // A run that is cancelled skips `afterAll`.
+    process.once("exit", this.remove);
   }
 
   /**
@@ -97,9 +105,10 @@ export class Compiled {
     });
   }
 
-  remove(): void {
+  readonly remove = (): void => {
+    process.off("exit", this.remove);
     rmSync(this.work, { recursive: true, force: true });
-  }
+  };
 
   /** Programs import signalbox by name; here that is the library as compiled along with them. */
   private register(): string {
@@ -112,5 +121,15 @@ export class Compiled {
       };`;
     const url = `data:text/javascript,${encodeURIComponent(hook)}`;
     return `import { register } from "node:module"; register(${JSON.stringify(url)});`;
+  }
+}
+
+/** A run whose process was killed has left its folder. */
+function removeAbandoned(prefix: string): void {
+  for (const name of readdirSync(BUILD).filter((name) => name.startsWith(prefix))) {
+    const folder = join(BUILD, name);
+    // Another run may remove it in between.
+    const madeAt = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+    if (Date.now() - madeAt > ABANDONED_AFTER_MS) rmSync(folder, { recursive: true, force: true });
   }
 }
