@@ -14,7 +14,7 @@ const offers = await askAll(
     if (supplier === "west") await new Promise<void>((resolve) => ctx.runAfter(60_000, resolve));
     return 250;
   },
-  { withinMs: 200 },
+  { withinMs: 2_000 },
 );
 for (const { from, answer } of offers.answers) console.log(`${from} offers ${answer} cents`);
 for (const { from, why } of offers.missing) console.log(`${from}: ${why}`);

@@ -14,9 +14,9 @@ const { tree, run, busy } = tenants(system, {
 });
 await system.start(supervisor({ children: [{ id: "tenants", start: tree }] }));
 
-/** A request that takes 20 ms. */
+/** A request that takes 200 ms. */
 const request = (ctx: BodyContext<unknown>): Promise<string> =>
-  new Promise((resolve) => ctx.runAfter(20, () => resolve("served")));
+  new Promise((resolve) => ctx.runAfter(200, () => resolve("served")));
 
 const order: string[] = [];
 async function serve(tenant: string): Promise<string> {
