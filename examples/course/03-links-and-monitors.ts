@@ -16,7 +16,7 @@ export function keepRunning(system: System, work: () => unknown, times: number):
     for (let restarts = 0; ; restarts++) {
       const worker = ctx.spawnLink(work);
       const { from, reason } = await ctx.receiveSignal(isExit);
-      // From somebody else: we are asked to end. The link takes the worker along.
+      // The signal is from another process: this process has to end. The link ends the worker, too.
       if (from !== worker) ctx.exit(reason);
       if (reason.type === "normal") return;
       if (restarts === times) ctx.exit(reason);

@@ -1,4 +1,4 @@
-// Page 07 of the course, state: seats that are known again after a crash, and never given twice.
+// Page 07 of the course, state: seats that survive a crash, and are never given twice.
 
 import { defineServer, refuse, System, supervisor } from "signalbox";
 import { defineTable, memory, openStore, type StoreSource } from "signalbox/store";

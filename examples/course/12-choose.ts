@@ -1,6 +1,6 @@
 // The answer to the exercise of docs/course/12-choose.md: the diagram as a function, and what it says of five pieces of work.
 
-/** What is known of a piece of work. What is left out is a no. */
+/** The answers to the questions about a piece of work. A missing answer is a no. */
 export interface Work {
   readonly blocksThread?: boolean;
   readonly outlivesRestart?: boolean;

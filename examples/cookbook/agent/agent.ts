@@ -98,7 +98,7 @@ export function agentFlow({ model, tools, maxCalls = 20 }: AgentOptions): FlowDe
   });
 }
 
-/** Gives what the model is told of a call: the result, or why there is none. The model decides what to do about that. */
+/** Resolves with the text that the model gets for a call: the result, or the error. The model decides what to do about an error. */
 async function use(
   flow: FlowContext,
   tools: AgentOptions["tools"],

@@ -50,10 +50,10 @@ export function batcher<Item, Value>(
     },
     // The time of a batch is over. If that batch has gone by its number, the next one goes a little early.
     info: (batch) => batch.flush(),
-    // A stop in order writes what is there. After a crash the callers are told, and may ask again.
+    // A stop in order writes the items that wait. A crash writes none: their callers get a CalleeExitedError, and may retry.
     terminate: (batch, reason) => (reason.type === "shutdown" ? batch.flush() : undefined),
     trapExit: true,
-    // The end of a write that failed: its result has told already.
+    // The exit signal of a write that failed. `flush` gets the error of that write as its result.
     signals: { exit: () => undefined },
     mailbox: { capacity: options.maxWaiting ?? 1_000, overflow: "reject" },
     label: "batcher",
@@ -80,7 +80,7 @@ class Batch<Item, Value> {
 
   /** The server awaits this: requests that come meanwhile wait in the mailbox, and make the next batch. */
   async flush(): Promise<void> {
-    // The item of a caller that has given up is left out: nobody would learn that it was written.
+    // The item of a caller that has given up is left out: no caller would get its answer.
     const batch = this.waiting.filter(({ caller }) => caller.open);
     this.waiting = [];
     if (batch.length === 0) return;
@@ -102,7 +102,7 @@ const causeOf = ({ cause }: Error): Error | undefined => (cause instanceof Error
 
 /**
  * For a store that refuses a whole batch because of one item: writes the halves of a batch that was refused, until the bad item stands
- * alone. An item may be written twice, so the store has to know it again.
+ * alone. An item may be written twice, so the store has to recognise an item that it already has.
  *
  * @param isItemsFault - whether a smaller batch may help: not while the store is down
  */

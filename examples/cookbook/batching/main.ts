@@ -21,7 +21,7 @@ async function insert(orders: readonly Order[]): Promise<readonly string[]> {
   for (const { id, item } of orders) rows.set(id, item);
   if (kills) {
     kills = false;
-    system.exit("writer", "kill"); // the orders are written, and nobody was told
+    system.exit("writer", "kill"); // the orders are written, and no caller has an answer
   }
   return orders.map(({ id }) => `order ${id} is written`);
 }

@@ -147,7 +147,7 @@ class Cache<Value> {
     }
   }
 
-  /** Who asked before may get the old value. Who asks from now on does not. */
+  /** A `get` made before may still give the old value. A later one does not. */
   forget(key: string): void {
     this.entries.delete(key);
     this.loads.delete(key);

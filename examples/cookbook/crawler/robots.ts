@@ -2,7 +2,7 @@
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** Says whether a page may be fetched. Rejects when the rules cannot be read: then nobody knows. */
+/** Says whether a page may be fetched. Rejects when the rules cannot be read. */
 export function robots(fetch: Fetch): (url: string, signal: AbortSignal) => Promise<boolean> {
   const rules = new Map<string, readonly string[]>();
   return async (url, signal) => {

@@ -1,4 +1,4 @@
-// One question to many, each asked by a task of its own, with one deadline for the whole: whoever is late or crashes is missing.
+// One question to many, each asked by a task of its own, with one deadline for the whole. An answer that is late or fails is missing.
 
 import { type BodyContext, type TaskOwner, task, taskStream } from "signalbox";
 
@@ -6,7 +6,7 @@ import { type BodyContext, type TaskOwner, task, taskStream } from "signalbox";
 export interface Gathered<Answer> {
   /** In the order in which the answers came. */
   readonly answers: readonly { readonly from: string; readonly answer: Answer }[];
-  /** Who did not answer, and why not. */
+  /** Those that did not answer, each with the reason. */
   readonly missing: readonly { readonly from: string; readonly why: string }[];
 }
 
@@ -19,7 +19,7 @@ export interface AskOptions {
 }
 
 /**
- * Asks all, and resolves with what came in time. It never rejects because somebody failed. When the owner ends, so do all questions.
+ * Asks all, and resolves with what came in time. A question that fails does not reject the whole. When the owner ends, so do all questions.
  *
  * @param ask - passes `ctx.signal` to whatever it awaits: the signal aborts when nobody waits any more
  */
