@@ -375,7 +375,7 @@ describe("whichever dispatches wait, slots come free and offers are declined", (
           expect(queue.size).toBe(all.length);
         }
       }),
-      { numRuns: sized(300, 1 / 10) },
+      { numRuns: sized(300, 1 / 10, 1_000) },
     );
   });
 });

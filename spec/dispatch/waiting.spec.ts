@@ -476,7 +476,7 @@ describe("a vacancy", () => {
           expect(group.consumers.map((one) => one.inFlight)).toEqual(group.consumers.map(() => 0));
         },
       ),
-      { numRuns: sized(50, 3 / 200) },
+      { numRuns: sized(50, 3 / 200, 150) },
     );
   });
 });

@@ -99,8 +99,8 @@ describe("a pipeline", () => {
       await run(meter.of(memory()), count);
       return meter;
     };
-    const few = await cost(100);
-    const many = await cost(1_000);
+    const few = await cost(200);
+    const many = await cost(2_000);
     expect(many.written / few.written).toBeLessThan(10.5);
     expect(many.read).toBeLessThan(10 * few.read + 100);
   });

@@ -19,6 +19,7 @@ import { memory, openStore } from "signalbox/store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { deadLetters, PIPELINE_SCHEMA } from "../../lib/pipeline/ledger/tables.js";
 import { HOSTILE as ALL, bristling } from "../support/hostile.js";
+import { proving } from "../support/proof.js";
 import { audited } from "./simulated/audit.js";
 
 const numbers = queue<number>("numbers");
@@ -267,32 +268,33 @@ describe("messages that are large", () => {
   });
 
   test("many of them, from a source and in work together, are written in several commits [Y134]", async () => {
+    const count = proving ? 40 : 20;
     const text = "x".repeat(1_000_000);
     const texts: Source<number, number> = {
       name: "texts",
       *open() {
-        for (let i = 0; i < 20; i++) yield { value: i, checkpoint: i };
+        for (let i = 0; i < count; i++) yield { value: i, checkpoint: i };
       },
     };
     const seen: number[] = [];
     const routes = [
-      route("blow", { from: numbers, concurrency: 20 })
+      route("blow", { from: numbers, concurrency: count })
         .via("blow", (n) => ({ n, text }))
         .to(results),
       route("keep", { from: results }).via("keep", (value) => void seen.push((value as { n: number }).n)),
     ];
     const { status, done } = await run(routes, undefined, [feed(texts, numbers)]);
-    expect([status, done, seen.length]).toEqual(["completed", 40, 20]);
+    expect([status, done, seen.length]).toEqual(["completed", 2 * count, count]);
     const given: Source<string, number> = {
       name: "given",
       *open() {
-        for (let i = 0; i < 20; i++) yield { value: text, checkpoint: i };
+        for (let i = 0; i < count; i++) yield { value: text, checkpoint: i };
       },
     };
     const keep = route("keep", { from: results }).via("keep", () => undefined);
     expect(await run([keep], undefined, [feed(given, results)])).toMatchObject({
       status: "completed",
-      done: 20,
+      done: count,
     });
   });
 

@@ -346,7 +346,7 @@ describe("a message that carries a context", () => {
         await system.idle();
         expect(seen.sort()).toEqual(SENDERS.flatMap((sender) => new Array(6).fill(`${sender} in ${sender}`)));
       },
-      { schedules: 100, seed: 9, faults: { delay: { of: /./, atMost: 3 } } },
+      { schedules: 300, seed: 9, faults: { delay: { of: /./, atMost: 3 } } },
     );
   });
 

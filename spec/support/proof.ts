@@ -11,9 +11,12 @@ const asked: string | undefined = process.env.SCHEDULES;
 /** True in `npm run prove`, which also runs whatever takes minutes or kills real processes. */
 export const proving: boolean = asked !== undefined;
 
-/** The number of schedules, or of random inputs, of one proof: `quick` in `npm test`, else a share of those asked for. */
-export function sized(quick: number, share = 1): number {
-  return asked === undefined ? quick : Math.max(quick, Math.ceil(Number(asked) * share));
+/**
+ * The number of schedules, or of random inputs, of one proof: `quick` in `npm test`, else a share of those asked for, and
+ * `least` at least.
+ */
+export function sized(quick: number, share = 1, least: number = quick): number {
+  return asked === undefined ? quick : Math.max(least, Math.ceil(Number(asked) * share));
 }
 
 interface Sampled extends ExploreOptions {
@@ -21,11 +24,16 @@ interface Sampled extends ExploreOptions {
   readonly quick: number;
   /** The part of the schedules that this proof runs in `npm run prove`, if its schedules take long. Default 1. */
   readonly share?: number;
+  /** The fewest schedules in `npm run prove`. Default: those in `npm test`. */
+  readonly least?: number;
 }
 
 /** Explores at random. Every schedule has to come to its end. */
-export async function explored(scenario: Scenario, { quick, share, ...options }: Sampled): Promise<void> {
-  const schedules = sized(quick, share);
+export async function explored(
+  scenario: Scenario,
+  { quick, share, least, ...options }: Sampled,
+): Promise<void> {
+  const schedules = sized(quick, share, least);
   const result = await explore(scenario, { ...options, schedules });
   expect({ schedules: result.schedules, bounded: result.bounded }).toEqual({ schedules, bounded: 0 });
 }
@@ -33,8 +41,10 @@ export async function explored(scenario: Scenario, { quick, share, ...options }:
 interface Enumerated extends ExploreOptions {
   /** What `npm run prove` enumerates: every schedule, unless given. */
   readonly search?: ExhaustiveOptions;
-  /** What `npm test` enumerates, if that is less: then it need not reach what `sometimes` names. */
+  /** What `npm test` enumerates, if that is less. */
   readonly quick?: ExhaustiveOptions;
+  /** Those of `sometimes` that `quick` is too small to reach. */
+  readonly beyond?: readonly string[];
   /** It takes minutes: a run of the proofs with fewer than 5,000 schedules enumerates what `npm test` does. */
   readonly long?: boolean;
 }
@@ -47,7 +57,7 @@ const provingAll: boolean = proving && Number(asked) >= LONG_FROM;
 /** Explores every schedule, or every one within a bound. Returns how many those are. */
 export async function exhausted(
   scenario: Scenario,
-  { search = {}, quick, long = false, sometimes = [], ...options }: Enumerated,
+  { search = {}, quick, beyond = [], long = false, sometimes = [], ...options }: Enumerated,
 ): Promise<number> {
   const isAsked = long ? provingAll : proving;
   const isWhole = isAsked || quick === undefined;
@@ -55,7 +65,7 @@ export async function exhausted(
     ...options,
     strategy: exhaustive(isWhole ? search : quick),
     schedules: 1_000_000,
-    sometimes: isWhole ? sometimes : [],
+    sometimes: sometimes.filter((label) => isWhole || !beyond.includes(label)),
   });
   expect({ complete: result.complete, bounded: result.bounded }).toEqual({ complete: true, bounded: 0 });
   return result.schedules;

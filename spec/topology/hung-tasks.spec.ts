@@ -129,7 +129,7 @@ describe("one hung task of four", () => {
     "does not stop the other three under shuffle: %s tuples, %i executors [O41]",
     async (kind, executors) => {
       await using stage = new Stage();
-      const source = new Source(upTo(6_000), kind === "reliable");
+      const source = new Source(upTo(20_000), kind === "reliable");
       const { done } = await four(stage, source, hung, { receiveBuffer: 20, maxPending: 64, executors });
       await stage.advance(10_000);
       // Three tasks of 10 ms are good for 300 a second.
@@ -150,7 +150,7 @@ describe("one hung task of four", () => {
 describe("a task ten times slower than its siblings", () => {
   it("costs at most its share [O42]", async () => {
     await using stage = new Stage();
-    const source = new Source(upTo(6_000));
+    const source = new Source(upTo(20_000));
     const { done } = await four(stage, source, (index) => (index === 0 ? 100 : 10), { maxPending: 64 });
     await stage.advance(10_000);
     for (const each of done.slice(1)) expect(each).toBeGreaterThan(990);

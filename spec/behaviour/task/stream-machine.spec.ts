@@ -219,7 +219,7 @@ function play(world: World, one: Move): void {
 }
 
 describe("the machine of streams", () => {
-  test.prop([config, fc.array(move, { maxLength: 80 })], { numRuns: sized(150, 1 / 25) })(
+  test.prop([config, fc.array(move, { maxLength: 80 })], { numRuns: sized(150, 1 / 25, 400) })(
     "reads, hands out and ends as its history says, at any time [B41]",
     (settings, moves) => {
       const world = new World(settings);

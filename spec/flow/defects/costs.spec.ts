@@ -128,7 +128,7 @@ describe("a host", () => {
 
 describe("a step", () => {
   it("21: costs the same after 10 steps and after thousands: calls and bytes of the store, and what the flow holds", async () => {
-    const steps = sized(400, 1);
+    const steps = sized(400, 1, 1_000);
     let now = { calls: 0, bytes: 0, size: 0 };
     const seen: (typeof now)[] = [];
     const store = watched(memory(), (_, given) => {

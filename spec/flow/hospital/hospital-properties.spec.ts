@@ -46,10 +46,7 @@ function checkEffects(before: HospitalState, event: HospitalEvent, effects: read
 }
 
 describe("every event in every state that can be reached", () => {
-  // Three of them lead to every ward.
-  const kinds: readonly SymptomKind[] = proving
-    ? ["connection", "timeout", "divergence", "final", "code"]
-    : ["connection", "final", "code"];
+  const kinds: readonly SymptomKind[] = ["connection", "timeout", "divergence", "final", "code"];
   const settings = checkHospital("hospital", { maxFlows: 2, maxVisits: 1, maxDischarges: 2 });
 
   function eventsIn(state: HospitalState): HospitalEvent[] {

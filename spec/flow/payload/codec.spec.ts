@@ -50,7 +50,7 @@ describe("a value", () => {
         expect(isDeepStrictEqual(back, value)).toBe(true);
         expect(sameGraph(back, value)).toBe(true);
       }),
-      { numRuns: sized(300) },
+      { numRuns: sized(300, 1, 1_000) },
     );
   });
 
@@ -63,7 +63,7 @@ describe("a value", () => {
         if (json) expect(isDeepStrictEqual(JSON.parse(text), value)).toBe(true);
         if (json) expect(sameGraph(JSON.parse(text), value)).toBe(true);
       }),
-      { numRuns: sized(150) },
+      { numRuns: sized(150, 1, 500) },
     );
     expect(codec.encode({ id: "a", lines: [{ count: 3 }], note: null })).toBe(
       '{"id":"a","lines":[{"count":3}],"note":null}',
@@ -325,7 +325,7 @@ describe("an error", () => {
         fc.pre(!codec.encode(error).includes('["Date",""]'));
         expect(isDeepStrictEqual(copyOf(error), error)).toBe(true);
       }),
-      { numRuns: sized(100) },
+      { numRuns: sized(100, 1, 300) },
     );
   });
 });

@@ -201,7 +201,7 @@ describe("whatever the clock does", () => {
           state = next;
         }
       }),
-      { numRuns: sized(70, 0.25) },
+      { numRuns: sized(70, 0.25, 200) },
     );
   });
 

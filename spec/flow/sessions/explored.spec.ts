@@ -152,7 +152,7 @@ describe("a session of two flows", () => {
         await conversed(sim, [host]);
       },
       {
-        ...{ quick: 15, seed: 21, share: 0.03, sometimes: ENDS },
+        ...{ quick: 15, least: 40, seed: 21, share: 0.03, sometimes: ENDS },
         faults: {
           crash: [
             { of: "shop/root/**", atMost: 3, reason: "kill" },
@@ -174,7 +174,7 @@ describe("a session of two flows", () => {
         await conversed(sim, hosts);
       },
       {
-        ...{ quick: 10, seed: 22, share: 0.02, sometimes: ENDS },
+        ...{ quick: 10, least: 25, seed: 22, share: 0.02, sometimes: ENDS },
         faults: {
           crash: [
             { of: ["a/root/**", "b/root/**"], atMost: 2, reason: "kill" },

@@ -144,7 +144,7 @@ describe("the channel of a queue", () => {
         for (const { state } of world.processes)
           expect([state.phase, state.channel]).toEqual(["open", channel]);
       }),
-      { numRuns: sized(300) },
+      { numRuns: sized(300, 1, 1_000) },
     );
   });
 

@@ -127,7 +127,7 @@ describe("the outbox of a delivery", () => {
         // Under the same ids: the store drops what comes twice.
         expect([...new Set(world.published)].sort()).toEqual(CHILDREN);
       }),
-      { numRuns: sized(300) },
+      { numRuns: sized(300, 1, 1_000) },
     );
   });
 

@@ -181,7 +181,7 @@ describe("a subscriber's machine", () => {
         world.finish(() => world.settled.length === 30);
         expect([...world.settled].sort((a, b) => a - b)).toEqual([...Array(30).keys()]);
       }),
-      { numRuns: sized(30, 0.1) },
+      { numRuns: sized(30, 0.1, 100) },
     );
   });
 
@@ -195,7 +195,7 @@ describe("a subscriber's machine", () => {
         expect([...world.held]).toEqual([]);
         expect([...world.waiting, ...world.settled].sort((a, b) => a - b)).toEqual([...Array(30).keys()]);
       }),
-      { numRuns: sized(30, 0.1) },
+      { numRuns: sized(30, 0.1, 100) },
     );
   });
 

@@ -83,12 +83,12 @@ test("the file that is mutated is valid", async () => {
   await parse(VALID, { env: { USER: "me" } });
 });
 
-test.prop([at], { numRuns: sized(15, 0.1) })("a file that is cut off anywhere [Y82]", (end) =>
+test.prop([at], { numRuns: sized(15, 0.1, 100) })("a file that is cut off anywhere [Y82]", (end) =>
   judged(VALID.slice(0, end)),
 );
 
 test.prop([fc.array(fc.tuple(at, fc.nat({ max: 12 }), piece), { minLength: 1, maxLength: 4 })], {
-  numRuns: sized(20, 0.1),
+  numRuns: sized(20, 0.1, 250),
 })("a file with pieces replaced [Y82]", (edits) =>
   judged(
     edits.reduce((text, [from, length, put]) => text.slice(0, from) + put + text.slice(from + length), VALID),
@@ -96,17 +96,17 @@ test.prop([fc.array(fc.tuple(at, fc.nat({ max: 12 }), piece), { minLength: 1, ma
 );
 
 test.prop([fc.array(fc.nat({ max: VALID.split("\n").length - 1 }), { maxLength: 30 })], {
-  numRuns: sized(15, 0.1),
+  numRuns: sized(15, 0.1, 100),
 })("lines of a file in any order [Y82]", (order) =>
   judged(order.map((i) => VALID.split("\n")[i]).join("\n")),
 );
 
-test.prop([fc.array(piece, { maxLength: 60 })], { numRuns: sized(20, 0.1) })(
+test.prop([fc.array(piece, { maxLength: 60 })], { numRuns: sized(20, 0.1, 250) })(
   "signs of YAML in any order [Y82]",
   (all) => judged(all.join("")),
 );
 
-test.prop([fc.string({ unit: "binary", maxLength: 200 })], { numRuns: sized(15, 0.1) })(
+test.prop([fc.string({ unit: "binary", maxLength: 200 })], { numRuns: sized(15, 0.1, 100) })(
   "any text [Y82]",
   judged,
 );
@@ -145,7 +145,7 @@ const KEYS = [
   [],
 ];
 
-test.prop([tree.value, fc.constantFrom(...KEYS)], { numRuns: sized(20, 0.1) })(
+test.prop([tree.value, fc.constantFrom(...KEYS)], { numRuns: sized(20, 0.1, 250) })(
   "values of wrong types anywhere [Y82]",
   (value, keys) => {
     const put = (inner: unknown, [first, ...rest]: readonly string[]): unknown =>
@@ -164,5 +164,5 @@ test.prop([tree.value, fc.constantFrom(...KEYS)], { numRuns: sized(20, 0.1) })(
 );
 
 test.prop([fc.constantFrom("[", "{a: ", "- ", "? ", "&a [", "!a {", "a:\n "), fc.nat({ max: 20_000 })], {
-  numRuns: sized(4, 0.01),
+  numRuns: sized(4, 0.01, 30),
 })("any depth [Y82]", (open, depth) => judged(VALID + open.repeat(depth)));

@@ -127,7 +127,7 @@ describe("telemetry, under any schedule,", () => {
           const { heard } = await service(sim);
           told += JSON.stringify(heard);
         },
-        { seed, schedules: sized(2, 1 / 2_000) },
+        { seed, schedules: sized(2, 1 / 2_000, 5) },
       );
       return told;
     };

@@ -4,7 +4,7 @@ import { memory } from "signalbox/store";
 import { sized } from "../../support/proof.js";
 import { conformance, type Place } from "../conformance.js";
 
-const runs = sized(40, 0.1);
+const runs = sized(40, 0.1, 100);
 
 conformance("memory", {
   runs,

@@ -23,7 +23,7 @@ describePostgres("with a server", () => {
   afterAll(() => server.stop());
 
   conformance("postgres", {
-    runs: sized(3, 0.01),
+    runs: sized(3, 0.01, 6),
     async make() {
       const options: PostgresOptions = { schema: `place_${++places}` };
       const place: Place = {

@@ -29,7 +29,7 @@ describePostgres("hosts on one server", () => {
     const stores = [await opened(at), await opened(at)];
     const ids = ["a", "b", "c", "d", "e"];
     await stores[0]?.commit({ writes: ids.map((id) => ({ type: "put", table: names, row: { id, n: 0 } })) });
-    const rounds = sized(15, 0.01);
+    const rounds = sized(15, 0.01, 40);
     const adds = stores.flatMap((store, s) =>
       Array.from({ length: rounds }, async (_, i) => {
         const order = (s + i) % 2 === 0 ? ids : [...ids].reverse();
@@ -69,7 +69,7 @@ describePostgres("hosts on one server", () => {
   it("that each expect what the other adds to be absent are not both right [K33]", async () => {
     const at = { schema: place() };
     const stores = [await opened(at), await opened(at)];
-    for (let i = 0; i < sized(10, 0.01); i++) {
+    for (let i = 0; i < sized(10, 0.01, 25); i++) {
       const pair = [`left ${i}`, `right ${i}`] as const;
       const outcomes = await Promise.allSettled(
         stores.map((store, s) =>

@@ -8,7 +8,7 @@ import { DRIVERS, newFolder } from "./support.js";
 for (const driver of DRIVERS)
   for (const thread of [true, false])
     conformance(`sqlite on ${driver}${thread ? " in a thread" : ""}`, {
-      runs: sized(10, 0.02),
+      runs: sized(10, 0.02, 25),
       async make() {
         const folder = newFolder();
         return {

@@ -176,7 +176,7 @@ describe.each(DRIVERS)("on %s", (driver) => {
     using folder = newFolder();
     const file = folder.file("a.db");
     const acknowledged = new Set<string>();
-    const kills = sized(2, 0.02);
+    const kills = sized(3, 0.02);
     for (let kill = 0; kill < kills; kill++) {
       const child = start(file, kill % 3 === 2 ? "false" : "true");
       // At random: after the first acknowledgements, at any point of a group.

@@ -25,6 +25,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
 import { randomWalk } from "../../../lib/testing/strategies/random-walk.js";
+import { proving } from "../../support/proof.js";
 import { type Order, obedient, puppet } from "../../support/puppet.js";
 import { causeOf, errorOf, failureOf } from "../support/found.js";
 
@@ -54,7 +55,10 @@ async function outcomes<T>(
   options: ExploreOptions = {},
 ): Promise<Set<T>> {
   const seen = new Set<T>();
-  await explore(async (sim) => void seen.add(await scenario(sim)), { schedules: 60, ...options });
+  await explore(async (sim) => void seen.add(await scenario(sim)), {
+    schedules: proving ? 200 : 60,
+    ...options,
+  });
   return seen;
 }
 
@@ -734,7 +738,7 @@ describe("messages out of order", () => {
   };
   const often: ExploreOptions = {
     strategy: randomWalk({ rates: { reorder: 0.3, duplicate: 0.3 } }),
-    schedules: 200,
+    schedules: proving ? 400 : 200,
   };
 
   test("come by `reorder`, as often as it says [T27]", async () => {
@@ -769,7 +773,7 @@ describe("partitions by fault", () => {
   test("are of the kinds that the options allow, and the report says which [T27]", async () => {
     const kinds = async (partition: NonNullable<NetworkOptions["partition"]>): Promise<string[]> => {
       const seen = new Set<string>();
-      for (let seed = 1; seed <= 20; seed++) {
+      for (let seed = 1; seed <= (proving ? 40 : 20); seed++) {
         const error = await failureOf(
           async (sim) => {
             const { here, there } = pair(sim, { partition: { forMs: [5], ...partition } });
@@ -811,7 +815,10 @@ describe("partitions by fault", () => {
       }
       return failed.join();
     };
-  const often: ExploreOptions = { strategy: randomWalk({ rates: { drop: 0.05 } }), schedules: 60 };
+  const often: ExploreOptions = {
+    strategy: randomWalk({ rates: { drop: 0.05 } }),
+    schedules: proving ? 200 : 60,
+  };
 
   test("cut two systems off for one of the times that are given", async () => {
     const seen = await outcomes(asking({ partition: { forMs: [25] } }), often);
@@ -821,6 +828,7 @@ describe("partitions by fault", () => {
   });
 
   test("take each of these times about as often", async () => {
+    const schedules = proving ? 300 : 100;
     const lengths = new Map<number, number>();
     await explore(
       async (sim) => {
@@ -828,10 +836,10 @@ describe("partitions by fault", () => {
         const length = failed === "" ? 0 : failed.split(",").length > 2 ? 80 : 5;
         lengths.set(length, (lengths.get(length) ?? 0) + 1);
       },
-      { ...often, schedules: 100 },
+      { ...often, schedules },
     );
-    expect(lengths.get(80)).toBeGreaterThan(10);
-    expect(lengths.get(5)).toBeGreaterThan(10);
+    expect(lengths.get(80)).toBeGreaterThan(schedules / 10);
+    expect(lengths.get(5)).toBeGreaterThan(schedules / 10);
   });
 
   test("end when it is calm", async () => {

@@ -11,6 +11,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
 import { randomWalk } from "../../../lib/testing/strategies/random-walk.js";
+import { proving } from "../../support/proof.js";
 import { causeOf, failureOf } from "../support/found.js";
 
 /** What the scenario gives in each schedule. */
@@ -19,7 +20,10 @@ async function outcomes<T>(
   options: ExploreOptions = {},
 ): Promise<Set<T>> {
   const seen = new Set<T>();
-  await explore(async (sim) => void seen.add(await scenario(sim)), { schedules: 100, ...options });
+  await explore(async (sim) => void seen.add(await scenario(sim)), {
+    schedules: proving ? 300 : 100,
+    ...options,
+  });
   return seen;
 }
 

@@ -7,6 +7,7 @@ import type * as testing from "signalbox/testing";
 import type { ExploreOptions, Scenario } from "signalbox/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import config from "../../../.config/rolldown.config.js";
+import { proving } from "../../support/proof.js";
 import { errorOf } from "../support/found.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -38,14 +39,15 @@ function explore(name: string, options: ExploreOptions): Promise<testing.Explora
 
 describe("several cores", () => {
   test("come to the same result as one, in counts and in what is new [T19]", async () => {
-    const options = { schedules: 250, seed: 3, sometimes: ["d comes first"] };
+    const schedules = proving ? 700 : 250;
+    const options = { schedules, seed: 3, sometimes: ["d comes first"] };
     const one = await explore("anyOrder", options);
     for (const cores of [2, 3]) expect(await explore("anyOrder", { ...options, cores })).toEqual(one);
-    expect(one.schedules).toBe(250);
+    expect(one.schedules).toBe(schedules);
   });
 
   test("end on the same plateau", async () => {
-    const options = { schedules: 100_000, plateau: 30 };
+    const options = { schedules: 100_000, plateau: proving ? 60 : 30 };
     const one = await explore("anyOrder", options);
     expect(one.ended).toBe("plateau");
     expect(await explore("anyOrder", { ...options, cores: 2 })).toEqual(one);

@@ -213,7 +213,7 @@ describe("a schedule that does not end", () => {
 
 describe("an unfair schedule", () => {
   test("is no livelock: strategies with priorities become fair before the end [T13]", async () => {
-    const { bounded } = await explore(unfair, { schedules: 100, strategy: pct(), maxSteps: 2_000 });
+    const { bounded } = await explore(unfair, { schedules: 300, strategy: pct(), maxSteps: 2_000 });
     expect(bounded).toBe(0);
   });
 

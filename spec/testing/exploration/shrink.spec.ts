@@ -211,8 +211,11 @@ describe("a long schedule", () => {
   );
 
   test("fails like the found one, whichever parts were left out", async () => {
-    const error = await failureOf(election(true, 3_000), { seed: 3, faults: ELECTION_FAULTS, shrink: 400 });
+    const limits = { shrink: 400, shrinkMs: Number.POSITIVE_INFINITY };
+    const error = await failureOf(election(true, 3_000), { ...limits, seed: 3, faults: ELECTION_FAULTS });
     expect(error.found.tried).toBeLessThanOrEqual(400);
+    expect(error.found.steps).toBeGreaterThan(300);
+    expect(error.trace.steps.length).toBeLessThan(150);
     const options = { faults: ELECTION_FAULTS, replay: error.token };
     expect((await failureOf(election(true, 3_000), options)).trace).toEqual(error.trace);
   });

@@ -11,7 +11,7 @@ import { instructionTable } from "./programs/table.js";
 import { THEMES } from "./programs/themes.js";
 
 describe.each<[string, number, number, number]>([
-  ["messages", 3, sized(3, 0.013), 200],
+  ["messages", 4, sized(4, 0.013), 200],
   ["exits", 4, sized(4, 0.013), 80],
   ["names", 4, sized(4, 0.01), 60],
 ])("random programs about %s", (theme, least, programs, samples) => {

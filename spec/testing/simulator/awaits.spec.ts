@@ -105,7 +105,7 @@ describe("the host's queues", () => {
         await sim.quiet();
         expect([steps, open]).toEqual([2 * STEPS, 0]);
       },
-      { schedules: 2 },
+      { schedules: 5 },
     );
   });
 
@@ -144,7 +144,7 @@ describe("the host's queues", () => {
       async (sim) => {
         for (let i = 0; i < 500; i++) await sim.sleep(0);
       },
-      { schedules: 30 },
+      { schedules: 100 },
     );
     clearInterval(timer);
     expect(fired).toBeGreaterThan(0);

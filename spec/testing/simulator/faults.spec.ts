@@ -26,6 +26,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
 import { randomWalk } from "../../../lib/testing/strategies/random-walk.js";
+import { proving } from "../../support/proof.js";
 import { sleep } from "../../support/puppet.js";
 import { failureOf } from "../support/found.js";
 
@@ -35,7 +36,10 @@ async function outcomes<T>(
   options: ExploreOptions,
 ): Promise<Set<T>> {
   const seen = new Set<T>();
-  await explore(async (sim) => void seen.add(await scenario(sim)), { schedules: 150, ...options });
+  await explore(async (sim) => void seen.add(await scenario(sim)), {
+    schedules: proving ? 500 : 150,
+    ...options,
+  });
   return seen;
 }
 
@@ -351,7 +355,7 @@ describe("pause", () => {
         times.set(at, (times.get(at) ?? 0) + 1);
       },
       {
-        schedules: 800,
+        schedules: proving ? 2_000 : 800,
         faults: { pause: { of: "shop/clerk" } },
         strategy: randomWalk({ rates: { pause: 0.05 } }),
       },
@@ -440,7 +444,7 @@ describe("delay", () => {
         await sim.quiet();
         return heard;
       },
-      { faults: { delay: { of: "shop/office" } }, schedules: 300 },
+      { faults: { delay: { of: "shop/office" } }, schedules: proving ? 1_000 : 300 },
     );
     // Without a delay the second comes after both, since the first has started it.
     expect([...seen].sort()).toEqual(["abx", "axb", "xab"]);
@@ -473,9 +477,9 @@ describe("delay", () => {
         await sim.quiet();
         return heard.join();
       },
-      { faults: { delay: { of: "shop/boss", atMost: 3 } }, schedules: 300 },
+      { faults: { delay: { of: "shop/boss", atMost: 3 } }, schedules: 1_000 },
     );
-    expect(seen.size).toBeGreaterThan(6);
+    expect(seen.size).toBeGreaterThan(10);
     for (const heard of seen)
       for (const label of ["ann", "bob"])
         expect(heard.split(",").filter((line) => line.startsWith(label))).toEqual([
@@ -566,7 +570,7 @@ describe("delay", () => {
         await sim.quiet();
         expect(heard).toBe("ax");
       },
-      { faults: { delay: { of: "shop/office" } }, schedules: 300 },
+      { faults: { delay: { of: "shop/office" } }, schedules: proving ? 1_000 : 300 },
     );
     const arrivals = error.trace.steps.filter((step) => step.type === "deliver");
     expect(arrivals).toMatchObject([{ process: "shop/office", from: "shop/first", message: '"a"' }]);
@@ -591,10 +595,11 @@ describe("calm and storm", () => {
       await phases(sim);
       return at;
     };
+  const schedules = proving ? 300 : 120;
   const often: ExploreOptions = {
     faults: { crash: { of: "shop/clerk" } },
     strategy: randomWalk({ rates: { crash: 0.3 } }),
-    schedules: 120,
+    schedules,
   };
 
   test("by default faults may strike from the first step to the end of the scenario", async () => {
@@ -637,7 +642,7 @@ describe("calm and storm", () => {
       },
       { ...often, strategy: randomWalk({ rates: { crash: 1 } }) },
     );
-    expect(after).toBeGreaterThan(119);
+    expect(after).toBeGreaterThanOrEqual(schedules);
   });
 
   test("`eventually` stops faults, then waits for the condition", async () => {
@@ -653,7 +658,7 @@ describe("calm and storm", () => {
         await sim.sleep(5);
         await sim.eventually("there is a worker", () => system.whereis("worker") !== undefined);
       },
-      { faults: { crash: { of: "**/worker*", atMost: 5 } }, schedules: 70 },
+      { faults: { crash: { of: "**/worker*", atMost: 5 } }, schedules: proving ? 200 : 70 },
     );
   });
 });
@@ -708,7 +713,7 @@ describe("rules", () => {
   }
 
   properties.prop([tree, pattern, fc.constantFrom<"crash" | "pause">("crash", "pause"), fc.nat(1_000)], {
-    numRuns: 25,
+    numRuns: proving ? 60 : 25,
   })("no fault ever strikes outside of its rule", async (given, of, kind, seed) => {
     const struck: string[] = [];
     const scenario: Scenario = async (sim) => {
@@ -778,7 +783,7 @@ describe("rules", () => {
           await sim.quiet();
           for (const pid of pids) if (!system.isAlive(pid)) seen.add(sim.path(pid));
         },
-        { faults: { crash: { of, atMost: 3 } }, schedules: 100 },
+        { faults: { crash: { of, atMost: 3 } }, schedules: proving ? 200 : 100 },
       );
       return [...seen].sort();
     };

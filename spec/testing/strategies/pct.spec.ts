@@ -154,7 +154,7 @@ describe("PCT", () => {
     const program = (): Toy => chains({ a: 300, b: 300 });
     const strategy = pct({ depth: 2 });
     let last = 0;
-    for (let index = 0; index < 200; index++) {
+    for (let index = 0; index < 600; index++) {
       const chooser = strategy.begin(index, new Random(1, index), { longest: 0, actors: 0 }) as Chooser;
       const { steps } = run(program, chooser);
       const at = steps.findIndex((step) => step[0] !== steps[0]?.[0]);

@@ -153,7 +153,7 @@ async function undeclaredIn(scenario: Scenario, schedules: number): Promise<stri
 
 describe("each step declares what it uses of the kernel's state:", () => {
   test("processes that use each other in most ways [V35]", async () => {
-    expect(await undeclaredIn(busy, 100)).toEqual([]);
+    expect(await undeclaredIn(busy, 300)).toEqual([]);
   });
 
   test("servers and supervisors [V35]", async () => {

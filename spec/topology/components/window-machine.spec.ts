@@ -88,7 +88,7 @@ const outcomes = fc.array(fc.boolean(), { maxLength: 20 });
 describe("the machine of a task with windows", () => {
   check.prop(
     [fc.nat({ max: 20 }), fc.integer({ min: 1, max: 5 }), retries, outcomes, fc.array(fc.boolean())],
-    { numRuns: sized(300, 1 / 10) },
+    { numRuns: sized(300, 1 / 10, 1_000) },
   )(
     "hands each window over in order, until it is done or out of retries",
     (items, size, most, ends, early) => {

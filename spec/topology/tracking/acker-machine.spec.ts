@@ -659,7 +659,7 @@ const calls = fc.array(call, { maxLength: 80, size: "max" });
 const capacities = fc.integer({ min: 1, max: 14 });
 
 describe("the machine", () => {
-  check.prop([calls, capacities], { numRuns: sized(150, 1 / 25) })(
+  check.prop([calls, capacities], { numRuns: sized(150, 1 / 25, 400) })(
     "answers as a model that copies Maps of BigInt",
     (all, capacity) => {
       const acker = new Acker({ capacity });

@@ -128,7 +128,7 @@ describe("a table of ids", () => {
     { maxLength: 200, size: "max" },
   );
 
-  check.prop([steps], { numRuns: sized(60, 1 / 50) })(
+  check.prop([steps], { numRuns: sized(60, 1 / 50, 200) })(
     "holds the same as a Map, whatever is added and removed",
     (all) => {
       const table = new IdTable();

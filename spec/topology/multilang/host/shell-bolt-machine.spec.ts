@@ -171,7 +171,7 @@ function isUnanswered(past: Past): boolean {
 }
 
 describe("the machine of a shell bolt", () => {
-  check.prop([fc.array(events, { maxLength: 40 })], { numRuns: sized(600, 1 / 5) })(
+  check.prop([fc.array(events, { maxLength: 40 })], { numRuns: sized(600, 1 / 5, 2_000) })(
     "answers each event as the whole history says",
     (all) => {
       let state: State<string> = initial(config);
