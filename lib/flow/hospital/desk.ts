@@ -135,6 +135,12 @@ export class HospitalDesk {
     [this.#state] = decide(this.#state, found);
   }
 
+  /** A flow of this host is on its way into the hospital, or to its end: whether it is there yet, the store says later. */
+  isAdmitting(flow: string): boolean {
+    const ward = this.#state.patients.get(flow)?.ward;
+    return ward !== undefined && ward !== "out";
+  }
+
   /** The flow is not this host's any more. */
   left(flow: string): void {
     [this.#state] = decide(this.#state, { type: "left", flow });

@@ -108,6 +108,11 @@ class World implements AsyncDisposable {
   }
 }
 
+/** Whether a commit gives a flow this status. */
+function setsStatus([set]: readonly unknown[], status: string): boolean {
+  return JSON.stringify((set as WriteSet).writes).includes(`"status":"${status}"`);
+}
+
 interface Promised {
   readonly promise: Promise<void>;
   resolve(): void;
@@ -257,6 +262,30 @@ describe("a host whose store fails for a while", () => {
     },
   );
 
+  it("at the answer to a start does not run a flow that is on its way to the hospital [J63]", async () => {
+    let isOut = true;
+    let runs = 0;
+    const broken = defineFlow("broken", { onError: "hospital" }, async () => {
+      runs++;
+      throw new Error("broken");
+    });
+    const lose = (status: string) => (method: string, given: readonly unknown[]) => {
+      if (isOut && method === "commit" && setsStatus(given, status)) throw new NoAnswerError("no answer");
+    };
+    const store = watched(memory(), lose("hospitalized"), lose("running"));
+    await using world = await bench([broken], { store });
+    const start = (): Promise<unknown> => world.until(world.flows.start(broken, undefined, { id: "b" }));
+    for (let i = 0; i < 3; i++) {
+      await expect(start()).rejects.toThrow(NoAnswerError);
+      await world.clock.advance(1_000);
+      expect(runs).toBe(1);
+    }
+    isOut = false;
+    await world.clock.advance(10_000);
+    expect(await world.until(world.flows.get("b").info())).toMatchObject({ status: "hospitalized" });
+    expect(runs).toBe(1);
+  });
+
   it("at the answer with which a flow left it leaves the flow to the host that has it by then [J63]", async () => {
     const clock = testClock();
     const source = memory({ shared: true, clock: () => clock.now + 1 });
@@ -271,8 +300,8 @@ describe("a host whose store fails for a while", () => {
       });
     });
     let lost = 0;
-    const parks = (method: string, [set]: readonly unknown[]): boolean =>
-      method === "commit" && JSON.stringify((set as WriteSet).writes).includes('"status":"waiting"');
+    const parks = (method: string, given: readonly unknown[]): boolean =>
+      method === "commit" && setsStatus(given, "waiting");
     const gate = promised();
     const store = watched(
       source,
