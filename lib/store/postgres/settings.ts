@@ -41,7 +41,7 @@ export interface PostgresLimits {
   readonly pollMs: number;
   /** How long a transaction of a user may take, unless it says otherwise. */
   readonly transactionMs: number;
-  /** How often its body is run when other writers are faster, unless it says otherwise. */
+  /** How often its body is run when other writers are faster, unless it says otherwise. The waits in between grow, up to a second. */
   readonly transactionAttempts: number;
 }
 

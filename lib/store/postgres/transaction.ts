@@ -1,6 +1,7 @@
 // SQL of the user, in a transaction on a connection of its own. Neither its slowness nor its rollback touches the group commits of
 // others.
 
+import { backoffMs } from "../../process/backoff.js";
 import { count, delay } from "../../process/options.js";
 import { Deadline } from "../deadline.js";
 import type { DriverHost, HeldClaim } from "../driver.js";
@@ -32,6 +33,9 @@ export interface Transactions extends Omit<Writing, "connection"> {
   committed(topics: readonly string[]): void;
 }
 
+/** Waits between the attempts of a transaction, each from nothing to twice as long. */
+const AGAIN = { minMs: 2, maxMs: 500, factor: 2, jitter: 1 };
+
 const NO_WRITES: WriteSet = { writes: [] };
 
 /** Runs a transaction until it is committed, or fails. */
@@ -47,11 +51,18 @@ export async function runTransaction<T>(
     for (let attempt = 1; attempt <= attempts; attempt++) {
       const done = await new Attempt(on, options, deadline, ms).run(body);
       if (done !== undefined) return done.result;
+      if (attempt < attempts) await pause(on.host, attempt, deadline);
     }
     throw deadline.why ?? new TransactionOvertakenError(attempts);
   } finally {
     deadline.cancel();
   }
+}
+
+/** Waits before the next attempt. Those that overtake each other would go on doing so, if all of them began again at once. */
+function pause({ environment, after }: DriverHost, attempt: number, deadline: Deadline): Promise<void> {
+  const ms = backoffMs(AGAIN, attempt, environment.random());
+  return deadline.within(() => new Promise<void>((go) => void after(ms, go)));
 }
 
 /** One attempt. */

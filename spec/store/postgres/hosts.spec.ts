@@ -164,6 +164,22 @@ describePostgres("hosts on one server", () => {
     expect(busy).toEqual([]);
   });
 
+  it("that overtake each other wait longer each time, until all have committed [K58]", async () => {
+    const at = { schema: place() };
+    const stores = [await opened(at), await opened(at)];
+    await stores[0]?.transaction((tx) => tx.execute("create table counter (n int)"));
+    await stores[0]?.transaction((tx) => tx.execute("insert into counter values (0)"));
+    const add = (store: Store): Promise<unknown> =>
+      store.transaction(async (tx) => {
+        const [row] = (await tx.execute<{ n: number }>("select n from counter")).rows;
+        await tx.execute("update counter set n = $1", [(row?.n ?? 0) + 1]);
+      });
+    const each = 20;
+    await Promise.all(stores.flatMap((store) => Array.from({ length: each }, () => add(store))));
+    const read = stores[1]?.transaction(async (tx) => (await tx.execute("select n from counter")).rows);
+    expect(await read).toEqual([{ n: 2 * each }]);
+  });
+
   it("refuse statements of users that end the transaction, change the session or name the store's tables [K44]", async () => {
     const at = place();
     const store = await opened({ schema: at });
