@@ -12,7 +12,8 @@ import {
   FencedError,
   type SqlTransaction,
   StoreClosedError,
-  StoreUnreachableError,
+  StoreError,
+  type StoreUnreachableError,
   type Write,
   type WriteSet,
 } from "../../store/index.js";
@@ -832,7 +833,7 @@ function isHostOver(error: unknown): error is Error {
 
 /** Whether a commit took place is unknown. The journal tells, once it can be read: the flow runs from there. */
 function isUnknown(error: unknown): error is Error {
-  return error instanceof StoreUnreachableError && error.known === "unknown";
+  return error instanceof StoreError && (error as Partial<StoreUnreachableError>).known === "unknown";
 }
 
 const RUN: How = { type: "run", commits: false };

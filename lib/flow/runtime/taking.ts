@@ -432,7 +432,8 @@ export class Taking {
 
   async #hold(row: FlowRow, act: () => Promise<void>): Promise<void> {
     const { number, id } = row;
-    if (this.#host.isStopping || this.#host.loaded.has(number) || this.#host.ward.desk.isAdmitting(id)) return;
+    if (this.#host.isStopping || this.#host.loaded.has(number) || this.#host.ward.desk.isAdmitting(id))
+      return;
     if (this.#taking.has(number)) this.#taking.set(number, "rerun");
     else await this.#alone(row, act);
   }
