@@ -172,9 +172,16 @@ class Attempt<T> implements SqlTransaction {
   async #commit(connection: Connection, set: WriteSet): Promise<void> {
     const { outcomes, others } = this.#on;
     const id = outcomes.next();
-    const outcome = await this.#write(connection, set, this.#on.mark(id, [set]));
-    if (outcome instanceof FencedError) await this.#writeRenewed(connection, set, outcome);
-    else if (outcome instanceof Error) throw outcome;
+    let outcome = await this.#write(connection, set, this.#on.mark(id, [set]));
+    if (outcome instanceof FencedError && (await this.#isHeld(set))) {
+      const check = ({ rows }: Answer): void => {
+        if (rows.length === 0) throw outcome;
+      };
+      const { claim, ...unfenced } = set;
+      const first = { commands: [this.#on.catalog.lockClaim(claim as HeldClaim)], check };
+      outcome = await this.#write(connection, unfenced, first);
+    }
+    if (outcome instanceof Error) throw outcome;
     if (!(await outcomes.commit(connection, id, others)))
       throw new ServerError("40001", "the commit was rolled back");
     if (set.notify !== undefined) this.#on.committed(set.notify);
@@ -186,22 +193,14 @@ class Attempt<T> implements SqlTransaction {
   }
 
   /**
-   * The transaction sees the claim as it was when it began. If it is held by now, it was renewed since: so the set is written, once
-   * nobody can take the claim any more.
+   * Whether a claim is held at the moment. The transaction sees it as it was when it began, and not that it was renewed since. On the one
+   * connection of all nobody can have renewed it.
    */
-  async #writeRenewed(connection: Connection, set: WriteSet, refusal: FencedError): Promise<void> {
+  async #isHeld({ claim }: WriteSet): Promise<boolean> {
     const { catalog, others, pool } = this.#on;
-    const claim = set.claim as HeldClaim;
-    // On the one connection of all nobody can have renewed it.
-    if (others === pool) throw refusal;
-    const [held] = await others.use((other) => other.send([catalog.fence([claim])]));
-    if (held?.rows.length !== 1) throw refusal;
-    const check = ({ rows }: Answer): void => {
-      if (rows.length === 0) throw refusal;
-    };
-    const { claim: _, ...unfenced } = set;
-    const outcome = await this.#write(connection, unfenced, { commands: [catalog.lockClaim(claim)], check });
-    if (outcome instanceof Error) throw outcome;
+    if (others === pool) return false;
+    const [held] = await others.use((other) => other.send([catalog.fence([claim as HeldClaim])]));
+    return held?.rows.length === 1;
   }
 
   /** Cancels what runs, and rolls back. */
