@@ -4,21 +4,26 @@ import { TransactionEndedError } from "./sql-errors.js";
 import type { StoreContext } from "./store.js";
 
 export class Deadline {
+  /** The whole time. */
+  readonly ms: number;
+  /** Why nothing more may be done. */
+  why: TransactionEndedError | undefined;
+  /** Nobody waits for the time any more. */
+  cancel!: () => void;
   readonly #expired: Promise<never>;
-  #cancel: () => void = () => {};
-  #why: TransactionEndedError | undefined;
 
   constructor(after: StoreContext["after"], ms: number, signal: AbortSignal | undefined) {
+    this.ms = ms;
     this.#expired = new Promise((_resolve, reject) => {
       const end = (why: string, cause?: unknown): void => {
-        this.#why ??= new TransactionEndedError(why, cause);
-        reject(this.#why);
+        this.why ??= new TransactionEndedError(why, cause);
+        reject(this.why);
       };
       const cancelTimer = after(ms, () => end(`it took longer than ${ms} ms`));
       const abort = (): void => end("it was aborted", signal?.reason);
       if (signal?.aborted === true) abort();
       else signal?.addEventListener("abort", abort);
-      this.#cancel = () => {
+      this.cancel = () => {
         cancelTimer();
         signal?.removeEventListener("abort", abort);
       };
@@ -27,20 +32,11 @@ export class Deadline {
     this.#expired.catch(() => {});
   }
 
-  /** Why nothing more may be done. */
-  get why(): TransactionEndedError | undefined {
-    return this.#why;
-  }
-
   /** Waits for the body no longer than it may take. What it does afterwards is not waited for. @throws TransactionEndedError */
   within<T>(run: () => Promise<T>): Promise<T> {
-    if (this.#why !== undefined) return this.#expired;
+    if (this.why !== undefined) return this.#expired;
     const running = run();
     running.catch(() => {});
     return Promise.race([running, this.#expired]);
-  }
-
-  cancel(): void {
-    this.#cancel();
   }
 }

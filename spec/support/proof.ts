@@ -51,15 +51,12 @@ interface Enumerated extends ExploreOptions {
 
 const LONG_FROM = 5_000;
 
-/** True in a run of the proofs with 5,000 schedules or more. */
-const provingAll: boolean = proving && Number(asked) >= LONG_FROM;
-
 /** Explores every schedule, or every one within a bound. Returns how many those are. */
 export async function exhausted(
   scenario: Scenario,
   { search = {}, quick, beyond = [], long = false, sometimes = [], ...options }: Enumerated,
 ): Promise<number> {
-  const isAsked = long ? provingAll : proving;
+  const isAsked = proving && (!long || Number(asked) >= LONG_FROM);
   const isWhole = isAsked || quick === undefined;
   const result = await explore(scenario, {
     ...options,

@@ -1,4 +1,4 @@
-// What the commands on a store share: their surroundings, and how they show what they found.
+// What each command on a store uses: the terminal, the clock, the loader of modules, and the printer of results.
 
 import { toJson } from "../../admin/json-view.js";
 import type { Printer } from "./commands.js";
@@ -19,7 +19,7 @@ export interface StoreCommandHost extends Printer, Moments {
   load(module: string): Promise<object>;
 }
 
-/** How a command shows what it found. */
+/** Prints the results of a command. */
 export interface Showing<Host extends StoreCommandHost, Status extends string> {
   readonly host: Host;
   readonly style: Style<Status>;

@@ -41,11 +41,9 @@ export function isCurable(error: unknown): error is Error {
   return error instanceof StoreError || error instanceof StoreOverloadedError;
 }
 
-/** Whether the host can do nothing more with its store. */
-function isOver(error: unknown): boolean {
-  return (
-    error instanceof FencedError || error instanceof StoreClosedError || error instanceof StoreVersionError
-  );
+/** Whether the store takes nothing more from this host: its claim is lost, or the store is closed. */
+export function isHostOver(error: unknown): error is Error {
+  return error instanceof FencedError || error instanceof StoreClosedError;
 }
 
 export class Background {
@@ -99,7 +97,7 @@ export class Background {
   failed(key: string, error: Error): number {
     const { now, random, told, end } = this.#port;
     this.#failures++;
-    if (isOver(error)) end(error);
+    if (error instanceof StoreVersionError || isHostOver(error)) end(error);
     else if (this.#late.size === 0) {
       this.#since = now();
       told({ type: "began", error });

@@ -4,8 +4,8 @@
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import { hash } from "../../process/stable-hash.js";
-import { type Claim, ConflictError, FencedError, type Store, StoreClosedError } from "../../store/index.js";
-import type { Background } from "../background/background.js";
+import { type Claim, ConflictError, type Store } from "../../store/index.js";
+import { type Background, isHostOver } from "../background/background.js";
 import type { FlowDefinition } from "../definition/define.js";
 import { type FlowRow, flows } from "../journal/tables.js";
 import { roomTopics } from "../queues/queues.js";
@@ -59,7 +59,7 @@ export interface Failure {
 export const OBSERVE = "observe ";
 
 function isOver(error: unknown): boolean {
-  return error instanceof ConflictError || error instanceof FencedError || error instanceof StoreClosedError;
+  return error instanceof ConflictError || isHostOver(error);
 }
 
 /** Names the code of a definition: other code is a reason to try again. */

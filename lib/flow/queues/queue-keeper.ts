@@ -1,7 +1,7 @@
 // One queue of a host: carries out the effects of its machine over the store.
 
-import { type Claim, ConflictError, FencedError, type Store, StoreClosedError } from "../../store/index.js";
-import { isCurable } from "../background/background.js";
+import { type Claim, ConflictError, type Store } from "../../store/index.js";
+import { isCurable, isHostOver } from "../background/background.js";
 import { flows } from "../journal/tables.js";
 import type { Candidate } from "./choice.js";
 import type { QueueSettings } from "./options.js";
@@ -17,10 +17,12 @@ export interface QueuePort {
   readonly accepts: Accepts;
   /** Calls `fn` after this time; returns the call that cancels it. */
   after(ms: number, fn: () => void): () => void;
-  /** A look at the queue, or an admission, has failed. It is tried again. Returns after how many milliseconds, if nothing else says. */
-  failed(queue: string, error: Error): number;
+  /** A look at the queue, or an admission, has failed. It is tried again. */
+  failed(queue: string, error: Error): void;
   /** The queue was looked at, or flows were admitted. */
   worked(queue: string): void;
+  /** What `work` gives, once the store lets it. @throws what no further attempt cures */
+  until<T>(queue: string, work: () => Promise<T>): Promise<T>;
   /** Runs flows that have got a slot and are held by this host, by their numbers. */
   run(numbers: readonly number[]): void;
 }
@@ -96,7 +98,7 @@ export class QueueKeeper {
       (error: unknown) => {
         // Another host was faster, or the store failed for a while: the machine reads again. A host that has lost its claim ends.
         if (!(error instanceof ConflictError)) this.#port.failed(this.settings.name, error as Error);
-        if (error instanceof FencedError || error instanceof StoreClosedError) this.stop();
+        if (isHostOver(error)) this.stop();
         else this.take({ type: "refused", roll: this.#port.random() });
       },
     );
@@ -123,17 +125,11 @@ export class QueueKeeper {
     return { type: "admitted" };
   }
 
-  /** Whether an admission took place whose answer was lost. It was one commit: what is so of one flow is so of all. */
+  /** Whether an admission took place whose answer was lost: nobody held these flows before. It was one commit, so one of them tells of all. */
   async #tookPlace([first]: readonly Candidate[]): Promise<boolean> {
-    const { store, claim, failed, after } = this.#port;
-    for (;;)
-      try {
-        const [row] = await store.get(flows, [[first?.number ?? 0]]);
-        return row !== undefined && row.slot !== null && row.holder === claim.token;
-      } catch (error) {
-        if (!isCurable(error)) throw error;
-        const ms = failed(this.settings.name, error);
-        await new Promise<void>((go) => after(ms, go));
-      }
+    const { store, claim, until } = this.#port;
+    const { number } = first as Candidate;
+    const [row] = await until(this.settings.name, () => store.get(flows, [[number]]));
+    return row?.holder === claim.token;
   }
 }

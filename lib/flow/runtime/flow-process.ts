@@ -9,14 +9,13 @@ import { crash, type ExitReason, NORMAL } from "../../process/reason.js";
 import { isThenable } from "../../process/thenable.js";
 import {
   type Claim,
-  FencedError,
   type SqlTransaction,
-  StoreClosedError,
   StoreError,
   type StoreUnreachableError,
   type Write,
   type WriteSet,
 } from "../../store/index.js";
+import { isHostOver } from "../background/background.js";
 import type { StepContext } from "../definition/context.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import { countedKey, outsideKey } from "../definition/names.js";
@@ -824,11 +823,6 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
 /** The engine's own failure, unless the error says what it is. */
 function engineUnless(error: unknown): SymptomKind | undefined {
   return kindOf(error) === "code" ? "engine" : undefined;
-}
-
-/** Whether the store takes nothing more from this host. */
-function isHostOver(error: unknown): error is Error {
-  return error instanceof FencedError || error instanceof StoreClosedError;
 }
 
 /** Whether a commit took place is unknown. The journal tells, once it can be read: the flow runs from there. */

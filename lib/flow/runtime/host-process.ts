@@ -237,8 +237,9 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     return {
       ...{ store, claim, random: () => kernel.env.random(), after: this.timer },
       accepts: (row) => this.definition(row.name, row.version) !== undefined,
-      failed: (queue, error) => this.background.failed(`queue ${queue}`, error),
+      failed: (queue, error) => void this.background.failed(`queue ${queue}`, error),
       worked: (queue) => this.background.worked(`queue ${queue}`),
+      until: (queue, work) => this.background.until(`admission ${queue}`, work),
       run: (numbers) => this.taking.runAdmitted(numbers),
     };
   }

@@ -1,8 +1,8 @@
 // How a host takes flows from the store: those that are due, those of hosts that are gone, those that it has news of. One attempt at a
 // time for each flow, and no more flows than there are places.
 
-import { type Claim, ConflictError, FencedError, type Store, StoreClosedError } from "../../store/index.js";
-import { type Background, isCurable } from "../background/background.js";
+import { type Claim, ConflictError, type Store } from "../../store/index.js";
+import { type Background, isCurable, isHostOver } from "../background/background.js";
 import type { FlowDefinition } from "../definition/define.js";
 import { kindOf } from "../hospital/symptom.js";
 import type { Entry } from "../journal/entry.js";
@@ -305,7 +305,7 @@ export class Taking {
   }
 
   #notTaken(row: FlowRow, error: unknown): void {
-    if (error instanceof FencedError || error instanceof StoreClosedError) return;
+    if (isHostOver(error)) return;
     // Another host, or an operator, was faster.
     if (error instanceof ConflictError) this.#news(row.number);
     else if (isCurable(error)) this.#again(row, error);

@@ -1,16 +1,8 @@
 // The schedules of a host: looks at those that are due, and starts their flows. All hosts of a store do so; the row's revision lets
 // one of them win, and the flow's id makes sure.
 
-import {
-  type Claim,
-  ConflictError,
-  type Expectation,
-  FencedError,
-  type Store,
-  StoreClosedError,
-  type Write,
-} from "../../store/index.js";
-import { isCurable } from "../background/background.js";
+import { type Claim, ConflictError, type Expectation, type Store, type Write } from "../../store/index.js";
+import { isCurable, isHostOver } from "../background/background.js";
 import type { CronParser } from "./cron.js";
 import { configOf, type ScheduleDefinition } from "./definition.js";
 import { ScheduleNotFoundError } from "./errors.js";
@@ -102,7 +94,7 @@ export class ScheduleKeeper {
       },
       (error: unknown) => {
         const inMs = this.#port.retryMs(error as Error);
-        if (error instanceof FencedError || error instanceof StoreClosedError) this.stop();
+        if (isHostOver(error)) this.stop();
         else this.#rest(inMs);
       },
     );
@@ -149,7 +141,7 @@ export class ScheduleKeeper {
   }
 
   #failed(row: ScheduleRow, error: unknown): undefined {
-    if (error instanceof FencedError || error instanceof StoreClosedError) throw error;
+    if (isHostOver(error)) throw error;
     this.#port.failed(row.name, error);
   }
 

@@ -131,21 +131,20 @@ export class Catalog {
     return { text: `delete from ${this.#name("$outcomes")} where at < ${NOW} - $1`, values: [olderMs] };
   }
 
-  /** The claims of these that are held. They stay so until the end of the transaction, except that they may be renewed. */
-  fence(claims: readonly ClaimNeeds[], isHeld: string = this.#isInTime("c")): Command {
+  /**
+   * The claims of these that are held. They stay so until the end of the transaction, except that they may be renewed.
+   *
+   * @param orExpired - also those that have expired, if nobody has taken or removed them
+   */
+  fence(claims: readonly ClaimNeeds[], orExpired = false): Command {
     return {
       text:
         "select c.name, c.token from unnest($1::text[], $2::bigint[]) as asked(name, token) " +
         `join ${this.#name("$claims")} as c on c.name = asked.name and c.token = asked.token ` +
-        `where ${isHeld} order by c.name for key share of c`,
+        `where ${orExpired || this.#isInTime("c")} order by c.name for key share of c`,
       values: [texts(claims.map(({ name }) => name)), integers(claims.map(({ token }) => token))],
       prepared: true,
     };
-  }
-
-  /** Keeps others from taking or removing a claim until the end of the transaction. Answers with it, also when it has expired. */
-  lockClaim(claim: ClaimNeeds): Command {
-    return this.fence([claim], "true");
   }
 
   /** Claims a name unless another owner holds it. Answers with the token. @param attempt - may claim again what it has claimed */

@@ -2,8 +2,8 @@
 // others.
 
 import { backoffMs } from "../../process/backoff.js";
-import { count, delay } from "../../process/options.js";
-import { Deadline } from "../deadline.js";
+import { attempted } from "../attempts.js";
+import type { Deadline } from "../deadline.js";
 import type { DriverHost, HeldClaim } from "../driver.js";
 import { FencedError } from "../errors.js";
 import type { Outcome } from "../plan.js";
@@ -34,35 +34,25 @@ export interface Transactions extends Omit<Writing, "connection"> {
 }
 
 /** Waits between the attempts of a transaction, each from nothing to twice as long. */
-const AGAIN = { minMs: 2, maxMs: 500, factor: 2, jitter: 1 };
+const AGAIN = { minMs: 2, maxMs: 500, jitter: 1 };
 
 const NO_WRITES: WriteSet = { writes: [] };
 
 /** Runs a transaction until it is committed, or fails. */
-export async function runTransaction<T>(
+export function runTransaction<T>(
   on: Transactions,
   body: (tx: SqlTransaction) => Promise<T>,
   options: SqlTransactionOptions<T>,
 ): Promise<T> {
-  const attempts = count("attempts", options.attempts ?? on.settings.transactionAttempts, 1);
-  const ms = delay("timeoutMs", options.timeoutMs ?? on.settings.transactionMs, 1);
-  const deadline = new Deadline(on.host.after, ms, options.signal);
-  try {
-    for (let attempt = 1; attempt <= attempts; attempt++) {
-      const done = await new Attempt(on, options, deadline, ms).run(body);
-      if (done !== undefined) return done.result;
-      if (attempt < attempts) await pause(on.host, attempt, deadline);
+  const { environment, after } = on.host;
+  return attempted(after, on.settings, options, async (deadline, number) => {
+    if (number > 1) {
+      // Those that overtake each other would go on doing so, if all of them began again at once.
+      const ms = backoffMs(AGAIN, number - 1, environment.random());
+      await deadline.within(() => new Promise<void>((go) => void after(ms, go)));
     }
-    throw deadline.why ?? new TransactionOvertakenError(attempts);
-  } finally {
-    deadline.cancel();
-  }
-}
-
-/** Waits before the next attempt. Those that overtake each other would go on doing so, if all of them began again at once. */
-function pause({ environment, after }: DriverHost, attempt: number, deadline: Deadline): Promise<void> {
-  const ms = backoffMs(AGAIN, attempt, environment.random());
-  return deadline.within(() => new Promise<void>((go) => void after(ms, go)));
+    return new Attempt(on, options, deadline).run(body);
+  });
 }
 
 /** One attempt. */
@@ -70,7 +60,6 @@ class Attempt<T> implements SqlTransaction {
   readonly #on: Transactions;
   readonly #options: SqlTransactionOptions<T>;
   readonly #deadline: Deadline;
-  readonly #ms: number;
   #connection: Connection | undefined;
   /** Why it takes no more statements. */
   #over: Error | undefined;
@@ -80,17 +69,16 @@ class Attempt<T> implements SqlTransaction {
   /** Statements run one after another. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(on: Transactions, options: SqlTransactionOptions<T>, deadline: Deadline, ms: number) {
+  constructor(on: Transactions, options: SqlTransactionOptions<T>, deadline: Deadline) {
     this.#on = on;
     this.#options = options;
     this.#deadline = deadline;
-    this.#ms = ms;
   }
 
   /** Undefined: other writers were faster. */
   async run(body: (tx: SqlTransaction) => Promise<T>): Promise<{ readonly result: T } | undefined> {
     const { pool, settings } = this.#on;
-    const connection = await pool.acquire(Math.min(this.#ms, settings.unreachableMs));
+    const connection = await pool.acquire(Math.min(this.#deadline.ms, settings.unreachableMs));
     try {
       return await connection.hold(async () => {
         this.#connection = connection;
@@ -178,7 +166,7 @@ class Attempt<T> implements SqlTransaction {
         if (rows.length === 0) throw outcome;
       };
       const { claim, ...unfenced } = set;
-      const first = { commands: [this.#on.catalog.lockClaim(claim as HeldClaim)], check };
+      const first = { commands: [this.#on.catalog.fence([claim as HeldClaim], true)], check };
       outcome = await this.#write(connection, unfenced, first);
     }
     if (outcome instanceof Error) throw outcome;
@@ -188,8 +176,8 @@ class Attempt<T> implements SqlTransaction {
   }
 
   async #write(connection: Connection, set: WriteSet, first: First): Promise<Outcome | undefined> {
-    const done = await carryOut({ ...this.#on, connection }, [set], first, false);
-    return typeof done === "symbol" ? undefined : done[0];
+    // Only a hopeful one is refused as a whole.
+    return ((await carryOut({ ...this.#on, connection }, [set], first, false)) as readonly Outcome[])[0];
   }
 
   /**

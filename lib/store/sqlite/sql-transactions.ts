@@ -1,8 +1,8 @@
 // Transactions of users: each is a body that asks for statements one after another. The engine decides which statements are in the
 // database at the moment (sql-transaction-machine.ts); here are the body, its time limit and its attempts.
 
-import { count, delay } from "../../process/options.js";
-import { Deadline } from "../deadline.js";
+import { type AttemptLimits, attempted } from "../attempts.js";
+import type { Deadline } from "../deadline.js";
 import type { SqlResult, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from "../sql.js";
 import { SqlError, TransactionEndedError, TransactionOvertakenError } from "../sql-errors.js";
 import type { StoreContext } from "../store.js";
@@ -23,11 +23,7 @@ export interface SqlHost {
 }
 
 /** Bounds on transactions of users. */
-export interface SqlLimits {
-  /** How many milliseconds a transaction may take. */
-  readonly transactionMs: number;
-  /** How often its body is run. */
-  readonly transactionAttempts: number;
+export interface SqlLimits extends AttemptLimits {
   /** Most bytes of the statements and parameters of one transaction, estimated: they are kept until its end. */
   readonly transactionBytes: number;
 }
@@ -124,20 +120,11 @@ export class SqlTransactions {
     this.#host = host;
   }
 
-  async run<T>(body: (tx: SqlTransaction) => Promise<T>, options: SqlTransactionOptions<T>): Promise<T> {
-    const { transactionMs, transactionAttempts } = this.#host.limits;
-    const ms = delay("timeoutMs", options.timeoutMs ?? transactionMs, 1);
-    const attempts = count("attempts", options.attempts ?? transactionAttempts, 1);
-    const deadline = new Deadline(this.#host.after, ms, options.signal);
-    try {
-      for (let attempt = 1; attempt <= attempts; attempt++) {
-        const done = await this.#attempt(body, options, deadline, attempt);
-        if (done !== undefined) return done.result;
-      }
-      throw new TransactionOvertakenError(attempts);
-    } finally {
-      deadline.cancel();
-    }
+  run<T>(body: (tx: SqlTransaction) => Promise<T>, options: SqlTransactionOptions<T>): Promise<T> {
+    const { after, limits } = this.#host;
+    return attempted(after, limits, options, (deadline, number) =>
+      this.#attempt(body, options, deadline, number),
+    );
   }
 
   /** Undefined: other writers were faster. */

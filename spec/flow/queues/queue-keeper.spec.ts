@@ -91,7 +91,8 @@ class Cluster {
             if (host.alarm === alarm) host.alarm = undefined;
           };
         },
-        failed: () => 1,
+        failed: () => undefined,
+        until: (_queue, work) => work(),
         worked: () => undefined,
         run: (numbers) => {
           for (const number of numbers) host.running.add(number);
