@@ -69,11 +69,15 @@ interface Running {
   cut(): Promise<void>;
 }
 
+type Call = (...args: unknown[]) => unknown;
+
 /** Turns of a wait, and the time that passes in each. */
 const TURNS = 5_000;
 const TURN_MS = 1;
 /** Shorter than a third of what the claim of a host holds. */
 const PASS_MS = 250;
+/** How often a pass looks at the store, at least, and at most while calls of hosts are under way: some of them wait for time to pass. */
+const LOOKS = { least: 3, most: 200 };
 
 /** Hosts on one store, and a reader. Their time is the test's; so is the clock of the store. */
 export class Shop implements AsyncDisposable {
@@ -84,6 +88,8 @@ export class Shop implements AsyncDisposable {
   watch: (rows: readonly FlowRow[]) => void = () => undefined;
   readonly #place: Place;
   readonly #running: Running[] = [];
+  /** Calls of hosts that the store has not answered. */
+  #calls = 0;
   #reader: Store | undefined;
 
   constructor(place: Place) {
@@ -111,7 +117,7 @@ export class Shop implements AsyncDisposable {
     ]);
   }
 
-  /** The same store on the clock of the test. */
+  /** The same store on the clock of the test, which knows what the store has still to answer. */
   #timed(source: StoreSource): StoreSource {
     return {
       label: source.label,
@@ -119,13 +125,36 @@ export class Shop implements AsyncDisposable {
         const store = await source.open(schemas, context);
         const clock = async (): Promise<number> => this.now;
         return new Proxy(store, {
-          get(target, name) {
+          get: (target, name) => {
             if (name === "clock") return clock;
             const value: unknown = Reflect.get(target, name, target);
-            return typeof value === "function" ? value.bind(target) : value;
+            return typeof value === "function" ? this.#counted(target, name, value as Call) : value;
           },
         });
       },
+    };
+  }
+
+  /** The same call. It is under way until it has its answer. */
+  #counted(store: Store, name: string | symbol, call: Call): Call {
+    const end = (): void => {
+      this.#calls--;
+    };
+    if (name === "submit")
+      return (set, settled) => {
+        this.#calls++;
+        call.call(store, set, (...answer: unknown[]) => {
+          end();
+          (settled as Call)(...answer);
+        });
+      };
+    return (...args) => {
+      const answer = call.apply(store, args);
+      if (answer instanceof Promise) {
+        this.#calls++;
+        answer.then(end, end);
+      }
+      return answer;
     };
   }
 
@@ -162,11 +191,11 @@ export class Shop implements AsyncDisposable {
     throw new Error(`after ${TURNS} turns: ${JSON.stringify(left)}`);
   }
 
-  /** Lets time pass, slowly enough for the store to follow. */
+  /** Lets time pass, and the store follow: on a busy machine, too, no host is late. */
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= PASS_MS) {
       await this.clock.advance(Math.min(PASS_MS, left));
-      for (let i = 0; i < 3; i++) await this.rows();
+      for (let i = 0; i < LOOKS.least || (this.#calls > 0 && i < LOOKS.most); i++) await this.rows();
     }
   }
 
