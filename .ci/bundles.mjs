@@ -105,7 +105,7 @@ export const checks = {
     const changed = all.plain.filter((line, i) => line !== all.minified[i] || !/^(\w+): \1 /.test(line));
     if (changed.length > 0) throw new Error(`changed: ${changed.join(", ")}`);
   },
-  "bundles stay within their limits, minified and gzipped": () => {
-    console.log(run("npm", ["run", "-s", "size"]).trimEnd());
+  "bundles stay within their limits, minified and gzipped": async () => {
+    console.log((await run("npm", ["run", "-s", "size"])).trimEnd());
   },
 };

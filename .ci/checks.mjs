@@ -14,40 +14,50 @@ import { checks as sqliteFiles } from "./sqlite-files.mjs";
 import { root, Skipped, work } from "./support.mjs";
 import { checks as viewer } from "./viewer.mjs";
 
+/** Checks of a lane follow each other, and lanes run beside each other: much of each is a wait for a download or a disk. */
+const LANES = [
+  // These read what is built, and build it again.
+  { ...contents, ...bundles, ...pages },
+  // These run other versions of Node.
+  { ...quickStart, ...runtimes, ...sqliteFiles },
+  // These drive a browser.
+  { ...site, ...viewer, ...siteBrowser },
+];
 /** Ends the wait for a check that hangs; its commands have limits of their own. */
+const LIMIT_MS = 300_000;
+
 function within(check) {
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error("it hangs")), 180_000);
+    timer = setTimeout(() => reject(new Error("it hangs")), LIMIT_MS);
   });
   return Promise.race([check, late]).finally(() => clearTimeout(timer));
 }
 
 let passed = 0;
 let failed = 0;
-for (const [name, check] of Object.entries({
-  ...contents,
-  ...quickStart,
-  ...pages,
-  ...bundles,
-  ...runtimes,
-  ...sqliteFiles,
-  ...viewer,
-  ...site,
-  ...siteBrowser,
-})) {
+
+async function look(name, check) {
+  const begin = performance.now();
+  const said = (word) => `${word} ${name} (${((performance.now() - begin) / 1_000).toFixed(1)} s)`;
   try {
     await within(check());
     passed++;
-    console.log(`ok    ${name}`);
+    console.log(said("ok   "));
   } catch (error) {
     if (error instanceof Skipped) console.log(`skip  ${name}: ${error.message}`);
     else {
       failed++;
-      console.log(`FAIL  ${name}\n${error.stdout ?? ""}${error.stderr ?? ""}${error.message}`);
+      console.log(`${said("FAIL ")}\n${error.stdout ?? ""}${error.stderr ?? ""}${error.message}`);
     }
   }
 }
+
+async function drive(lane) {
+  for (const [name, check] of Object.entries(lane)) await look(name, check);
+}
+
+await Promise.all(LANES.map(drive));
 rmSync(work, { recursive: true, force: true });
 
 /** Lines of a failure that are told again at the end, where whoever sees the last lines alone finds them. */

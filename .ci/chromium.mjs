@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { folder, run, Skipped } from "./support.mjs";
+import { folder, once, run, Skipped } from "./support.mjs";
 
 const OPTIONS = [
   "--headless",
@@ -14,39 +14,34 @@ const OPTIONS = [
 /** Most milliseconds that an answer of the browser may take. */
 const PATIENCE = 30_000;
 
-let found;
-
 /** The Chromium that is installed, or one that is unpacked into a temporary folder. @throws Skipped */
-export function chromium() {
-  found ??= find();
-  return found;
-}
+export const chromium = once(find);
 
-function find() {
+async function find() {
   for (const name of ["chromium", "chromium-browser", "google-chrome"]) {
     try {
-      return { path: run("sh", ["-c", `command -v ${name}`]).trim(), libraries: "" };
+      return { path: (await run("sh", ["-c", `command -v ${name}`])).trim(), libraries: "" };
     } catch {
       // The next one.
     }
   }
   const path = folder("chromium");
-  const sh = (script) => run("sh", ["-ec", script], { cwd: path, stdio: ["ignore", "pipe", "ignore"] });
+  const sh = (script) => run("sh", ["-ec", script], { cwd: path });
   try {
-    sh(
+    await sh(
       `apt-get download $(apt-get install --print-uris -qq -y --no-install-recommends chromium | sed -n "s/^'[^']*' \\\\([^_]*\\\\)_.*/\\\\1/p")`,
     );
-    sh("for one in *.deb; do dpkg-deb -x $one root; done");
+    await sh("for one in *.deb; do dpkg-deb -x $one root; done");
   } catch {
     throw new Skipped("there is no Chromium, and apt-get cannot download it");
   }
-  const libraries = sh("find $PWD/root -name '*.so*' -printf '%h\\n' | sort -u | tr '\\n' ':'");
+  const libraries = await sh("find $PWD/root -name '*.so*' -printf '%h\\n' | sort -u | tr '\\n' ':'");
   return { path: join(path, "root/usr/lib/chromium/chromium"), libraries };
 }
 
 /** Command line and environment of a browser with a profile of its own. */
-export function command(name) {
-  const { path, libraries } = chromium();
+export async function command(name) {
+  const { path, libraries } = await chromium();
   return {
     path,
     args: [...OPTIONS, `--user-data-dir=${folder(name)}`],
@@ -56,7 +51,7 @@ export function command(name) {
 
 /** Opens a page, lets `work` drive it, and ends the browser. */
 export async function withPage(url, work) {
-  const { path, args, env } = command("driven");
+  const { path, args, env } = await command("driven");
   const browser = spawn(path, [...args, "--remote-debugging-pipe", "about:blank"], {
     env,
     stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],

@@ -2,24 +2,18 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { folder, install, packed, root, run, version } from "./support.mjs";
+import { once, packed, project, root, run, version } from "./support.mjs";
 
-/** An empty project with the package, made at the first use. */
-let project;
-function installed() {
-  if (project === undefined) {
-    project = folder("project");
-    writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
-    const others = ["typescript", "fast-check"].map((name) => `${name}@${version(name)}`);
-    install(project, packed().path, ...others);
-  }
-  return project;
-}
+const installed = once(() =>
+  project("project", ...["typescript", "fast-check"].map((name) => `${name}@${version(name)}`)),
+);
 
-const inPackage = (path) => join(installed(), "node_modules/signalbox", path);
+/** A file of the package, as it is installed. */
+const inPackage = (cwd, path) => join(cwd, "node_modules/signalbox", path);
 
 /** Compiles a file of the project, without types of Node, and runs it. */
-function compileAndRun(name, code) {
+async function compileAndRun(name, code) {
+  const cwd = await installed();
   const options = {
     target: "ES2022",
     module: "NodeNext",
@@ -29,13 +23,13 @@ function compileAndRun(name, code) {
     types: [],
     rootDir: ".",
   };
-  writeFileSync(join(installed(), `${name}.ts`), code);
+  writeFileSync(join(cwd, `${name}.ts`), code);
   writeFileSync(
-    join(installed(), "tsconfig.json"),
+    join(cwd, "tsconfig.json"),
     JSON.stringify({ compilerOptions: options, files: [`${name}.ts`] }),
   );
-  run("npx", ["tsc"], { cwd: project });
-  return run(process.execPath, [`${name}.js`], { cwd: project });
+  await run("npx", ["tsc"], { cwd });
+  return run(process.execPath, [`${name}.js`], { cwd });
 }
 
 /** Fails unless the text contains the parts. */
@@ -44,8 +38,8 @@ function contains(printed, ...texts) {
 }
 
 export const checks = {
-  "the package packs, and holds what belongs to it": () => {
-    const { files } = packed();
+  "the package packs, and holds what belongs to it": async () => {
+    const { files } = await packed();
     const stray = files.filter(
       (path) =>
         !/^((dist|lib|docs|examples\/(course|cookbook))\/|package\.json$|README\.md$|LICENSE$|CONTRIBUTING\.md$|CHANGELOG\.md$)/.test(
@@ -54,8 +48,8 @@ export const checks = {
     );
     if (stray.length > 0) throw new Error(`files that do not belong: ${stray.join(", ")}`);
   },
-  "publint has nothing to say": () => run("npx", ["publint", "--strict", packed().path]),
-  "published types of every entry compile with skipLibCheck off": () => {
+  "publint has nothing to say": async () => run("npx", ["publint", "--strict", (await packed()).path]),
+  "published types of every entry compile with skipLibCheck off": async () => {
     const place = join(root, ".build/published-types");
     mkdirSync(place, { recursive: true });
     const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -72,32 +66,34 @@ export const checks = {
       skipLibCheck: false,
     };
     writeFileSync(join(place, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["all.ts"] }));
-    run("npx", ["tsc", "-p", place]);
+    await run("npx", ["tsc", "-p", place]);
   },
-  "types resolve, ESM only": () => run("npx", ["attw", "--profile", "esm-only", packed().path]),
-  "links of the README and of docs/ lead to files of the package": () => {
-    const pages = packed().files.filter((path) => path.endsWith(".md"));
+  "types resolve, ESM only": async () => run("npx", ["attw", "--profile", "esm-only", (await packed()).path]),
+  "links of the README and of docs/ lead to files of the package": async () => {
+    const cwd = await installed();
+    const pages = (await packed()).files.filter((path) => path.endsWith(".md"));
     const broken = pages.flatMap((page) =>
-      [...readFileSync(inPackage(page), "utf8").matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)]
+      [...readFileSync(inPackage(cwd, page), "utf8").matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)]
         .map(([, target]) => join(dirname(page), target))
         // Tests of recipes and answers are in the repository alone.
         .filter(
           (target) =>
-            !existsSync(target.startsWith("spec/examples/") ? join(root, target) : inPackage(target)),
+            !existsSync(target.startsWith("spec/examples/") ? join(root, target) : inPackage(cwd, target)),
         )
         .map((target) => `${page}: ${target}`),
     );
     if (pages.length < 10 || broken.length > 0)
       throw new Error(`${pages.length} pages; ${broken.join(", ")}`);
   },
-  "maps lead from declarations and bundles to sources": () => {
-    const maps = readdirSync(inPackage("dist"), { recursive: true, encoding: "utf8" }).filter((path) =>
+  "maps lead from declarations and bundles to sources": async () => {
+    const cwd = await installed();
+    const maps = readdirSync(inPackage(cwd, "dist"), { recursive: true, encoding: "utf8" }).filter((path) =>
       path.endsWith(".map"),
     );
     const count = (end) => maps.filter((path) => path.endsWith(end)).length;
     if (count(".d.ts.map") < 100 || count(".js.map") < 5) throw new Error(`there are ${maps.length} maps`);
     const lost = maps.flatMap((path) => {
-      const file = inPackage(join("dist", path));
+      const file = inPackage(cwd, join("dist", path));
       const { sources } = JSON.parse(readFileSync(file, "utf8"));
       return sources
         .filter((source) => !source.startsWith("\0") && !existsSync(join(dirname(file), source)))
@@ -105,10 +101,11 @@ export const checks = {
     });
     if (lost.length > 0) throw new Error(`sources that are not there: ${lost.slice(0, 5).join(", ")}`);
   },
-  "go to definition ends in TypeScript": () => {
-    contains(definitionOf("System"), "lib/system.ts");
+  "go to definition ends in TypeScript": async () => {
+    contains(definitionOf(await installed(), "System"), "lib/system.ts");
   },
-  "entries share one kernel": () => {
+  "entries share one kernel": async () => {
+    const cwd = await installed();
     const code = `import { SignalboxError, System } from "signalbox";
 import { field, spoutFrom, topology, TopologyError } from "signalbox/topology";
 import { testClock } from "signalbox/testing";
@@ -120,17 +117,18 @@ await clock.until(running.finished());
 await clock.until(system.stop());
 console.log("one kernel", TopologyError.prototype instanceof SignalboxError);
 `;
-    writeFileSync(join(installed(), "one.mjs"), code);
-    contains(run(process.execPath, ["one.mjs"], { cwd: project }), "one kernel true");
+    writeFileSync(join(cwd, "one.mjs"), code);
+    contains(await run(process.execPath, ["one.mjs"], { cwd }), "one kernel true");
   },
-  "the guide's first topology runs in an empty project": () => {
+  "the guide's first topology runs in an empty project": async () => {
     const guide = readFileSync(join(root, "docs/guide.md"), "utf8");
     const example = /```ts\n([\s\S]*?)```/.exec(guide.slice(guide.indexOf("## Topologies")))?.[1];
-    contains(compileAndRun("word-count", example), "2 is done", "3 acked, 0 failed");
+    contains(await compileAndRun("word-count", example), "2 is done", "3 acked, 0 failed");
   },
-  "the simulator works under node:test": () => {
+  "the simulator works under node:test": async () => {
+    const cwd = await installed();
     writeFileSync(
-      join(installed(), "race.test.mjs"),
+      join(cwd, "race.test.mjs"),
       `import { strict as assert } from "node:assert";
 import { test } from "node:test";
 import { explore, probe, testClock } from "signalbox/testing";
@@ -159,16 +157,16 @@ test("a probe expects, on a clock", async () => {
 });
 `,
     );
-    run(process.execPath, ["--test", "race.test.mjs"], { cwd: project });
+    await run(process.execPath, ["--test", "race.test.mjs"], { cwd });
   },
 };
 
 /** Where an editor goes from a name: the declaration in dist, and through its map the source. */
-function definitionOf(name) {
-  const entry = readFileSync(inPackage("dist/index.d.ts"), "utf8");
+function definitionOf(cwd, name) {
+  const entry = readFileSync(inPackage(cwd, "dist/index.d.ts"), "utf8");
   const [, module] =
     new RegExp(`export \\{[^}]*\\b${name}\\b[^}]*\\} from "\\./([\\w/-]+)\\.js"`).exec(entry) ?? [];
-  const map = inPackage(`dist/${module}.d.ts.map`);
+  const map = inPackage(cwd, `dist/${module}.d.ts.map`);
   const { sources } = JSON.parse(readFileSync(map, "utf8"));
-  return relative(inPackage("."), join(dirname(map), sources[0]));
+  return relative(inPackage(cwd, "."), join(dirname(map), sources[0]));
 }

@@ -53,7 +53,7 @@ function textsBelow(path) {
     .map((file) => readFileSync(join(path, file), "utf8"));
 }
 
-function project(programs) {
+async function project(programs) {
   const cwd = folder("pages");
   writeFileSync(join(cwd, "package.json"), JSON.stringify({ type: "module", private: true }));
   for (const { path, code } of programs) {
@@ -66,7 +66,7 @@ function project(programs) {
   const others = importsOf([...programs.map(({ code }) => code), ...textsBelow(join(cwd, "examples"))]);
   const typed = others.map((name) => `@types/${name}`).filter((name) => version(name) !== undefined);
   const versions = [...TOOLS, ...others, ...typed].map((name) => `${name}@${version(name)}`);
-  install(cwd, "--ignore-scripts", packed().path, ...versions);
+  await install(cwd, "--ignore-scripts", (await packed()).path, ...versions);
   const readme = readFileSync(join(root, "README.md"), "utf8");
   const config = JSON.parse(/```json\n(\{\s*"compilerOptions"[\s\S]*?)```/.exec(readme)[1]);
   writeFileSync(join(cwd, "tsconfig.json"), JSON.stringify({ ...config, exclude: ["node_modules"] }));
@@ -74,21 +74,21 @@ function project(programs) {
 }
 
 export const checks = {
-  "what the pages show compiles in a project of its own, and the course runs": () => {
+  "what the pages show compiles in a project of its own, and the course runs": async () => {
     const pages = FOLDERS.flatMap((name) =>
       readdirSync(join(root, "docs", name))
         .filter((file) => file.endsWith(".md"))
         .map((file) => join(name, file)),
     );
     const programs = pages.flatMap(programsOf);
-    const cwd = project(programs);
-    run("npx", ["tsc"], { cwd });
+    const cwd = await project(programs);
+    await run("npx", ["tsc"], { cwd });
     for (const { path, prints, runs } of programs) {
       if (!runs || !path.startsWith("course/")) continue;
       // Reports of crashes go to standard error. An exit code is the last line.
       const command =
         'out=$(node "$1" 2>/dev/null); code=$?; echo "$out"; [ $code = 0 ] || echo "(exit code $code)"';
-      const printed = run("sh", ["-c", command, "sh", path.replace(/\.ts$/, ".js")], { cwd }).trim();
+      const printed = (await run("sh", ["-c", command, "sh", path.replace(/\.ts$/, ".js")], { cwd })).trim();
       if (printed !== prints) throw new Error(`${path} printed\n${printed}\nand not\n${prints}`);
     }
   },

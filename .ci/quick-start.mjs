@@ -2,8 +2,8 @@
 // the package supports. Only the package itself comes from the tarball.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { folder, NODES, nodeBin, packed, root, run } from "./support.mjs";
+import { dirname, join } from "node:path";
+import { folder, NODES, node, packed, root, run } from "./support.mjs";
 
 /** The code blocks of a section; a file has the name that the text before it gives in backticks. */
 function blocksOf(page, heading) {
@@ -16,17 +16,18 @@ function blocksOf(page, heading) {
   }));
 }
 
-function quickStart(major) {
-  const bin = nodeBin(major);
+async function quickStart(major) {
+  const bin = dirname(await node(major));
   const cwd = folder(`quick-start-${major}`);
   const blocks = blocksOf(readFileSync(join(root, "README.md"), "utf8"), "Quick start");
   const expected = blocks.find(({ language }) => language === "text")?.text;
+  const { path } = await packed();
   const programs = [];
   for (const { language, text, name } of blocks) {
     if (language === "sh") {
       for (const line of text.trim().split("\n")) {
-        const command = line.replace(/^npm install signalbox$/, `npm install ${packed().path}`);
-        const printed = run("sh", ["-c", command], { cwd, bin });
+        const command = line.replace(/^npm install signalbox$/, `npm install ${path}`);
+        const printed = await run("sh", ["-c", command], { cwd, bin });
         if (/^(?:npx tsx|node) /.test(line)) programs.push([line, printed]);
       }
     } else if (language !== "text") writeFileSync(join(cwd, name), text);

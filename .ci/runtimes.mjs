@@ -1,12 +1,11 @@
 // The same program in every runtime: other versions of Node, Bun, Deno, and a browser. Bun and browsers have no promise hooks.
 
-import { execFileSync } from "node:child_process";
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { command } from "./chromium.mjs";
-import { folder, install, NODES, nodeBin, packed, program, root, run } from "./support.mjs";
+import { NODES, node, once, program, project, root, run } from "./support.mjs";
 
 const EXPECTED = `links: true, exit, crash, deep end
 dispatch: 51 53 56 60 65 71 78, 3 re-routed
@@ -14,16 +13,11 @@ supervisor: 51 after a restart
 topology: 1000 numbers, sum 499500
 reports: restarts, owners`;
 
-let project;
-function installed() {
-  if (project === undefined) {
-    project = folder("runtimes");
-    writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
-    install(project, packed().path);
-    copyFileSync(join(root, ".ci/smoke.mjs"), join(project, "smoke.mjs"));
-  }
-  return project;
-}
+const installed = once(async () => {
+  const cwd = await project("runtimes");
+  copyFileSync(join(root, ".ci/smoke.mjs"), join(cwd, "smoke.mjs"));
+  return cwd;
+});
 
 function compare(printed, owners) {
   const expected = `${EXPECTED} ${owners}`;
@@ -31,15 +25,17 @@ function compare(printed, owners) {
 }
 
 /** Runs the program. @param owners - whether a stray rejection has an owner there: "known" or "unknown" */
-function smoke(command, args, owners) {
-  compare(run(command, [...args, "smoke.mjs"], { cwd: installed(), timeout: 60_000 }), owners);
+async function smoke(command, args, owners) {
+  const cwd = await installed();
+  compare(await run(command, [...args, "smoke.mjs"], { cwd, timeout: 60_000 }), owners);
 }
 
 /** Bundles the program for a browser, and reads from the page what it printed. */
 async function inBrowser() {
-  const { path, args, env } = command("profile");
+  const { path, args, env } = await command("profile");
+  const cwd = await installed();
   const bundle = await rolldown({
-    input: join(installed(), "smoke.mjs"),
+    input: join(cwd, "smoke.mjs"),
     platform: "browser",
     onLog: (level, log) => {
       if (level === "warn") throw new Error(log.message);
@@ -47,7 +43,7 @@ async function inBrowser() {
   });
   const { output } = await bundle.generate({ format: "esm", minify: true });
   const code = output[0].code.replaceAll("</script", "<\\/script");
-  const page = join(installed(), "page.html");
+  const page = join(cwd, "page.html");
   writeFileSync(
     page,
     `<!doctype html><meta charset="utf-8"><pre id="out"></pre><script type="module">
@@ -57,24 +53,24 @@ addEventListener("error", (event) => { out.textContent += "error " + event.messa
 addEventListener("unhandledrejection", (event) => { out.textContent += "rejection " + event.reason?.message + event.reason?.stack; });
 ${code}</script>`,
   );
-  const html = execFileSync(
+  const html = await run(
     path,
     [...args, "--virtual-time-budget=20000", "--dump-dom", pathToFileURL(page).href],
-    { encoding: "utf8", timeout: 90_000, stdio: ["ignore", "pipe", "ignore"], env },
+    { timeout: 90_000, env },
   );
   compare(/<pre id="out">([\s\S]*?)<\/pre>/.exec(html)?.[1] ?? html, "unknown");
 }
 
 const nodes = NODES.map((major) => [
   `links, supervisors, dispatch and topologies work on Node ${major}`,
-  () => smoke(join(nodeBin(major) ?? join(process.execPath, ".."), "node"), [], "known"),
+  async () => smoke(await node(major), [], "known"),
 ]);
 
 export const checks = {
   ...Object.fromEntries(nodes),
-  "the same on Bun, where stray rejections have no owner": () =>
-    smoke(join(program("@oven/bun-linux-x64"), "bin/bun"), [], "unknown"),
-  "the same on Deno": () =>
-    smoke(join(program("@deno/linux-x64-glibc"), "deno"), ["run", "--allow-all"], "known"),
+  "the same on Bun, where stray rejections have no owner": async () =>
+    smoke(join(await program("@oven/bun-linux-x64"), "bin/bun"), [], "unknown"),
+  "the same on Deno": async () =>
+    smoke(join(await program("@deno/linux-x64-glibc"), "deno"), ["run", "--allow-all"], "known"),
   "the same in a bundle in Chromium, where stray rejections have no owner": inBrowser,
 };

@@ -122,8 +122,8 @@ async function search(page, address, size) {
 
 export const checks = {
   "the pages of the site fit phones and desktops, light and dark, and axe finds nothing": async () => {
-    chromium();
-    build();
+    await chromium();
+    await build();
 
     await served(async (address) => {
       await withPage("about:blank", async (page) => {

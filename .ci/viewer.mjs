@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium, withPage } from "./chromium.mjs";
-import { folder, install, packed, run, version } from "./support.mjs";
+import { once, project, run, version } from "./support.mjs";
 
 const HOSTILE = '</script><img src=x onerror="document.title=1">';
 const STEPS = 600;
@@ -78,46 +78,47 @@ async function drive(page) {
 }
 
 /** A project whose exploration has failed. */
-let project;
-function failed() {
-  if (project !== undefined) return project;
-  project = folder("viewer");
-  writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  install(project, packed().path, `fast-check@${version("fast-check")}`);
-  writeFileSync(join(project, "ring.mjs"), PROGRAM);
-  run(process.execPath, ["ring.mjs", "explore"], { cwd: project });
-  return project;
-}
+const failed = once(async () => {
+  const cwd = await project("viewer", `fast-check@${version("fast-check")}`);
+  writeFileSync(join(cwd, "ring.mjs"), PROGRAM);
+  await run(process.execPath, ["ring.mjs", "explore"], { cwd });
+  return cwd;
+});
 
 /** Exit code and output of the program. */
-function signalbox(...args) {
+async function signalbox(cwd, ...args) {
   try {
-    return { code: 0, printed: run("npx", ["signalbox", ...args], { cwd: failed() }) };
+    return { code: 0, printed: await run("npx", ["signalbox", ...args], { cwd }) };
   } catch (error) {
-    return { code: error.status, printed: `${error.stdout}${error.stderr}` };
+    return { code: error.code, printed: `${error.stdout}${error.stderr}` };
   }
 }
 
 export const checks = {
-  "npx signalbox replay shows a kept failure, and runs it again": () => {
-    const expect = (args, code, text) => {
-      const found = signalbox(...args);
+  "npx signalbox replay shows a kept failure, and runs it again": async () => {
+    const cwd = await failed();
+    const expect = async (args, code, text) => {
+      const found = await signalbox(cwd, ...args);
       if (found.code !== code || !found.printed.includes(text))
         throw new Error(
           `signalbox ${args.join(" ")}: exit code ${found.code}, ${found.printed.slice(-2_000)}`,
         );
     };
-    expect(["replay", "kept/ring.json"], 1, "the schedule still fails in the same way");
-    expect(["replay", "kept/ring.json", "--show", "--html", "again.html"], 0, "FAILED: Error: </script>");
-    expect(["replay", "ring.mjs"], 2, "this is not a failure that signalbox has kept");
-    expect(["--help"], 0, "usage: signalbox replay FILE");
+    await expect(["replay", "kept/ring.json"], 1, "the schedule still fails in the same way");
+    await expect(
+      ["replay", "kept/ring.json", "--show", "--html", "again.html"],
+      0,
+      "FAILED: Error: </script>",
+    );
+    await expect(["replay", "ring.mjs"], 2, "this is not a failure that signalbox has kept");
+    await expect(["--help"], 0, "usage: signalbox replay FILE");
     const [page, again] = ["kept/ring.html", "again.html"].map((name) =>
-      readFileSync(join(failed(), name), "utf8"),
+      readFileSync(join(cwd, name), "utf8"),
     );
     if (page !== again) throw new Error("the page of the command differs from the one of the exploration");
   },
   "the viewer of a failing schedule works in Chromium": async () => {
-    chromium();
-    await withPage(pathToFileURL(join(failed(), "kept/ring.html")).href, drive);
+    await chromium();
+    await withPage(pathToFileURL(join(await failed(), "kept/ring.html")).href, drive);
   },
 };
