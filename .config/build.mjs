@@ -1,4 +1,4 @@
-// Bundles lib into dist, quietly. What is bundled how: rolldown.config.ts.
+// Bundles lib into dist, or into the folder that is given, quietly. What is bundled how: rolldown.config.ts.
 
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
@@ -8,5 +8,6 @@ const { output, ...input } = await loadConfig(
   fileURLToPath(new URL("rolldown.config.ts", import.meta.url)),
 );
 const bundle = await rolldown(input);
-await bundle.write(output);
+const [dir = output.dir] = process.argv.slice(2);
+await bundle.write({ ...output, dir });
 await bundle.close();

@@ -1,4 +1,5 @@
-// Programs of TypeScript made into programs of Node along with the library: compiled, with their types, or bundled without.
+// Programs of TypeScript made into programs of Node: compiled, with their types, beside the library as it is published; or bundled with
+// it, without a look at the types.
 
 import { execFile, execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -18,6 +19,7 @@ export class Compiled {
   readonly folder: string;
   private readonly work: string;
   private readonly built: string;
+  private readonly library: string;
   private isBundled = false;
 
   /** @param name - how the name of the folder begins: one for each test file */
@@ -27,12 +29,14 @@ export class Compiled {
     this.work = mkdtempSync(join(BUILD, `${name}-`));
     this.folder = `.build/${basename(this.work)}`;
     this.built = join(this.work, "built");
+    this.library = join(this.work, "library");
     // A run that is cancelled skips `afterAll`.
     process.once("exit", this.remove);
   }
 
   /**
-   * Each file for itself, so that workers and other files lie beside them. Fails when a type is wrong.
+   * Each file for itself, so that workers and other files lie beside them. The library is bundled: a program starts in a fifth of the
+   * time. Fails when a type is wrong.
    * @param include - folders of sources, from the root of the repository
    */
   compile(...include: readonly string[]): void {
@@ -49,12 +53,13 @@ export class Compiled {
       include: include.map((folder) => `../../${folder}`),
     };
     writeFileSync(join(this.work, "tsconfig.json"), JSON.stringify(config));
-    const tsc = join(root, "node_modules/typescript/bin/tsc");
+    const node = (...args: readonly string[]) => execFileSync(process.execPath, args, { stdio: "pipe" });
     try {
-      execFileSync(process.execPath, [tsc, "-p", this.work], { stdio: "pipe" });
+      node(join(root, "node_modules/typescript/bin/tsc"), "-p", this.work);
     } catch (error) {
       throw new Error(String((error as { stdout?: unknown }).stdout));
     }
+    node(join(root, ".config/build.mjs"), this.library);
   }
 
   /**
@@ -110,9 +115,9 @@ export class Compiled {
     rmSync(this.work, { recursive: true, force: true });
   };
 
-  /** Programs import signalbox by name; here that is the library as compiled along with them. */
+  /** Programs import signalbox by name; here that is the library of this source tree. */
   private register(): string {
-    const lib = pathToFileURL(join(this.built, "lib/")).href;
+    const lib = pathToFileURL(`${this.library}/`).href;
     const hook = `
       export const resolve = (name, context, next) => {
         const entry = /^signalbox(?:\\/(\\w+))?$/.exec(name);
