@@ -1,6 +1,6 @@
 // The time limit of a transaction with SQL of a user, over all its attempts.
 
-import { TransactionEndedError } from "./sql-errors.js";
+import { TransactionEndedError, TransactionTimeoutError } from "./sql-errors.js";
 import type { StoreContext } from "./store.js";
 
 export class Deadline {
@@ -15,12 +15,12 @@ export class Deadline {
   constructor(after: StoreContext["after"], ms: number, signal: AbortSignal | undefined) {
     this.ms = ms;
     this.#expired = new Promise((_resolve, reject) => {
-      const end = (why: string, cause?: unknown): void => {
-        this.why ??= new TransactionEndedError(why, cause);
+      const end = (why: TransactionEndedError): void => {
+        this.why ??= why;
         reject(this.why);
       };
-      const cancelTimer = after(ms, () => end(`it took longer than ${ms} ms`));
-      const abort = (): void => end("it was aborted", signal?.reason);
+      const cancelTimer = after(ms, () => end(new TransactionTimeoutError(ms)));
+      const abort = (): void => end(new TransactionEndedError("it was aborted", signal?.reason));
       if (signal?.aborted === true) abort();
       else signal?.addEventListener("abort", abort);
       this.cancel = () => {

@@ -45,7 +45,12 @@ export {
 } from "./postgres/index.js";
 export type { Durability, Migration, Schema } from "./schema.js";
 export type { SqlResult, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from "./sql.js";
-export { SqlError, TransactionEndedError, TransactionOvertakenError } from "./sql-errors.js";
+export {
+  SqlError,
+  TransactionEndedError,
+  TransactionOvertakenError,
+  TransactionTimeoutError,
+} from "./sql-errors.js";
 export {
   StoreDamagedError,
   StoreFileError,

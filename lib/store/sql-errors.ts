@@ -23,15 +23,28 @@ export class SqlError extends StoreError {
 }
 
 /**
- * A transaction of the user took longer than it may, was aborted by its signal, or ran a statement after its end. It was rolled back.
+ * A transaction of the user was aborted by its signal, or ran a statement after its end. It was rolled back.
  *
- * @remedy Make the transaction shorter, or raise `timeoutMs`. Await every statement before the body returns.
+ * @remedy Await every statement before the body returns.
  */
 export class TransactionEndedError extends StoreError {
   static override readonly name: string = "TransactionEndedError";
   override readonly code: string = "ERR_STORE_TRANSACTION";
   constructor(why: string, cause?: unknown) {
     super(`the transaction was rolled back: ${why}`, { cause });
+  }
+}
+
+/**
+ * A transaction of the user took longer than it may, all attempts together. It was rolled back.
+ *
+ * @remedy Make the transaction shorter, or raise `timeoutMs`.
+ */
+export class TransactionTimeoutError extends TransactionEndedError {
+  static override readonly name: string = "TransactionTimeoutError";
+  override readonly code = "ERR_STORE_TRANSACTION_TIMEOUT";
+  constructor(ms: number) {
+    super(`it took longer than ${ms} ms`);
   }
 }
 

@@ -123,7 +123,12 @@ export interface FlowContext<Messages extends MessageTypes = MessageTypes, Progr
     body: (step: StepContext) => T | PromiseLike<T>,
     options?: StepOptions,
   ): Promise<Awaited<T>>;
-  /** Runs SQL on the flow's own store, exactly once: it commits together with the journal's entry, or not at all. */
+  /**
+   * Runs SQL on the flow's own store, exactly once: it commits together with the journal's entry, or not at all. When the store cannot
+   * carry it out, because other writers were faster in each attempt, say, or it is away, the hospital runs the flow again.
+   *
+   * @throws what the last attempt of the body threw
+   */
   transaction<T>(
     name: string,
     body: (tx: SqlTransaction) => T | PromiseLike<T>,

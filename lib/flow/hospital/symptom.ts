@@ -5,7 +5,7 @@ import { isError, show, stackOf } from "../../process/show.js";
 /**
  * What kind of error it is; decides who of the default staff treats it.
  *
- * - `deadlock`: the database chose the transaction as the victim of a deadlock, or could not serialize it
+ * - `deadlock`: the database chose the transaction as the victim of a deadlock, or other writers were faster in each of its attempts
  * - `constraint`: a constraint of the database was violated
  * - `timeout`: something took longer than it may
  * - `connection`: the connection to the store was lost
@@ -95,7 +95,7 @@ const OWN: Readonly<Record<string, SymptomKind>> = {
 
 /** What the database said: SQLSTATE of PostgreSQL (appendix A of its manual), result codes of SQLite, errno of Node. */
 const SAID: readonly (readonly [RegExp, SymptomKind])[] = [
-  [/^(40P01|40001|SQLITE_BUSY|SQLITE_LOCKED)/, "deadlock"],
+  [/^(40P01|40001|SQLITE_BUSY|SQLITE_LOCKED|ERR_STORE_OVERTAKEN)/, "deadlock"],
   [/^(23[0-9A-Z]{3}$|SQLITE_CONSTRAINT)/, "constraint"],
   [/^(57014|55P03|25P0[34]|ETIMEDOUT$)/, "timeout"],
   [/^(08[0-9A-Z]{3}$|57P0[1-5]|ECONN|EPIPE|ENOTFOUND|EHOSTUNREACH|ENETUNREACH)/, "connection"],

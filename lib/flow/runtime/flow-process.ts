@@ -12,6 +12,7 @@ import {
   type SqlTransaction,
   StoreError,
   type StoreUnreachableError,
+  TransactionEndedError,
   type Write,
   type WriteSet,
 } from "../../store/index.js";
@@ -671,6 +672,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       if (!this.ctx.alive || signal.aborted) return;
       // The body may use stores of its own: what they say is its own error.
       if (error !== thrown && (isHostOver(error) || isUnknown(error))) return this.#refused(error);
+      if (attempt >= plan.attempts && isPassing(error, thrown, plan)) return this.#fail(error);
       return this.#ran(key, plan, attempt, false, error, undefined, begun);
     }
     if (!this.ctx.alive) return;
@@ -828,6 +830,16 @@ function engineUnless(error: unknown): SymptomKind | undefined {
 /** Whether a commit took place is unknown. The journal tells, once it can be read: the flow runs from there. */
 function isUnknown(error: unknown): error is Error {
   return error instanceof StoreError && (error as Partial<StoreUnreachableError>).known === "unknown";
+}
+
+/** Whether the store could not carry out a transaction, for a reason that may be gone when the hospital runs the flow again. */
+function isPassing(error: unknown, thrown: unknown, plan: StepPlan): boolean {
+  // The body passes on what its own statements hear of that.
+  if (error === thrown && !(error instanceof TransactionEndedError)) return false;
+  const kind = kindOf(error);
+  // A limit of the user's own is a matter of the code.
+  if (kind === "timeout") return plan.timeoutMs === Number.POSITIVE_INFINITY;
+  return kind === "deadlock" || kind === "connection";
 }
 
 const RUN: How = { type: "run", commits: false };

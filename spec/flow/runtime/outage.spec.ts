@@ -22,6 +22,8 @@ import {
   type StoreSource,
   StoreUnreachableError,
   StoreVersionError,
+  TransactionOvertakenError,
+  TransactionTimeoutError,
   type WriteSet,
 } from "../../../lib/store/index.js";
 import { testClock } from "../../../lib/testing/index.js";
@@ -126,16 +128,23 @@ function promised(): Promised {
   return { promise, resolve: () => resolve() };
 }
 
-/** A store whose transactions run a body, commit what is attached, and then tell `after`: what that throws is their answer. */
-function transacting(source: StoreSource, after: (result: unknown) => void): StoreSource {
+/** Told of a transaction at its beginning, and when it has committed. What is thrown there is its answer. */
+interface Ear {
+  readonly before?: () => void;
+  readonly after?: (result: unknown) => void;
+}
+
+/** A store whose transactions run a body, and commit what is attached. */
+function transacting(source: StoreSource, { before, after }: Ear): StoreSource {
   return {
     label: source.label,
     open: async (schemas, context) => {
       const store = await source.open(schemas, context);
       const transaction: Store["transaction"] = async (body, { attach, claim } = {}) => {
+        before?.();
         const result = await body({} as SqlTransaction);
         await store.commit({ writes: [], ...(await attach?.(result)), ...(claim && { claim }) });
-        after(result);
+        after?.(result);
         return result;
       };
       const get = (of: Store, name: keyof Store): unknown => {
@@ -335,14 +344,57 @@ describe("a host whose store fails for a while", () => {
     const committed: unknown[] = [];
     const book = defineFlow("book", (flow, seat: number) => flow.transaction("seat", async () => seat));
     const clock = testClock();
-    const store = transacting(memory(), (result) => {
+    const after = (result: unknown): void => {
       committed.push(result);
       if (committed.length === 1) throw new StoreUnreachableError("memory", 30_000, "unknown", undefined);
-    });
-    await using world = await bench([book], { store, clock });
+    };
+    await using world = await bench([book], { store: transacting(memory(), { after }), clock });
     const run = await world.until(world.flows.start(book, 7));
     expect(await world.until(run.result())).toBe(7);
     expect(committed).toEqual([7]);
+  });
+
+  it.each([
+    new TransactionOvertakenError(10),
+    new TransactionTimeoutError(10_000),
+    new StoreUnreachableError("memory", 10_000, "nothing", undefined),
+  ])("at a transaction brings its flow to the hospital, and it runs again: $name [J66]", async (error) => {
+    let asked = 0;
+    const before = (): void => {
+      if (++asked <= 4) throw error;
+    };
+    const book = defineFlow("book", (flow, seat: number) =>
+      flow
+        .transaction("seat", async () => seat, { retry: { attempts: 2 } })
+        .catch(() => "the code hears of it"),
+    );
+    const clock = testClock();
+    await using world = await bench([book], { store: transacting(memory(), { before }), clock });
+    const run = await world.until(world.flows.start(book, 7));
+    expect(await world.until(run.result())).toBe(7);
+    // Both attempts of the step, and one in each further run of the flow.
+    expect(asked).toBe(5);
+  });
+
+  it("at a transaction is an error of the step when its limit is the step's, or its store the body's [J66]", async () => {
+    let asked = 0;
+    const before = (): void => {
+      if (++asked === 1) throw new TransactionTimeoutError(10_000);
+    };
+    const book = defineFlow("book", async (flow, _: undefined) => {
+      const heard: string[] = [];
+      const keep = ({ name }: Error): unknown => heard.push(name);
+      await flow.transaction("limit", async () => 1, { timeout: "10 seconds" }).catch(keep);
+      const away = async (): Promise<never> => {
+        throw new StoreUnreachableError("another store", 10_000, "nothing", undefined);
+      };
+      await flow.transaction("away", away).catch(keep);
+      return heard;
+    });
+    const clock = testClock();
+    await using world = await bench([book], { store: transacting(memory(), { before }), clock });
+    const run = await world.until(world.flows.start(book, undefined));
+    expect(await world.until(run.result())).toEqual(["TransactionTimeoutError", "StoreUnreachableError"]);
   });
 
   it("runs a flow that it holds already, when its journal can be read again [J25]", async () => {

@@ -151,7 +151,7 @@ describePostgres("hosts on one server", () => {
     expect(runs).toBeGreaterThanOrEqual(8);
     const slow = store.transaction((tx) => tx.execute("select pg_sleep(60)"), { timeoutMs: 300 });
     await store.commit({ writes: [{ type: "put", table: names, row: { id: "beside", n: 1 } }] });
-    await expect(slow).rejects.toMatchObject({ code: "ERR_STORE_TRANSACTION" });
+    await expect(slow).rejects.toMatchObject({ code: "ERR_STORE_TRANSACTION_TIMEOUT" });
     const failed = store.transaction(async (tx) => {
       await tx.execute("update balance set n = 100");
       throw new Error("no");

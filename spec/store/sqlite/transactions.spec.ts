@@ -121,10 +121,10 @@ describe.each(DRIVERS)("transactions of users on %s", (driver) => {
           });
         });
       await expect(store.transaction(hang, { timeoutMs: 20 })).rejects.toMatchObject({
-        code: "ERR_STORE_TRANSACTION",
+        code: "ERR_STORE_TRANSACTION_TIMEOUT",
         message: expect.stringContaining("longer than 20 ms"),
       });
-      await expect(late).rejects.toMatchObject({ code: "ERR_STORE_TRANSACTION" });
+      await expect(late).rejects.toMatchObject({ code: "ERR_STORE_TRANSACTION_TIMEOUT" });
       const controller = new AbortController();
       const aborted = store.transaction(
         async (tx) => {
