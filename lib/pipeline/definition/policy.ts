@@ -8,7 +8,7 @@ import type { BreakerOptions } from "../../service/protection/breaker-options.js
 export interface RetryPolicy {
   /** How often a message is tried in a route at most, 1 or more. Attempts that a crash interrupted count. */
   readonly attempts: number;
-  /** The waits between the attempts. */
+  /** The waits between the attempts. An error whose `retryAfterMs` asks for a longer one gets it, up to an hour. */
   readonly backoff: Backoff;
 }
 

@@ -2,6 +2,7 @@
 
 import { backoffMs } from "../../process/backoff.js";
 import { showThrown } from "../../process/show.js";
+import { usualRetryAfter } from "../../service/protection/retry.js";
 import type { Item } from "../definition/adapter.js";
 import type { Test } from "../definition/condition.js";
 import { DeadLetterError, HopLimitError } from "../definition/errors.js";
@@ -9,6 +10,9 @@ import { childId, hopsOf } from "../definition/message-id.js";
 import type { RetryPolicy } from "../definition/policy.js";
 import type { Message, Publication, Step } from "../ledger/ledger.js";
 import type { LineageEntry } from "../ledger/lineage.js";
+
+/** The longest wait that an error may ask for: an hour. */
+const RETRY_AFTER_MOST_MS = 3_600_000;
 
 /** An outbound queue of a route, ready to choose. */
 export interface Exit {
@@ -55,7 +59,14 @@ export function afterFailure(
   const text = showThrown(error);
   const isFinal = attempt >= retry.attempts || isForGood(error);
   if (isFinal) return { type: "dead", message, error: text, entry };
-  return { type: "retry", message, delayMs: backoffMs(retry.backoff, attempt, roll), error: text };
+  const delayMs = Math.max(backoffMs(retry.backoff, attempt, roll), askedMs(error));
+  return { type: "retry", message, delayMs, error: text };
+}
+
+/** How long the error says to wait. */
+function askedMs(error: unknown): number {
+  const ms: unknown = usualRetryAfter(error);
+  return typeof ms === "number" && ms > 0 ? Math.min(Math.ceil(ms), RETRY_AFTER_MOST_MS) : 0;
 }
 
 /** Whether another attempt cannot help: the message is at fault, not a service. */

@@ -206,8 +206,8 @@ function checkBudget(given: RetryBudget): Required<RetryBudget> {
   };
 }
 
-/** An error may be a Proxy that throws at every look. */
-function usualRetryAfter(error: unknown): number | undefined {
+/** The property `retryAfterMs` of an error, whatever it is. An error may be a Proxy that throws at every look. */
+export function usualRetryAfter(error: unknown): number | undefined {
   try {
     return (error as { readonly retryAfterMs?: number } | null | undefined)?.retryAfterMs;
   } catch {

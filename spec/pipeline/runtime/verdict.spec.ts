@@ -41,6 +41,24 @@ describe("a message whose attempt has failed", () => {
     ]);
   });
 
+  test.each([
+    [30_000, 30_000],
+    [0.5, 100],
+    [250.5, 251],
+    [50, 100],
+    [Number.POSITIVE_INFINITY, 3_600_000],
+    [1e12, 3_600_000],
+    [-1, 100],
+    [Number.NaN, 100],
+    ["9000", 100],
+  ])(
+    "waits as long as the error asks, if that is longer, up to an hour: %j [Y137]",
+    (retryAfterMs, delayMs) => {
+      const error = Object.assign(new Error("busy"), { retryAfterMs });
+      expect(afterFailure(rules, message, error, 0, undefined)).toMatchObject({ type: "retry", delayMs });
+    },
+  );
+
   test("is a dead letter when its attempts are used up", () => {
     expect(afterFailure(rules, { ...message, attempts: 2 }, new Error("no"), 0, undefined)).toMatchObject({
       type: "dead",
