@@ -506,6 +506,7 @@ describe("what is wrong", () => {
     [["list", "--status", "done", ...STORE], "--status must be one of pending"],
     [["list", "--limit", "0", ...STORE], "--limit must be a whole number, 1 or more"],
     [["list", "--limit", "x", ...STORE], "--limit must be a whole number"],
+    [["list", "--version", "", ...STORE], "--version must be a whole number, 1 or more"],
     [["list", "--created-after", "yesterday", ...STORE], "--created-after must be a moment such as"],
     [["prune", ...STORE], "--older-than or --keep is required"],
     [["prune", "--keep", "0", ...STORE], "--keep must be a whole number, 1 or more"],

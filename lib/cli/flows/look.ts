@@ -47,7 +47,7 @@ function filterOf({ options }: Given<typeof FILTERS>, { host }: CommandContext):
   return defined({
     status: statusesGiven(options.status, FLOW_STATUSES),
     name: options.name,
-    version: options.version && numberGiven("version", options.version, 1),
+    version: options.version === undefined ? undefined : numberGiven("version", options.version, 1),
     idPrefix: options.id,
     queue: options.queue,
     parent: options.parent,
