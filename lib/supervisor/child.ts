@@ -1,6 +1,7 @@
 // The specification of a child, with its defaults (OTP's) in one table.
 
 import type { Behaviour, MailboxLimits } from "../process/behaviour.js";
+import type { BodyContext } from "../process/body-context.js";
 import { checkBound } from "../process/bound.js";
 import { OptionError } from "../process/errors.js";
 import { delay, oneOf, text } from "../process/options.js";
@@ -20,7 +21,19 @@ export type Shutdown = number | "brutal_kill";
 export type ChildType = "worker" | "supervisor";
 
 /** What can be a child: the definition of a server or supervisor, or the body or callbacks of a plain process. */
-export type ChildStart = Startable<never, unknown> | Behaviour<never>;
+export type ChildStart = Startable<never, unknown> | Behaviour<never> | TypedBody;
+
+/**
+ * A body that says which messages it receives. A body that does not gets its context's type from {@link Behaviour}: two signatures, of
+ * which one is generic, give TypeScript none.
+ */
+interface TypedBody {
+  (ctx: BodyContext<Anything>): unknown;
+  <_>(ctx: BodyContext<Anything>): unknown;
+}
+
+/** Fits every type of messages. */
+type Anything = ReturnType<JSON["parse"]>;
 
 /** The arguments of a definition's `init`; none for a plain process. */
 export type ArgsOf<S> =

@@ -51,8 +51,24 @@ describe("the types of a child", () => {
     expect(Shop).toBeTypeOf("object");
   });
 
+  it("may be those of a body that says which messages it receives [V33]", () => {
+    const pack = async (ctx: BodyContext<"parcel" | "letter">): Promise<void> => {
+      expectTypeOf(await ctx.receive()).toEqualTypeOf<"parcel" | "letter">();
+    };
+    const rest = async (ctx: BodyContext<never>): Promise<void> => void (await ctx.receive());
+    const Packers = supervisor({
+      children: [
+        { id: "pack", start: pack },
+        { id: "rest", start: rest },
+      ],
+    });
+    expect([Packers, dynamicSupervisor({ child: { id: "pack", start: pack } })]).toHaveLength(2);
+  });
+
   it("are errors where they do not fit [V33]", () => {
     const misuse = (): void => {
+      // @ts-expect-error a body takes a context
+      supervisor({ children: [{ id: "body", start: (left: number) => left }] });
       // @ts-expect-error the argument of init is a number
       supervisor({ children: [{ id: "stock", start: Stock, args: ["100"] }] });
       // @ts-expect-error it needs an argument
