@@ -17,6 +17,7 @@ import {
   supervisor,
 } from "signalbox";
 import { telemetry, telemetryChannel } from "signalbox/service";
+import { testClock } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { listen, unbalanced } from "./support.js";
 
@@ -42,12 +43,13 @@ const Desk = defineServer({
 
 describe("calls", () => {
   it("end once, and say how [L1]", async () => {
-    await using system = quiet();
+    const clock = testClock();
+    await using system = quiet({ environment: clock.environment });
     const { of, heard } = listen(system);
-    const desk = await system.start(Desk);
-    const gone = await system.start(Desk);
+    const desk = await clock.until(system.start(Desk));
+    const gone = await clock.until(system.start(Desk));
     gone.stop("normal");
-    await system.idle();
+    await clock.settle();
     const slow = desk.with({ timeoutMs: 1 }).call;
     const aborter = new AbortController();
     const results = [
@@ -65,15 +67,15 @@ describe("calls", () => {
         .catch(() => undefined);
       return undefined;
     });
-    await Promise.allSettled(results);
-    await Promise.allSettled([desk.call.crash()]);
+    await clock.until(Promise.allSettled(results));
+    await clock.until(Promise.allSettled([desk.call.crash()]));
     const full = system.spawn<never>(() => new Promise(() => undefined), {
       mailbox: { capacity: 1, overflow: "reject" },
     });
     const ask = (): Promise<number> =>
       system.call(full as never, (replyTo: ReplyTo<number>) => replyTo as never, { timeoutMs: 1 });
-    await Promise.allSettled([ask(), ask()]);
-    await system.stop();
+    await clock.until(Promise.allSettled([ask(), ask()]));
+    await clock.until(system.stop());
     expect(of("call:end").map(({ label, method, outcome }) => [label, method, outcome])).toEqual([
       ["desk", "add", "callee-exited"],
       ["desk", "ponder", "aborted"],
