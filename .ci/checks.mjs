@@ -16,7 +16,7 @@ import { checks as viewer } from "./viewer.mjs";
 
 /** Checks of a lane follow each other, and lanes run beside each other: much of each is a wait for a download or a disk. */
 const LANES = [
-  // These read what is built, and build it again.
+  // These read what is built.
   { ...contents, ...bundles, ...pages },
   // These run other versions of Node.
   { ...quickStart, ...runtimes, ...sqliteFiles },
@@ -24,7 +24,7 @@ const LANES = [
   { ...site, ...viewer, ...siteBrowser },
 ];
 /** Ends the wait for a check that hangs; its commands have limits of their own. */
-const LIMIT_MS = 300_000;
+const LIMIT_MS = 180_000;
 
 function within(check) {
   let timer;

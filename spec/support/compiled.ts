@@ -35,8 +35,8 @@ export class Compiled {
   }
 
   /**
-   * Each file for itself, so that workers and other files lie beside them. The library is bundled: a program starts in a fifth of the
-   * time. Fails when a type is wrong.
+   * Each file for itself, so that workers and other files lie beside them. The library is bundled, so that programs start sooner. Fails
+   * when a type is wrong.
    * @param include - folders of sources, from the root of the repository
    */
   compile(...include: readonly string[]): void {

@@ -12,7 +12,6 @@ import {
   type SqlTransaction,
   StoreError,
   type StoreUnreachableError,
-  TransactionEndedError,
   type Write,
   type WriteSet,
 } from "../../store/index.js";
@@ -37,7 +36,7 @@ import { type Asking, type AskOptions, type ChildEnd, FlowCode } from "./flow-co
 import { placeOf } from "./place.js";
 import type { FlowPort, Transition } from "./port.js";
 import { Seeded } from "./seeded.js";
-import { Attempt, type AttemptPort, retryWait, type StepPlan } from "./step-body.js";
+import { Attempt, type AttemptPort, isPassing, retryWait, type StepPlan } from "./step-body.js";
 import type { FlowStepOutcome } from "./taps.js";
 import { readable } from "./thrown.js";
 
@@ -830,16 +829,6 @@ function engineUnless(error: unknown): SymptomKind | undefined {
 /** Whether a commit took place is unknown. The journal tells, once it can be read: the flow runs from there. */
 function isUnknown(error: unknown): error is Error {
   return error instanceof StoreError && (error as Partial<StoreUnreachableError>).known === "unknown";
-}
-
-/** Whether the store could not carry out a transaction, for a reason that may be gone when the hospital runs the flow again. */
-function isPassing(error: unknown, thrown: unknown, plan: StepPlan): boolean {
-  // The body passes on what its own statements hear of that.
-  if (error === thrown && !(error instanceof TransactionEndedError)) return false;
-  const kind = kindOf(error);
-  // A limit of the user's own is a matter of the code.
-  if (kind === "timeout") return plan.timeoutMs === Number.POSITIVE_INFINITY;
-  return kind === "deadlock" || kind === "connection";
 }
 
 const RUN: How = { type: "run", commits: false };

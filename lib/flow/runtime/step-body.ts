@@ -7,7 +7,9 @@ import { only } from "../../process/known-options.js";
 import { count } from "../../process/options.js";
 import { processSignal } from "../../process/process-signal.js";
 import { isThenable } from "../../process/thenable.js";
+import { TransactionEndedError } from "../../store/index.js";
 import type { RetryOptions, StepContext, StepOptions } from "../definition/context.js";
+import { kindOf } from "../hospital/symptom.js";
 import type { Running } from "./call.js";
 import { NonRetriableError, StepTimeoutError } from "./errors.js";
 
@@ -63,6 +65,20 @@ export function retryWait(plan: StepPlan, attempt: number, error: unknown, roll:
   if (error instanceof OptionError || (error as { retriable?: unknown } | null)?.retriable === false)
     return undefined;
   return backoffMs(plan.backoff, attempt, roll);
+}
+
+/**
+ * Whether the store could not carry out a transaction, for a reason that may be gone when the hospital runs the flow again.
+ *
+ * @param thrown - what the body of the transaction threw, if it did
+ */
+export function isPassing(error: unknown, thrown: unknown, plan: StepPlan): boolean {
+  // The body passes on what its own statements hear of that.
+  if (error === thrown && !(error instanceof TransactionEndedError)) return false;
+  const kind = kindOf(error);
+  // A limit of the user's own is a matter of the code.
+  if (kind === "timeout") return plan.timeoutMs === Number.POSITIVE_INFINITY;
+  return kind === "deadlock" || kind === "connection";
 }
 
 /** What an attempt uses of the flow's process. */

@@ -48,7 +48,7 @@ describePostgres("a server that goes away in the middle of a flow's transaction"
       const reader = await openStore(system, postgres(server.connection, { schema: how }), []);
       await reader.transaction((tx) => tx.execute(`create table ${seats} (seat int)`));
       const run = await flows.start(book, 7);
-      expect(await run.result()).toBe(7);
+      expect(await run.result({ timeoutMs: 300_000 })).toBe(7);
       const { rows } = await reader.transaction((tx) => tx.execute(`select seat from ${seats}`));
       expect(rows).toEqual([{ seat: 7 }]);
       expect(new Set(visits)).toEqual(new Set(["discharged"]));

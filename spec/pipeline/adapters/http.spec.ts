@@ -112,6 +112,15 @@ describe("a request for each message", () => {
     expect(requests).toHaveLength(4);
   });
 
+  test("hands a wait that is longer than its own over to the route", async () => {
+    const clock = testClock();
+    const { fetch, requests } = answers(new Response("", { status: 429, headers: { "retry-after": "120" } }));
+    const { result } = bench(clock.environment).passage(httpRequest("get", { url, fetch }), 1);
+    await clock.advance(1_000);
+    expect(await caught(result)).toMatchObject({ status: 429, retriable: true, retryAfterMs: 120_000 });
+    expect(requests).toHaveLength(1);
+  });
+
   test("that takes too long is cancelled and repeated", async () => {
     const clock = testClock();
     const signals: AbortSignal[] = [];
