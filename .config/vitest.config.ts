@@ -12,6 +12,9 @@ const PROOFS = readdirSync(new URL("spec", root), { recursive: true, encoding: "
   .filter((path) => path.endsWith(".spec.ts"))
   .filter((path) => readFileSync(new URL(path, root), "utf8").includes("support/proof.js"));
 
+/** Proofs that another run has: `.ci/run` runs them once, at the size of `npm run prove`. */
+const ELSEWHERE = process.env["PROOFS"] === "apart" ? PROOFS : [];
+
 /** Specs that look at what their host process does. They share a process with each other, and with no other spec. */
 const HOST = [
   "spec/process/{after-exit,alarms,async-context,calls,crash-reports,ends,events,failure,opentelemetry,origin,report,scheduler,sender-context,system}.spec.ts",
@@ -85,10 +88,10 @@ const config: ViteUserConfig = defineConfig({
       : [
           {
             extends: true,
-            test: { name: "shared", include: ["spec/**/*.spec.ts"], exclude: [...HOST, ...ALONE] },
+            test: { name: "shared", include: ["spec/**/*.spec.ts"], exclude: [...HOST, ...ALONE, ...ELSEWHERE] },
           },
-          { extends: true, test: { name: "host", include: HOST } },
-          { extends: true, test: { name: "alone", include: ALONE, isolate: true } },
+          { extends: true, test: { name: "host", include: HOST, exclude: ELSEWHERE } },
+          { extends: true, test: { name: "alone", include: ALONE, exclude: ELSEWHERE, isolate: true } },
         ],
   },
 });
