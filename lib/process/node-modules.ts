@@ -19,6 +19,7 @@ interface NodeModules {
   readonly "node:sqlite": object;
   readonly "node:stream": typeof import("node:stream");
   readonly "node:timers": typeof import("node:timers");
+  readonly "node:util": typeof import("node:util");
   readonly "node:v8": typeof import("node:v8");
   readonly "node:worker_threads": typeof import("node:worker_threads");
 }

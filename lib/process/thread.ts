@@ -1,7 +1,7 @@
 // A worker thread of the host, which runs a program given as text. Only this file opens threads for the library.
 
 import type { MessagePort, Worker } from "node:worker_threads";
-import { node } from "./node-modules.js";
+import { node, optionalModule } from "./node-modules.js";
 
 /** Limits on the memory of a thread, in megabytes: those of `node:worker_threads`. */
 export interface ThreadLimits {
@@ -97,4 +97,9 @@ export function* arrivedAt(port: MessagePort): Generator<unknown> {
   const { receiveMessageOnPort } = node.workerThreads;
   for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port))
     yield next.message;
+}
+
+/** Whether an object is a Proxy, which no message may hold. False on a host that cannot tell. */
+export function isProxy(value: object): boolean {
+  return optionalModule("node:util")?.types.isProxy(value) === true;
 }

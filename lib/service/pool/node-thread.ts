@@ -1,7 +1,7 @@
 // Threads of the host for pools. A job goes through a port of its own, so that the worker file may use `parentPort` as it likes.
 
 import { arrivedAt, HostThread } from "../../process/thread.js";
-import { uncloneablePart } from "./cloneable.js";
+import { checkLevels, deeper, MOST_LEVELS, TOO_DEEP, uncloneablePart } from "./cloneable.js";
 import { type FromThread, type OpenThread, SAID, type ThreadPort, type ToThread } from "./thread.js";
 import { PoolThread } from "./thread-program.js";
 
@@ -17,12 +17,19 @@ const POSTED = 0;
 const program = `
 const { receiveMessageOnPort, workerData } = require("node:worker_threads");
 const { getHeapStatistics } = require("node:v8");
+const { isProxy } = require("node:util").types;
+const deeper = ${deeper};
+const uncloneablePart = ${uncloneablePart};
 const { port, posted, ...given } = workerData.signalboxPool;
 let seen = 0;
 new (${PoolThread})({
   ...given,
   load: (file) => import(file),
-  post: (message, transfer) => port.postMessage(message, transfer),
+  isTooDeep: (value) => deeper(value, ${MOST_LEVELS}),
+  post: (message, transfer) => {
+    if (deeper(message[2], ${MOST_LEVELS})) throw new RangeError(${JSON.stringify(TOO_DEEP)});
+    port.postMessage(message, transfer);
+  },
   listen: (take) => void port.on("message", take),
   receive: () => receiveMessageOnPort(port)?.message,
   sleep: () => {
@@ -31,7 +38,7 @@ new (${PoolThread})({
     seen = Atomics.load(posted, ${POSTED});
     return before !== seen || Atomics.wait(posted, ${POSTED}, seen, ${SLEEP_MS}) !== "timed-out";
   },
-  uncloneablePart: ${uncloneablePart},
+  uncloneablePart: (value, path, transfer) => uncloneablePart(value, path, transfer, isProxy),
   heapMb: () => getHeapStatistics().used_heap_size / 1e6,
   now: () => performance.now(),
   after: (ms, fn) => {
@@ -73,6 +80,7 @@ export const openNodeThread: OpenThread = ({ file, limits, idleMs, maxHeapMb }, 
   port.unref();
   return {
     post: (message: ToThread, transfer) => {
+      checkLevels(message[2]);
       port.postMessage(message, transfer as never);
       Atomics.add(posted, POSTED, 1);
       Atomics.notify(posted, POSTED);

@@ -12,7 +12,9 @@ export interface ThreadKit {
   readonly idleMs: number;
   readonly maxHeapMb: number;
   load(file: string): Promise<Readonly<Record<string, unknown>>>;
-  /** @throws DataCloneError */
+  /** Whether the other side could not read the value. */
+  isTooDeep(value: unknown): boolean;
+  /** @throws DataCloneError, or RangeError for a value that is too deep */
   post(message: FromThread, transfer: readonly object[]): void;
   /** Calls `take` for every message from now on. */
   listen(take: (message: ToThread) => void): void;
@@ -210,6 +212,7 @@ export class PoolThread {
 
   #cloneable(value: unknown): boolean {
     try {
+      if (this.#kit.isTooDeep(value)) return false;
       structuredClone(value);
       return true;
     } catch {

@@ -6,7 +6,7 @@ import type { Context } from "../../process/context.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { crash } from "../../process/reason.js";
-import type { ThreadEnd } from "../../process/thread.js";
+import { isProxy, type ThreadEnd } from "../../process/thread.js";
 import { uncloneablePart } from "./cloneable.js";
 import { WorkerExitedError, WorkerFileError } from "./errors.js";
 import { revive } from "./revive.js";
@@ -82,7 +82,7 @@ export class WorkerProcess implements Callbacks<Task> {
     try {
       port.post([id, name, args], transfer);
     } catch (error) {
-      const path = uncloneablePart(args, "args", transfer ?? []);
+      const path = uncloneablePart(args, "args", transfer ?? [], isProxy);
       this.#said(ctx, [id, SAID.uncloneable, [path, { value: error }]]);
     }
   }

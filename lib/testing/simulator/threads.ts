@@ -5,7 +5,8 @@
 import type { Context } from "../../process/context.js";
 import { TaskEntry } from "../../process/entries.js";
 import type { Process } from "../../process/process.js";
-import { uncloneablePart } from "../../service/pool/cloneable.js";
+import { isProxy } from "../../process/thread.js";
+import { checkLevels, deeper, MOST_LEVELS, uncloneablePart } from "../../service/pool/cloneable.js";
 import {
   type FromThread,
   type OpenThread,
@@ -33,6 +34,7 @@ export function threadsOf(loading: Set<Promise<unknown>>): OpenThread {
     let take: (message: ToThread) => void = () => undefined;
     const say = (message: FromThread, transfer: readonly object[]): void => {
       // Cloned when it is said, heard by the worker as code of its own.
+      checkLevels(message[2]);
       const sent = structuredClone(message, { transfer: transfer as never });
       if (!isOver) events.said(sent);
     };
@@ -48,7 +50,8 @@ export function threadsOf(loading: Set<Promise<unknown>>): OpenThread {
       },
       receive: () => undefined,
       sleep: () => false,
-      uncloneablePart,
+      isTooDeep: (value) => deeper(value, MOST_LEVELS),
+      uncloneablePart: (value, path, transfer) => uncloneablePart(value, path, transfer, isProxy),
       heapMb: () => 0,
       // Time stands still within a step.
       now: () => 0,

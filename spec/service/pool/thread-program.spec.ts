@@ -13,6 +13,7 @@ it("says why its file cannot be loaded, and listens on: else it could be gone be
     listen: () => void done.push("listens"),
     receive: () => undefined,
     sleep: () => false,
+    isTooDeep: () => false,
     uncloneablePart: () => "",
     heapMb: () => 0,
     now: () => 0,
