@@ -44,12 +44,19 @@ export class JobRequest extends Request implements Terms {
     this.message = this;
   }
 
-  /** Reports progress as code of the caller: what its callback throws is the caller's failure, not the pool's. */
+  /** Reports progress as code of the caller. What its callback throws ends the job, as a failure of the caller's. */
   progressed(value: unknown): void {
     const { owner, onProgress } = this;
     if (onProgress === undefined || !this.open) return;
-    if (owner === undefined) outside(() => void Promise.resolve(value).then(onProgress));
-    else owner.perform(() => onProgress(value));
+    const report = async (): Promise<void> => {
+      try {
+        await onProgress(value);
+      } catch (error) {
+        this.fail(error);
+      }
+    };
+    if (owner === undefined) outside(() => void report());
+    else owner.perform(() => void report());
   }
 }
 

@@ -18,7 +18,7 @@ export interface JobOptions extends JobDefaults {
   readonly signal?: AbortSignal;
   /** Objects in the arguments, such as ArrayBuffers, that move to the worker instead of being cloned. */
   readonly transfer?: readonly object[];
-  /** Called with what the function reports as its progress. */
+  /** Called with what the function reports as its progress. The job rejects with what this function throws or rejects with. */
   readonly onProgress?: (value: unknown) => void;
   /** The process that sends the job. When it exits, its jobs are treated as aborted. */
   readonly from?: Sender;

@@ -104,3 +104,41 @@ describe("a value that is nested deeply", () => {
     expect(looks).toBe(0);
   });
 });
+
+describe("a throw in onProgress", () => {
+  const broken = new Error("no bar to draw on");
+  const JOBS = file(
+    "export async function work() { this.progress(1); await new Promise((r) => setTimeout(r, 1)); return 2; }",
+  );
+  const start = (): Promise<PoolRef<{ work(): Promise<number> }>> => on.system.start(pool(JOBS));
+
+  it.each([
+    [
+      "a throw",
+      () => {
+        throw broken;
+      },
+    ],
+    ["a rejection", () => Promise.reject(broken)],
+  ])("%s rejects that job, and no other [W14]", async (_what, onProgress) => {
+    const jobs = await start();
+    const failing = errorOf(jobs.with({ onProgress }).run.work());
+    const other = jobs.run.work();
+    expect(await failing).toBe(broken);
+    expect(await other).toBe(2);
+    expect(on.exits).toEqual([]);
+  });
+
+  it("rejects the job in the process that sent it, which goes on [W14]", async () => {
+    const jobs = await start();
+    const onProgress = (): never => {
+      throw broken;
+    };
+    const seen = await new Promise<unknown>((resolve) => {
+      on.system.spawn(async (ctx) => {
+        resolve([await errorOf(jobs.with({ from: ctx, onProgress }).run.work()), ctx.alive]);
+      });
+    });
+    expect(seen).toEqual([broken, true]);
+  });
+});
