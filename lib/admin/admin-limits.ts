@@ -5,7 +5,7 @@ import { PROTOCOL_LIMITS } from "./protocol.js";
 
 /** The limits of an admin socket. */
 export interface AdminLimits extends Limits {
-  /** Most connections at a time. Further ones are closed. */
+  /** Most connections at a time. A further one takes the place of the one that is idle for longest; if none is idle, it is closed. */
   readonly connections: number;
   /** Most bytes of a request. */
   readonly requestBytes: number;

@@ -40,7 +40,10 @@ class Server implements Callbacks<typeof OPEN> {
   readonly #path: string;
   readonly #service: AdminService;
   readonly #limits: AdminLimits;
-  readonly #connections = new Set<Pid>();
+  /** Whether each is idle; the one that has been as it is for longest comes first. */
+  readonly #connections = new Map<Pid, boolean>();
+  /** Connections that were told to end. */
+  readonly #ending = new Set<Pid>();
   #post: Post | undefined;
   #opened: OpenSocket | undefined;
 
@@ -75,8 +78,8 @@ class Server implements Callbacks<typeof OPEN> {
     const accept = ctx.wrap((socket: Socket) => {
       // A socket that fails is closed, and that is what its process listens for.
       socket.on("error", () => undefined);
-      if (this.#connections.size >= this.#limits.connections) socket.destroy();
-      else this.#connections.add(this.#connect(ctx, socket));
+      if (this.#hasRoom(ctx)) this.#connections.set(this.#connect(ctx, socket), true);
+      else socket.destroy();
     });
     const opened = await openSocket(this.#path, accept);
     if (ctx.alive) this.#opened = opened;
@@ -86,11 +89,30 @@ class Server implements Callbacks<typeof OPEN> {
   // A connection that crashes is closed, reported by the system, and harms no other.
   signal(_ctx: Context<typeof OPEN>, signal: Signal): Stop | undefined {
     if (signal.type !== "exit") return undefined;
-    return this.#connections.delete(signal.from) ? undefined : stop(signal.reason);
+    const isConnection = this.#connections.delete(signal.from) || this.#ending.delete(signal.from);
+    return isConnection ? undefined : stop(signal.reason);
+  }
+
+  /** Connections without a request lock nobody out: the one that is idle for longest makes room. */
+  #hasRoom(ctx: Context<typeof OPEN>): boolean {
+    if (this.#connections.size < this.#limits.connections) return true;
+    for (const [pid, isIdle] of this.#connections) {
+      if (!isIdle) continue;
+      this.#connections.delete(pid);
+      this.#ending.add(pid);
+      ctx.exit(pid, "shutdown");
+      return true;
+    }
+    return false;
   }
 
   #connect(ctx: Context<typeof OPEN>, socket: Socket): Pid {
-    const behaviour = connectionBehaviour(socket, this.#post as Post, this.#limits);
-    return ctx.spawnLink(behaviour, { label: "admin connection" });
+    const turned = (isIdle: boolean): void => {
+      // Deleted first, so that it goes to the end.
+      if (this.#connections.delete(pid)) this.#connections.set(pid, isIdle);
+    };
+    const behaviour = connectionBehaviour(socket, this.#post as Post, this.#limits, turned);
+    const pid: Pid = ctx.spawnLink(behaviour, { label: "admin connection" });
+    return pid;
   }
 }

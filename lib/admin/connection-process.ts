@@ -15,17 +15,24 @@ import { type AdminOperations, errorLine, serve } from "./protocol.js";
 /** What the process sends itself when the socket has told something. */
 export type ConnectionMessage = Event;
 
+/** @param turned - called when the connection becomes idle, or busy with a request */
 export function connectionBehaviour(
   socket: Socket,
   operations: AdminOperations,
   limits: AdminLimits,
+  turned: (isIdle: boolean) => void,
 ): Callbacks<ConnectionMessage> {
   let connection: Connection;
   return {
     init: (ctx) => {
       connection = new Connection(ctx, socket, operations, limits);
     },
-    handle: (_ctx, event) => connection.dispatch(event),
+    handle: (_ctx, event) => {
+      const { isIdle: before } = connection;
+      const end = connection.dispatch(event);
+      if (connection.isIdle !== before) turned(!before);
+      return end;
+    },
   };
 }
 
@@ -53,6 +60,10 @@ class Connection {
     this.loop = new EffectLoop<State, Event, Effect>(state, decide, (effect) => this.carryOut(effect));
     this.listen();
     for (const effect of effects) this.carryOut(effect);
+  }
+
+  get isIdle(): boolean {
+    return this.loop.state.phase === "idle";
   }
 
   dispatch(event: Event): Stop | undefined {

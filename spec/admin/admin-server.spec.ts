@@ -13,6 +13,8 @@ import { type Ask, requestLine } from "../../lib/admin/protocol.js";
 import { adminClient } from "../../lib/cli/shell/admin-client.js";
 import { flowService, remoteOperations } from "../../lib/flow/operations/operations-protocol.js";
 import { fakeOperations } from "../flow/operations/support/fake-operations.js";
+import { gate } from "../support/gate.js";
+import { macrotask } from "../support/host.js";
 
 const folders: string[] = [];
 const systems: System[] = [];
@@ -189,12 +191,31 @@ describe("a client that misbehaves harms nobody", () => {
     expect(await raw(path).closed).toBe("");
   });
 
-  test("with more connections than are allowed", async () => {
-    const { path } = await served({ pause: null }, undefined, { connections: 1 });
+  test("that is idle makes room for the next one, the longest idle first [Z25]", async () => {
+    const { path } = await served({ pause: null });
+    const { ask: first } = await client(path);
+    const idle = Array.from({ length: 31 }, () => raw(path));
+    await Promise.all(idle.map(({ socket }) => new Promise((resolve) => socket.once("connect", resolve))));
+    await first("pause", { id: "a" });
     const { ask } = await client(path);
-    await ask("pause", { id: "a" });
+    expect(await ask("pause", { id: "b" })).toBe(null);
+    expect(await idle[0]?.closed).toBe("");
+    expect(await first("pause", { id: "c" })).toBe(null);
+    expect(idle.slice(1).map(({ socket }) => socket.closed)).toEqual(Array(30).fill(false));
+  });
+
+  test("that has a request in progress is kept: the next one is closed [Z25]", async () => {
+    const done = gate();
+    const { path, calls } = await served({ pause: () => done.promise });
+    const { ask } = await client(path);
+    const answers = Array.from({ length: 31 }, () =>
+      client(path).then((one) => one.ask("pause", { id: "b" })),
+    );
+    const first = ask("pause", { id: "a" });
+    while (calls.length < 32) await macrotask();
     expect(await raw(path).closed).toBe("");
-    await ask("pause", { id: "b" });
+    done.open();
+    expect(await Promise.all([first, ...answers])).toEqual(Array(32).fill(null));
   });
 
   test("that stops sending gets its answer", async () => {
