@@ -57,6 +57,11 @@ export function makeKit(load: (name: string) => unknown): Omit<EngineKit, "Conne
       syncFolderOf(to);
     },
     remove: (name) => fs.rmSync(name, { force: true }),
+    reserve: (name) => {
+      const descriptor = fs.openSync(name, "wx", 0o600);
+      fs.fchmodSync(descriptor, 0o600);
+      fs.closeSync(descriptor);
+    },
   };
 }
 

@@ -41,6 +41,8 @@ export interface EngineKit {
   /** Writes a file to the disk, which is no database that is open, and gives it its name. */
   publish(from: string, to: string): void;
   remove(path: string): void;
+  /** Creates an empty file that only the user of this process may read and write. */
+  reserve(path: string): void;
 }
 
 export class SqliteEngine {
@@ -348,6 +350,7 @@ export class SqliteEngine {
   #backup(path: string): undefined {
     const partial = `${path}.partial`;
     this.#kit.remove(partial);
+    this.#kit.reserve(partial);
     try {
       this.#db.run("vacuum into ?", [partial]);
       this.#kit.publish(partial, path);

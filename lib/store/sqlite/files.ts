@@ -53,13 +53,36 @@ export function checkBackup(path: string): void {
     throw new StoreFileError(dirname(whole), "is no folder: create it first");
 }
 
+/** What only the user of this process may read and write, whatever the umask says: stores hold what their users entrust to them. */
+const PRIVATE = 0o600;
+
+/**
+ * Creates the file of a new store, empty and private. SQLite gives its log and its index the same mode. A file that is there keeps the
+ * mode that somebody has given it.
+ *
+ * @throws StoreFileError
+ */
+export function createPrivate(path: string): void {
+  const { fs } = node;
+  try {
+    const descriptor = fs.openSync(path, "wx", PRIVATE);
+    fs.fchmodSync(descriptor, PRIVATE);
+    // Closed before anybody in this process has opened it: no lock is lost.
+    fs.closeSync(descriptor);
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EEXIST")
+      throw new StoreFileError(path, "cannot be created by this user", error);
+  }
+}
+
 const ownerFile = (path: string): string => `${path}.owner`;
 
 /** Tells others who has the file open. The lock itself is SQLite's; this is for people. */
 export function tellOwner(path: string, since: number): void {
   const owner = `${processName()}, since ${utcOf(since)}\n`;
   try {
-    node.fs.writeFileSync(ownerFile(path), owner);
+    node.fs.writeFileSync(ownerFile(path), owner, { mode: PRIVATE });
+    node.fs.chmodSync(ownerFile(path), PRIVATE);
   } catch {
     // People are told less.
   }
