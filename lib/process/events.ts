@@ -2,6 +2,7 @@
 
 import { EventEmitter } from "eventemitter3";
 import type { DoubleReplyError, LateReplyError } from "./errors.js";
+import { contained } from "./listening.js";
 import { outside } from "./origin.js";
 import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
@@ -127,14 +128,25 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
   readonly wants: { [name in Name]?: boolean } = {};
   private readonly enter: (fn: () => void) => void;
   private readonly shared: SharedState | undefined;
+  private readonly failed: (what: string, listener: object, error: unknown) => void;
+  /** The listeners of each event, as they are called: what they throw is contained. */
+  private readonly guards = new Map<Name, WeakMap<object, Listener<never>>>();
   private lostMessages = 0;
   private lostReplies = 0;
 
-  /** @param enter - runs the listeners in the context of the system */
-  constructor(enter: (fn: () => void) => void, shared?: SharedState) {
+  /**
+   * @param enter - runs the listeners in the context of the system
+   * @param failed - called when a listener has thrown
+   */
+  constructor(
+    enter: (fn: () => void) => void,
+    shared: SharedState | undefined,
+    failed: (what: string, listener: object, error: unknown) => void,
+  ) {
     super();
     this.enter = enter;
     this.shared = shared;
+    this.failed = failed;
   }
 
   /** How many messages reached no process, whether or not the event has a listener. */
@@ -162,7 +174,7 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
   }
 
   override on<T extends Name>(event: T, fn: Listener<T>, context?: unknown): this {
-    return super.on(event, fn, context).note();
+    return super.on(event, this.guarded(event, fn), context).note();
   }
 
   /** Adds a listener, as {@link SystemEvents.on} does. */
@@ -171,7 +183,7 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
   }
 
   override once<T extends Name>(event: T, fn: Listener<T>, context?: unknown): this {
-    return super.once(event, fn, context).note();
+    return super.once(event, this.guarded(event, fn), context).note();
   }
 
   override removeListener<T extends Name>(
@@ -180,7 +192,8 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
     context?: unknown,
     once?: boolean,
   ): this {
-    return super.removeListener(event, fn, context, once).note();
+    const guard = fn && (this.guards.get(event)?.get(fn) as Listener<T> | undefined);
+    return super.removeListener(event, (guard ?? fn) as never, context, once).note();
   }
 
   /** Removes a listener, as {@link SystemEvents.removeListener} does. Without `fn`, removes all listeners of the event. */
@@ -192,18 +205,26 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
     return super.removeAllListeners(event).note();
   }
 
-  /** @internal Calls the listeners. A throw in a listener becomes an unhandled rejection of the host. */
+  /** @internal Calls the listeners. */
   publish<T extends Name>(event: T, ...args: SystemEventMap[T]): void {
     this.shared?.listeners("write");
-    outside(() =>
-      this.enter(() => {
-        try {
-          this.emit(event, ...(args as never));
-        } catch (error) {
-          void Promise.reject(error);
-        }
-      }),
-    );
+    outside(() => this.enter(() => this.emit(event, ...(args as never))));
+  }
+
+  /** The listener, contained. The same for the same listener of an event. */
+  private guarded<T extends Name>(event: T, fn: Listener<T>): Listener<T> {
+    // eventemitter3 has its own answer to what is no listener.
+    if (typeof fn !== "function") return fn;
+    const guards = this.guards.get(event) ?? new WeakMap<object, Listener<never>>();
+    this.guards.set(event, guards);
+    const known = guards.get(fn);
+    if (known !== undefined) return known as Listener<T>;
+    const failed = (error: unknown): void => this.failed(`a listener of "${event}" events`, fn, error);
+    const guard = function (this: unknown, ...args: SystemEventMap[T]): void {
+      contained(() => fn.apply(this, args), failed);
+    };
+    guards.set(fn, guard as Listener<never>);
+    return guard;
   }
 
   private note(): this {

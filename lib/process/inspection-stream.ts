@@ -5,8 +5,8 @@ import { type TraceEvent, type Tracer, tracerOf } from "./inspection-trace.js";
 import type { Settler } from "./interception.js";
 import type { Kernel } from "./kernel.js";
 import { only } from "./known-options.js";
+import { hear } from "./listening.js";
 import { count, flag } from "./options.js";
-import { outside } from "./origin.js";
 import type { Process } from "./process.js";
 
 /** Gets the events of a trace. */
@@ -144,15 +144,7 @@ export class Trace implements AsyncIterableIterator<TraceEvent, undefined>, Asyn
   }
 
   #tell(listener: TraceListener, event: TraceEvent): void {
-    outside(() =>
-      this.#kernel.enter(() => {
-        try {
-          listener(event);
-        } catch (error) {
-          void Promise.reject(error);
-        }
-      }),
-    );
+    hear(this.#kernel, `a listener of a trace of ${this.#process.pid}`, listener, () => listener(event));
   }
 }
 

@@ -44,6 +44,8 @@ export interface Interception {
   keyOfObject(object: object): string;
   /** The timers of a new system; `enter` runs code of the system. */
   timers(enter: (fn: () => void) => void): TimerQueue;
+  /** A listener of events, a trace or a log has thrown. */
+  listenerFailed(error: unknown): void;
   /** Calls form a circle: each process waits for the reply of the next. The last of the calls is about to be refused. */
   circle(processes: readonly Pid[]): void;
   /** The number of a new pid or monitor: never twice, and independent of what other processes do. */

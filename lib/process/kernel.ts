@@ -15,6 +15,7 @@ import type { Interception } from "./interception.js";
 import { invariant } from "./invariant.js";
 import type { Limits } from "./limits.js";
 import { Links } from "./links.js";
+import { listenerFailed } from "./listening.js";
 import { Names } from "./names.js";
 import { members, type OneOrMany } from "./one-or-many.js";
 import { delay } from "./options.js";
@@ -83,7 +84,11 @@ export class Kernel implements ScheduledSystem {
     this.outside = new Pid(node, 0, "outside", undefined);
     this.interception = env.interception;
     this.shared = env.interception?.sharedState(node);
-    this.events = new SystemEvents((fn) => this.enter(fn), this.shared);
+    this.events = new SystemEvents(
+      (fn) => this.enter(fn),
+      this.shared,
+      (...failure) => listenerFailed(this, ...failure),
+    );
     this.processClass = this.classOfProcesses();
     this.helperClass = this.processClass;
     this.timers = env.interception?.timers((fn) => this.enter(fn)) ?? new TimerQueue();

@@ -8,6 +8,7 @@ interface NodeModules {
   readonly "node:child_process": typeof import("node:child_process");
   readonly "node:crypto": typeof import("node:crypto");
   readonly "node:diagnostics_channel": typeof import("node:diagnostics_channel");
+  readonly "node:events": typeof import("node:events");
   readonly "node:fs": typeof import("node:fs");
   readonly "node:http": typeof import("node:http");
   readonly "node:module": typeof import("node:module");

@@ -1,6 +1,8 @@
 // The AbortSignal of a process. Its listeners run inside whoever ends the process, and Node throws what a listener throws
 // at the host: here each is code of the process that ends, and what it throws or rejects is that process's late error.
 
+import { optionalModule } from "./node-modules.js";
+
 type Callback = (event: Event) => unknown;
 type Listener = Callback | { handleEvent: Callback };
 type Options = Parameters<EventTarget["addEventListener"]>[2];
@@ -9,6 +11,8 @@ type Options = Parameters<EventTarget["addEventListener"]>[2];
 export function processSignal(run: (listener: () => void) => void): AbortController {
   const controller = new AbortController();
   const { signal } = controller;
+  // Whoever listens needs no count: the listeners go with the process.
+  optionalModule("node:events")?.setMaxListeners?.(0, signal);
   const made = new WeakMap<Listener, Callback>();
   /** The same for the same listener: the signal knows by that what was added twice, and what to remove. */
   const guarded = (listener: Listener | null): Callback | null => {

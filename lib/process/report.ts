@@ -4,12 +4,13 @@
 import type { Environment } from "./environment.js";
 import { OptionError } from "./errors.js";
 import type { Limits } from "./limits.js";
+import { contained } from "./listening.js";
 import { outside } from "./origin.js";
 import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
 import { decide, type Event, initial, type State } from "./report-limit-machine.js";
 import type { SharedState } from "./shared-state.js";
-import { formatReason, show, stackOf } from "./show.js";
+import { formatReason, show, showThrown, stackOf } from "./show.js";
 import type { Due, Timer } from "./timer-queue.js";
 
 /** How urgent a report is. */
@@ -27,6 +28,7 @@ export type ReportLevel = "trace" | "debug" | "info" | "warn" | "error";
  * | `lateError` | code of a process threw after its exit, or while it terminated |
  * | `transport` | the transport threw when it was given a signal |
  * | `host` | the host lacks a feature that the system uses |
+ * | `listener` | a listener of events, a trace or a topology's log threw for the first time |
  * | `log` | a component of a topology logged a line |
  * | `store` | a store has a warning |
  * | `hospital` | the hospital of a flow host treats a flow, or the host finds flows that it cannot run |
@@ -41,6 +43,7 @@ export type ReportEvent =
   | "lateError"
   | "transport"
   | "host"
+  | "listener"
   | "log"
   | "store"
   | "storeOutage"
@@ -196,6 +199,8 @@ export class Reporter {
   private readonly options: ReportSettings;
   private limit: State;
   private timer: Timer | undefined = undefined;
+  /** The sink has thrown. */
+  private isRefused = false;
 
   constructor(host: ReportingSystem, options: ReportSettings) {
     this.host = host;
@@ -208,17 +213,24 @@ export class Reporter {
     return this.options.to !== undefined && this.step({ type: "report", at: this.host.env.now() });
   }
 
-  /** Passes a report to the sink. An error that the sink throws is left to the host, like the error of an event listener. */
+  /** Passes a report to the sink. A report that the sink throws at is printed, and the first of them says why. */
   write(report: Report): void {
     outside(() =>
       this.host.enter(() => {
-        try {
-          this.options.to?.(report.text, report);
-        } catch (error) {
-          void Promise.reject(error);
-        }
+        const { to } = this.options;
+        contained(
+          () => to?.(report.text, report),
+          (error) => this.refused(report, error),
+        );
       }),
     );
+  }
+
+  private refused(report: Report, error: unknown): void {
+    const { node } = this.host;
+    const why = this.isRefused ? "" : `${node.name}: the sink of reports threw: ${showThrown(error)}\n`;
+    this.isRefused = true;
+    consoleReport()(`${why}${report.text}`, report);
   }
 
   /** Resolves when the sink has written all reports. */

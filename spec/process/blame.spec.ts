@@ -43,6 +43,25 @@ async function failLater(steps: number): Promise<void> {
 }
 
 describe("a listener on `ctx.signal`", () => {
+  it("may be one of many, without a warning of the host [H9]", async () => {
+    const warnings: Error[] = [];
+    const warned = (warning: Error): void => void warnings.push(warning);
+    process.on("warning", warned);
+    let heard = 0;
+    const pid = system.spawn({
+      init: (ctx) => {
+        for (let n = 0; n < 20; n++) ctx.signal.addEventListener("abort", () => heard++);
+      },
+      handle: () => undefined,
+    });
+    await system.idle();
+    system.exit(pid, "kill");
+    await system.idle();
+    await macrotask();
+    process.off("warning", warned);
+    expect([heard, warnings]).toEqual([20, []]);
+  });
+
   const ways: [string, () => unknown][] = [
     ["throws", fail],
     ["rejects", () => failLater(3)],

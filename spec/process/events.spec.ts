@@ -1,7 +1,8 @@
 // What a system tells of itself, and what that costs when nobody listens.
 
-import { System, type SystemEventMap } from "signalbox";
-import { describe, expect, test } from "vitest";
+import { type Report, System, type SystemEventMap } from "signalbox";
+import { explore } from "signalbox/testing";
+import { describe, expect, test, vi } from "vitest";
 import { SystemEvents } from "../../lib/process/events.js";
 import { hostRejections } from "../support/host.js";
 
@@ -10,7 +11,11 @@ describe("`wants`", () => {
   const ignoredToo = (): void => undefined;
 
   test("says for each event whether there is a listener, for every way to add and remove one", () => {
-    const events = new SystemEvents((fn) => fn());
+    const events = new SystemEvents(
+      (fn) => fn(),
+      undefined,
+      () => undefined,
+    );
     expect(events.wants.exit).toBeFalsy();
     events.on("exit", ignored);
     expect(events.wants.exit).toBe(true);
@@ -74,61 +79,106 @@ describe("an event without a listener", () => {
 });
 
 describe("a listener that throws", () => {
-  test("throws to the host: the system goes on, and so does the process that caused the event", async () => {
+  test("ends neither the host, nor the process that caused the event, nor the listeners after it [H8]", async () => {
+    const reports: Report[] = [];
+    const heard: string[] = [];
+    const log: unknown[] = [];
     const rejections = await hostRejections(async () => {
-      await using system = new System({ report: false });
-      for (const event of ["spawn", "exit", "link", "deadLetter", "crash"] as const) {
+      await using system = new System({ report: (_text, report) => void reports.push(report) });
+      for (const event of ["spawn", "exit", "link", "deadLetter"] as const) {
         system.events.on(event, () => {
           throw new Error(event);
         });
+        system.events.on(event, () => void heard.push(event));
       }
-      const log: unknown[] = [];
       const pid = system.spawn<string>({
         handle: (ctx, message) => {
           log.push(message);
           ctx.send("nobody", "lost");
-          const child = ctx.spawn(() => {
-            throw new Error("boom");
-          });
+          const child = ctx.spawn(() => undefined);
           ctx.link(child);
           ctx.unlink(child);
           log.push("done");
         },
       });
       system.send(pid, "go");
+      system.send(pid, "again");
       await system.idle();
-      expect(log).toEqual(["go", "done"]);
       expect(system.isAlive(pid)).toBe(true);
-      system.events.removeAllListeners();
     });
-    expect(rejections.map((error) => (error as Error).message)).toEqual([
-      "spawn",
-      "deadLetter",
-      "spawn",
-      "link",
-      "exit",
-      "crash",
+    expect(rejections).toEqual([]);
+    expect(log).toEqual(["go", "done", "again", "done"]);
+    expect(heard.filter((event) => event === "link")).toHaveLength(2);
+    // Each of the four listeners threw several times, and is reported once.
+    expect(reports.map(({ event, error }) => [event, (error as Error).message])).toEqual([
+      ["listener", "spawn"],
+      ["listener", "deadLetter"],
+      ["listener", "link"],
+      ["listener", "exit"],
     ]);
+    expect(reports[0]?.text).toContain('system: a listener of "spawn" events threw');
   });
 
-  test("of reports throws to the host as well", async () => {
+  test("is contained too when it is asynchronous or hears one event only, and can be removed [H8]", async () => {
+    const reports: unknown[] = [];
+    const rejections = await hostRejections(async () => {
+      await using system = new System({ report: (_text, { error }) => void reports.push(error) });
+      const late = async (): Promise<void> => {
+        throw new Error("late");
+      };
+      const removed = (): void => void reports.push("removed");
+      system.events.on("spawn", late as () => void);
+      system.events.on("spawn", removed);
+      system.events.off("spawn", removed);
+      system.events.once("exit", () => {
+        throw new Error("once");
+      });
+      system.spawn(() => undefined);
+      system.spawn(() => undefined);
+      await system.idle();
+      expect(system.events.listenerCount("exit")).toBe(0);
+      system.events.off("spawn", late as () => void);
+      expect(system.events.listenerCount("spawn")).toBe(0);
+    });
+    expect(rejections).toEqual([]);
+    expect(reports.map((error) => (error as Error).message).sort()).toEqual(["late", "once"]);
+  });
+
+  test("of reports loses no report: standard error gets them, and why [H8]", async () => {
+    const printed: string[] = [];
+    const print = vi.spyOn(console, "error").mockImplementation((text) => void printed.push(text));
     const rejections = await hostRejections(async () => {
       await using system = new System({
+        name: "shop",
         report: () => {
           throw new Error("no ink");
         },
       });
-      let ran = false;
-      system.spawn(() => {
-        throw new Error("boom");
-      });
-      system.spawn(() => {
-        ran = true;
-      });
+      for (const reason of ["one", "two"])
+        system.spawn(() => {
+          throw new Error(reason);
+        });
       await system.idle();
-      expect(ran).toBe(true);
-    });
-    expect(rejections).toMatchObject([{ message: "no ink" }]);
+    }).finally(() => print.mockRestore());
+    expect(rejections).toEqual([]);
+    expect(printed).toHaveLength(2);
+    expect(printed[0]).toMatch(
+      /^shop: the sink of reports threw: Error: no ink[\s\S]*ended, and nobody[\s\S]*one/,
+    );
+    expect(printed[1]).toMatch(/^<shop\.2> ended[\s\S]*two/);
+  });
+
+  test("fails the schedule in a simulation: the listener is the test's [H8]", async () => {
+    const failed = explore(
+      async (sim) => {
+        const system = sim.system();
+        system.events.on("spawn", () => expect(1).toBe(2));
+        system.spawn(() => undefined);
+        await sim.quiet();
+      },
+      { schedules: 1 },
+    );
+    await expect(failed).rejects.toThrow("expected 1 to be 2");
   });
 });
 

@@ -64,6 +64,16 @@ describe("the log", () => {
     expect(stage.reports).toEqual([]);
   });
 
+  it("may throw: the topology goes on, and one report says so [H8]", async () => {
+    await using stage = new Stage();
+    const log = (): void => {
+      throw new Error("no ink");
+    };
+    expect(await logged(stage, { log, logLevel: "trace" })).toBe(5);
+    expect(stage.reports).toHaveLength(1);
+    expect(stage.reports[0]).toContain("the log of the topology chat threw");
+  });
+
   it("is nowhere with `false`, and no line is built", async () => {
     await using stage = new Stage();
     expect(await logged(stage, { log: false, logLevel: "trace" })).toBe(0);

@@ -215,6 +215,10 @@ export class Interceptor implements Interception {
     this.world.wrote(`a:${this.keyOf(pid)}`);
   }
 
+  listenerFailed(error: unknown): void {
+    this.world.fail(error);
+  }
+
   circle(processes: readonly Pid[]): void {
     this.world.atCircle(processes.map((pid) => this.pids.get(pid)?.path ?? String(pid)));
   }

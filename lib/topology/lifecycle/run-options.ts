@@ -2,6 +2,7 @@
 
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
+import { hear } from "../../process/listening.js";
 import { count, oneOf } from "../../process/options.js";
 import { outside } from "../../process/origin.js";
 import type { LogLevel } from "../definition/component.js";
@@ -79,14 +80,8 @@ export function logSink(
         });
       return;
     }
-    outside(() =>
-      kernel.enter(() => {
-        try {
-          log({ level, topology, component, task, text });
-        } catch (error) {
-          void Promise.reject(error);
-        }
-      }),
+    hear(kernel, `the log of the topology ${topology}`, log, () =>
+      log({ level, topology, component, task, text }),
     );
   };
 }

@@ -1,0 +1,50 @@
+// Listeners of events and traces, and the logs of topologies, are the user's code, which only looks on. What such code throws, or
+// rejects with, is contained: it reaches neither the process that caused the call nor the host. It is reported once for each
+// listener.
+
+import type { Interception } from "./interception.js";
+import { outside } from "./origin.js";
+import type { Reporter } from "./report.js";
+import { showThrown } from "./show.js";
+import { isThenable } from "./thenable.js";
+
+/** The parts of a kernel that calls listeners. */
+interface ListenedSystem {
+  readonly node: { readonly name: string };
+  readonly reports: Reporter;
+  readonly interception: Interception | undefined;
+  enter(fn: () => void): void;
+}
+
+/** Listeners whose failure was reported. */
+const reported = new WeakSet<object>();
+
+/** Calls a listener as code of the system, and contains what it throws. @param what - names the listener, as in `a listener of "exit"` */
+export function hear(system: ListenedSystem, what: string, listener: object, call: () => unknown): void {
+  const failed = (error: unknown): void => listenerFailed(system, what, listener, error);
+  outside(() => system.enter(() => contained(call, failed)));
+}
+
+/** Calls code, and passes what it throws or rejects with to `failed`. */
+export function contained(call: () => unknown, failed: (error: unknown) => void): void {
+  try {
+    const result = call();
+    if (isThenable(result)) result.then(undefined, failed);
+  } catch (error) {
+    failed(error);
+  }
+}
+
+export function listenerFailed(
+  { node, reports, interception }: ListenedSystem,
+  what: string,
+  listener: object,
+  error: unknown,
+): void {
+  // In a simulation the listener is code of the test, and its failure is the test's.
+  interception?.listenerFailed(error);
+  if (reported.has(listener) || !reports.admits()) return;
+  reported.add(listener);
+  const text = `${node.name}: ${what} threw. The system goes on; further errors of this listener are not reported: ${showThrown(error)}`;
+  reports.write({ level: "error", event: "listener", path: node.name, error, text });
+}
