@@ -38,19 +38,18 @@ export class CircuitOpenError extends SignalboxError {
   }
 }
 
-/** Why a rate limiter refused: too many wait, the wait was too long, or there are too many keys. */
-export type RateLimitReason = "waiting" | "timeout" | "keys";
+/** Why a rate limiter refused: too many wait, or the wait was too long. */
+export type RateLimitReason = "waiting" | "timeout";
 
 const REASONS: { readonly [reason in RateLimitReason]: string } = {
   waiting: "as many callers wait as may",
   timeout: "the wait for a permit was too long",
-  keys: "it knows as many keys as it may, and each is in use",
 };
 
 /**
  * A rate limiter gave no permit: the function was not called.
  *
- * @remedy Try again after `retryAfterMs`, pass the error on (HTTP 429), or raise `maxWaiting`, `timeoutMs` or `maxKeys`.
+ * @remedy Try again after `retryAfterMs`, pass the error on (HTTP 429), or raise `maxWaiting` or `timeoutMs`.
  */
 export class RateLimitError extends SignalboxError {
   static override readonly name: string = "RateLimitError";

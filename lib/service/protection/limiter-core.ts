@@ -100,7 +100,7 @@ export class LimiterCore {
         this.grant(effect.id);
         return;
       case "refuse":
-        this.take(effect.id)?.applicant.refused(this.refusal(effect.reason, effect.retryAfterMs));
+        this.take(effect.id)?.applicant.refused(this.refusal("waiting", effect.retryAfterMs));
         return;
       case "alarm":
         this.setAlarm(effect.key, effect.inMs);

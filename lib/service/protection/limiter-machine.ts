@@ -33,10 +33,9 @@ interface Bucket {
 /** Mutable: see above. */
 export interface LimiterMachine {
   readonly config: LimiterConfig;
+  /** The key that was used longest ago comes first. */
   readonly buckets: Map<string, Bucket>;
   waiting: number;
-  /** Before this microsecond no key can be forgotten: found when all were in use. */
-  keysFreeAt: number;
 }
 
 /** `now` is in milliseconds. */
@@ -55,12 +54,8 @@ export type LimiterEvent =
 
 export type LimiterEffect =
   | { readonly type: "grant"; readonly id: number }
-  | {
-      readonly type: "refuse";
-      readonly id: number;
-      readonly reason: "waiting" | "keys";
-      readonly retryAfterMs: number;
-    }
+  /** Too many wait already. */
+  | { readonly type: "refuse"; readonly id: number; readonly retryAfterMs: number }
   /** The next one that waits for this key gets its permits after `inMs`; undefined when nobody waits. */
   | { readonly type: "alarm"; readonly key: string; readonly inMs: number | undefined };
 
@@ -81,7 +76,7 @@ function gcd(a: number, b: number): number {
 }
 
 export function initial(config: LimiterConfig): LimiterMachine {
-  return { config, buckets: new Map(), waiting: 0, keysFreeAt: Number.NEGATIVE_INFINITY };
+  return { config, buckets: new Map(), waiting: 0 };
 }
 
 export function decide(
@@ -119,11 +114,7 @@ function ask(
   us: number,
 ): readonly LimiterEffect[] {
   const { config } = machine;
-  const bucket = machine.buckets.get(key) ?? addKey(machine, key, us);
-  if (bucket === undefined)
-    return [
-      { type: "refuse", id, reason: "keys", retryAfterMs: Math.max(0, machine.keysFreeAt - us) / 1_000 },
-    ];
+  const bucket = bucketOf(machine, key, us);
   refill(config, bucket, us);
   const units = permits * config.cost;
   if (bucket.waiting.length === 0 && bucket.units >= units) {
@@ -131,7 +122,7 @@ function ask(
     return [{ type: "grant", id }];
   }
   if (machine.waiting >= config.maxWaiting)
-    return [{ type: "refuse", id, reason: "waiting", retryAfterMs: waitMs(machine, key, permits, now) }];
+    return [{ type: "refuse", id, retryAfterMs: waitMs(machine, key, permits, now) }];
   bucket.waiting.push({ id, units });
   machine.waiting++;
   return bucket.waiting.length === 1 ? [alarm(config, key, bucket)] : [];
@@ -209,23 +200,24 @@ function refill(config: LimiterConfig, bucket: Bucket, us: number): void {
   bucket.at = us;
 }
 
-/** A bucket that is full, and for which nobody waits, is as good as none: it is forgotten when room is needed. */
-function addKey(machine: LimiterMachine, key: string, us: number): Bucket | undefined {
+/** The bucket of a key, which is the last of all from now on. A key without one gets a full bucket. */
+function bucketOf(machine: LimiterMachine, key: string, us: number): Bucket {
   const { config, buckets } = machine;
-  if (buckets.size >= config.maxKeys && us >= machine.keysFreeAt) forget(machine, us);
-  if (buckets.size >= config.maxKeys) return undefined;
-  const bucket: Bucket = { units: config.full, at: us, waiting: [] };
+  const known = buckets.get(key);
+  if (known === undefined && buckets.size >= config.maxKeys) forget(machine);
+  const bucket = known ?? { units: config.full, at: us, waiting: [] };
+  if (known !== undefined) buckets.delete(key);
   buckets.set(key, bucket);
   return bucket;
 }
 
-function forget(machine: LimiterMachine, us: number): void {
-  const { config, buckets } = machine;
-  let freeAt = Number.POSITIVE_INFINITY;
+/** Makes room for a key. Buckets for which somebody waits are kept; `maxWaiting` bounds those. */
+function forget({ config, buckets }: LimiterMachine): void {
+  let room = config.maxKeys - buckets.size;
   for (const [key, bucket] of buckets) {
-    const inUs = untilUs(config, unitsAt(config, bucket, us), config.full);
-    if (inUs === 0 && bucket.waiting.length === 0) buckets.delete(key);
-    else freeAt = Math.min(freeAt, us + inUs);
+    if (room > 0) return;
+    if (bucket.waiting.length > 0) continue;
+    buckets.delete(key);
+    room++;
   }
-  machine.keysFreeAt = buckets.size < config.maxKeys ? Number.NEGATIVE_INFINITY : freeAt;
 }

@@ -18,7 +18,7 @@ export interface LimiterOptions {
   readonly maxWaiting?: number;
   /** How long a caller waits, in milliseconds. `Infinity` for no limit. Default 30,000. */
   readonly timeoutMs?: number;
-  /** How many keys may be in use at once, 1 or more. Default 10,000. */
+  /** How many keys the limiter remembers, 1 or more: a further one takes the place of the one used longest ago. Default 10,000. */
   readonly maxKeys?: number;
   /** How many milliseconds callers wait for the process of the limiter, while it restarts. Default 5,000. */
   readonly patienceMs?: number;

@@ -29,7 +29,7 @@ class Driven {
     const id = ++this.lastId;
     const effects = this.run({ type: "ask", id, key, permits, now: this.now });
     const answer = effects.find((one) => one.type !== "alarm");
-    if (answer?.type === "refuse") return { reason: answer.reason, retryAfterMs: answer.retryAfterMs };
+    if (answer?.type === "refuse") return { reason: "waiting", retryAfterMs: answer.retryAfterMs };
     return answer === undefined ? "waits" : "granted";
   }
 
@@ -248,17 +248,47 @@ describe("keys", () => {
     expect(waitMs(limiter.machine, "c", 1, 0)).toBe(0);
   });
 
-  it("are as many as may be in use; a key is forgotten only when its bucket is full, so that it gains nothing [G8]", () => {
+  it("are maxKeys at most: the one that was used longest ago is forgotten, and no new one is refused [G8]", () => {
     const limiter = new Driven(1, 100, 2, { maxKeys: 3 });
-    for (const key of ["a", "b", "c"]) limiter.ask(1, key);
-    limiter.ask(1, "a");
-    expect(limiter.ask(1, "d")).toEqual({ reason: "keys", retryAfterMs: 100 });
-    limiter.pass(99);
-    expect(limiter.ask(1, "d")).toEqual({ reason: "keys", retryAfterMs: 1 });
-    limiter.pass(1);
-    expect(limiter.ask(1, "d")).toBe("granted");
-    expect([...limiter.machine.buckets.keys()]).toEqual(["a", "d"]);
-    // The key with a debt was kept.
-    expect([limiter.ask(1, "a"), limiter.ask(1, "a")]).toEqual(["granted", "waits"]);
+    for (const key of ["a", "b", "c"]) expect(limiter.ask(1, key)).toBe("granted");
+    expect([limiter.ask(1, "a"), limiter.ask(1, "d")]).toEqual(["granted", "granted"]);
+    expect([...limiter.machine.buckets.keys()]).toEqual(["c", "a", "d"]);
+    // The key that was used lately has kept its debt.
+    expect(limiter.ask(1, "a")).toBe("waits");
+  });
+
+  it("for which somebody waits are kept, beyond maxKeys if need be [G8]", () => {
+    const limiter = new Driven(1, 100, 1, { maxKeys: 2 });
+    for (const key of ["a", "a", "b", "b"]) limiter.ask(1, key);
+    expect([limiter.ask(1, "c"), limiter.ask(1, "d")]).toEqual(["granted", "granted"]);
+    expect([...limiter.machine.buckets.keys()].sort()).toEqual(["a", "b", "d"]);
+    limiter.pass(100);
+    expect(limiter.granted).toContain(2);
+    expect(limiter.granted).toContain(4);
+    expect(limiter.ask(1, "e")).toBe("granted");
+    expect(limiter.machine.buckets.size).toBe(2);
+  });
+
+  it("are as many as maxKeys and those that wait, at most, whoever asks for whatever [G8]", () => {
+    const key = fc.integer({ min: 0, max: 30 }).map(String);
+    const step = fc.oneof(
+      fc.tuple(fc.constant("ask" as const), key),
+      fc.tuple(fc.constant("pass" as const), fc.integer({ min: 0, max: 300 }).map(String)),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: sized(100) }), (steps) => {
+        const limiter = new Driven(1, 100, 2, { maxKeys: 4, maxWaiting: 6 });
+        for (const [what, value] of steps) {
+          const isNew = !limiter.machine.buckets.has(value);
+          if (what === "pass") limiter.pass(Number(value));
+          else if (limiter.ask(1, value) !== "granted") expect(isNew).toBe(false);
+          const { buckets, waiting } = limiter.machine;
+          expect(buckets.size).toBeLessThanOrEqual(4 + waiting);
+          let queued = 0;
+          for (const bucket of buckets.values()) queued += bucket.waiting.length;
+          expect(queued).toBe(waiting);
+        }
+      }),
+    );
   });
 });
