@@ -4,7 +4,7 @@
  *     application/  run: start, signals, drain, exit codes, configuration
  *     health/       liveness and readiness: from supervisors, checks, mailboxes and the event loop; an endpoint
  *     http/         httpServer: an HTTP server as a supervised process, each request a process
- *     protection/   circuitBreaker, rateLimiter, retryPolicy: guards around functions
+ *     protection/   circuitBreaker, rateLimiter, bulkhead, retryPolicy, fallback: guards around functions
  *     pool/         pool: worker threads for jobs that keep a processor busy
  *     telemetry/    telemetry: events, metrics and their text for Prometheus
  *

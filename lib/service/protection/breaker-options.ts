@@ -6,7 +6,7 @@ import { only } from "../../process/known-options.js";
 import { count, delay, text } from "../../process/options.js";
 import type { BreakerConfig, Verdict } from "./breaker-machine.js";
 import { PROTECTION_DEFAULTS } from "./defaults.js";
-import { CircuitOpenError, isA, RateLimitError } from "./errors.js";
+import { BulkheadFullError, CircuitOpenError, isA, RateLimitError } from "./errors.js";
 
 /** How a guarded call ended. */
 export type CallOutcome =
@@ -115,5 +115,7 @@ export function share(path: string, value: unknown): number {
 function usualVerdict(outcome: CallOutcome): Verdict {
   if (outcome.ok) return "success";
   const { error } = outcome;
-  return isA(error, CircuitOpenError) || isA(error, RateLimitError) ? "ignore" : "failure";
+  const isRefusal =
+    isA(error, CircuitOpenError) || isA(error, RateLimitError) || isA(error, BulkheadFullError);
+  return isRefusal ? "ignore" : "failure";
 }

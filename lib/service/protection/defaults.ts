@@ -2,7 +2,7 @@
 
 import type { Backoff } from "../../process/backoff.js";
 
-/** The defaults of circuit breakers, rate limiters and retry policies. Durations are milliseconds. */
+/** The defaults of circuit breakers, rate limiters, bulkheads and retry policies. Durations are milliseconds. */
 export const PROTECTION_DEFAULTS: {
   /** Circuit breakers. */
   readonly breaker: {
@@ -34,6 +34,15 @@ export const PROTECTION_DEFAULTS: {
     /** How long a caller waits for the process of a limiter to be there. */
     readonly patienceMs: number;
   };
+  /** Bulkheads. */
+  readonly bulkhead: {
+    /** How many calls may wait, over all keys. */
+    readonly maxWaiting: number;
+    /** How long a call waits for its turn. */
+    readonly timeoutMs: number;
+    /** How long a function that runs on after its call was given up keeps its place. */
+    readonly holdMs: number;
+  };
   /** Retry policies. */
   readonly retry: {
     /** How often the function is called, the first time included. */
@@ -63,6 +72,7 @@ export const PROTECTION_DEFAULTS: {
     probes: 1,
   },
   limiter: { maxWaiting: 1_000, maxKeys: 10_000, timeoutMs: 30_000, patienceMs: 5_000 },
+  bulkhead: { maxWaiting: 1_000, timeoutMs: 30_000, holdMs: 60_000 },
   retry: {
     attempts: 3,
     backoff: { minMs: 100, maxMs: 10_000, jitter: 0.5 },

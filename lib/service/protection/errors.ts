@@ -68,6 +68,33 @@ export class RateLimitError extends SignalboxError {
   }
 }
 
+/** Why a bulkhead refused: too many wait, or the wait was too long. */
+export type BulkheadRefusal = "waiting" | "timeout";
+
+/**
+ * A bulkhead had no place for a call: the function was not called.
+ *
+ * @remedy Answer with HTTP 503 or a fallback, or raise `concurrency`, `maxWaiting` or `timeoutMs`.
+ */
+export class BulkheadFullError extends SignalboxError {
+  static override readonly name: string = "BulkheadFullError";
+  readonly code = "ERR_BULKHEAD_FULL";
+  /** The label of the bulkhead. */
+  readonly bulkhead: string;
+  /** Why there was no place. */
+  readonly reason: BulkheadRefusal;
+  constructor(
+    bulkhead: string,
+    reason: BulkheadRefusal,
+    limits: { readonly concurrency: number; readonly maxWaiting: number },
+  ) {
+    const why = reason === "waiting" ? `${limits.maxWaiting} calls wait already` : "its wait was too long";
+    super(`${bulkhead} had no place for a call: ${limits.concurrency} run at once, and ${why}`);
+    this.bulkhead = bulkhead;
+    this.reason = reason;
+  }
+}
+
 /**
  * A guarded function did not end in time. Its `signal` was aborted, and what it does later is ignored.
  *

@@ -80,7 +80,7 @@ function runOf(kernel: Kernel, inner: unknown): Run {
 }
 
 /** Calls the user's function. The end of the scope ends the wait at once; what the function does later is ignored. */
-function attempt(
+export function attempt(
   kernel: Kernel,
   scope: Scope,
   work: Work<readonly unknown[], unknown>,
@@ -89,7 +89,9 @@ function attempt(
   const wait = new Wait<unknown>(kernel, scope, "a guarded function");
   if (!wait.open) return wait.promise;
   // The promise takes whatever the function returns or throws, also a thenable that throws.
-  new Promise((resolve) => resolve(work(scope, ...args))).then(
+  const settled = new Promise((resolve) => resolve(work(scope, ...args)));
+  scope.track?.(settled);
+  settled.then(
     (value) => wait.fulfil(value),
     (error) => wait.fail(error),
   );

@@ -6,15 +6,32 @@ export {
 export type { BreakerStatus } from "./breaker-core.js";
 export type { BreakerState, Verdict } from "./breaker-machine.js";
 export type { BreakerOptions, CallOutcome } from "./breaker-options.js";
+export {
+  type Bulkhead,
+  type BulkheadDefinition,
+  type BulkheadOptions,
+  type BulkheadStatus,
+  bulkhead,
+  type CompartmentOptions,
+} from "./bulkhead.js";
 export { PROTECTION_DEFAULTS } from "./defaults.js";
 export {
   AttemptTimeoutError,
+  BulkheadFullError,
+  type BulkheadRefusal,
   CircuitOpenError,
   RateLimitError,
   type RateLimitReason,
   RetryDeadlineError,
 } from "./errors.js";
 export type { BreakerChange } from "./events.js";
+export {
+  type FailedCall,
+  type Fallback,
+  type FallbackDefinition,
+  type FallbackOptions,
+  fallback,
+} from "./fallback.js";
 export type { Guarded, Policy, Work } from "./guard.js";
 export {
   type AcquireOptions,

@@ -43,6 +43,8 @@ export class Scope implements Attempt, Cancellable {
   /** What the call waits for now. */
   inner: Cancellable | undefined = undefined;
   cancelled: { readonly reason: unknown } | undefined = undefined;
+  /** Gets a promise for each call of the user's function. It settles with the function, also when the call was given up before. */
+  track: ((settled: Promise<unknown>) => void) | undefined = undefined;
   private controller: AbortController | undefined = undefined;
   /** The process that calls. It may have exited. */
   readonly owner: Process | undefined;
@@ -67,6 +69,7 @@ export class Scope implements Attempt, Cancellable {
   /** A scope that ends with this one, or before. */
   child(number: number = this.number): Scope {
     const child = new Scope(this.from, this.owner, number);
+    child.track = this.track;
     if (this.cancelled !== undefined) child.cancel(this.cancelled.reason);
     this.inner = child;
     return child;
