@@ -2,7 +2,6 @@
 
 import type { AsyncContext } from "./environment.js";
 import type { DeadLetterReason } from "./events.js";
-import type { Mailbox } from "./mailbox.js";
 import type { Monitor } from "./monitor.js";
 import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
@@ -65,10 +64,16 @@ export abstract class Returnable extends Special {
 /** Marks an entry that was withdrawn but not yet removed from its mailbox. */
 export const GONE: unique symbol = Symbol("gone");
 
-/** An entry that may end while it is in a mailbox, such as a call or a delivery. See {@link Mailbox.withdraw}. */
+/** Where an entry waits: a mailbox, a stash, the postponed events of a state machine. */
+export interface Holder {
+  /** The entry has ended. From now on it counts as absent, and nothing handles it. */
+  withdraw(entry: Withdrawable): unknown;
+}
+
+/** An entry that may end while it waits, such as a call or a delivery. See {@link Holder}. */
 export interface Withdrawable {
-  /** The mailbox in which it waits. */
-  queuedIn: Mailbox | typeof GONE | undefined;
+  /** Where it waits. */
+  queuedIn: Holder | typeof GONE | undefined;
 }
 
 /** A {@link Returnable} that may end before its receiver comes to it. */

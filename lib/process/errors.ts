@@ -89,22 +89,36 @@ export class ReceiveBusyError extends SignalboxError {
 }
 
 /**
- * A call got no reply in time. The request is withdrawn while it waits in the mailbox, and a late reply is
- * discarded.
+ * What became of the request of a call whose wait ended early: `withdrawn` while it waited, so that the callee never handles it;
+ * `taken` by the callee before, which may have done the work; or `kept`, with `withdraw: false` and between two nodes, so that the
+ * callee may still handle it.
+ */
+export type RequestFate = "withdrawn" | "taken" | "kept";
+
+const FATES: { readonly [fate in RequestFate]: string } = {
+  withdrawn: "the request is withdrawn and will not be handled",
+  taken: "the request is being handled, and a late reply will be dropped",
+  kept: "the request is not withdrawn: it may still be handled, and a late reply will be dropped",
+};
+
+/**
+ * A call got no reply in time. A request that still waits is withdrawn, wherever it waits; `request` says what became of it. A
+ * late reply is discarded.
  *
- * @remedy Raise `timeoutMs`, or find out why the callee is slow: `system.info(pid)` shows its queue. The
- * callee may have done the work, so repeat only requests that may be repeated.
+ * @remedy Raise `timeoutMs`, or find out why the callee is slow: `system.info(pid)` shows its queue. Unless `request` is
+ * `withdrawn`, the callee may have done the work, so repeat only requests that may be repeated.
  */
 export class CallTimeoutError extends SignalboxError {
   static override readonly name: string = "CallTimeoutError";
   readonly code = "ERR_CALL_TIMEOUT";
   /** The timeout of the call, in milliseconds. */
   readonly timeoutMs: number;
-  constructor(to: string, timeoutMs: number) {
-    super(
-      `${to} did not reply within ${timeoutMs} ms; the request is withdrawn and a late reply will be dropped`,
-    );
+  /** What became of the request. */
+  readonly request: RequestFate;
+  constructor(to: string, timeoutMs: number, request: RequestFate) {
+    super(`${to} did not reply within ${timeoutMs} ms; ${FATES[request]}`);
     this.timeoutMs = timeoutMs;
+    this.request = request;
   }
 }
 

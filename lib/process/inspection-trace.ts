@@ -127,7 +127,7 @@ export class Tracer implements Holding {
     this.behaviour = process.behaviour;
     this.handle = process.handle;
     for (let request = process.requests; request !== undefined; request = request.next)
-      if (request.queuedIn === undefined && !(request instanceof InspectionRequest)) this.follow(request);
+      if (request.queuedIn !== process && !(request instanceof InspectionRequest)) this.follow(request);
     holdFor(process, this);
     if (typeof this.behaviour === "function" || this.handle === undefined) return;
     process.behaviour = this.wrap(this.behaviour);

@@ -2,7 +2,7 @@
 // last three withdraw a request that is still queued, and a late reply is discarded, as with OTP's process aliases.
 
 import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
-import { ContextMessage, Entry, isEntry, SignalEntry, TaskEntry } from "./entries.js";
+import { ContextMessage, Entry, GONE, isEntry, SignalEntry, TaskEntry } from "./entries.js";
 import type { Resumption } from "./environment.js";
 import {
   CalleeExitedError,
@@ -10,6 +10,7 @@ import {
   DoubleReplyError,
   LateReplyError,
   ProcessExitedError,
+  type RequestFate,
 } from "./errors.js";
 import type { WatchedProcess } from "./intercepted.js";
 import type { Settler } from "./interception.js";
@@ -103,6 +104,13 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   get open(): boolean {
     this.kernel?.shared?.object(this, "read");
     return this.status === "open";
+  }
+
+  /** Whether the caller gave up, so that nobody is to handle the request. A call that was replied to is over, and not withdrawn. */
+  get isWithdrawn(): boolean {
+    this.kernel?.shared?.object(this, "read");
+    const { status } = this;
+    return !this.isKept && status !== "open" && status !== "replied" && status !== "refused";
   }
 
   /** A promise of the reply, for code of `owner`, or of nobody. */
@@ -262,7 +270,13 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
 
   /** The timeout. */
   fire(): void {
-    this.fail(new CallTimeoutError(String(this.to), this.timeoutMs), "timeout");
+    this.fail(new CallTimeoutError(String(this.to), this.timeoutMs, this.fate), "timeout");
+  }
+
+  /** What becomes of the request when its wait ends now. */
+  private get fate(): RequestFate {
+    if (this.isKept || this.callee === undefined) return "kept";
+    return this.queuedIn === undefined || this.queuedIn === GONE ? "taken" : "withdrawn";
   }
 
   abandon(error: Error, outcome: CallOutcome = "caller-exited"): void {
@@ -302,10 +316,11 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
       if (this.next !== undefined) this.next.previous = this.previous;
       this.next = undefined;
       this.previous = undefined;
-      if (this.queuedIn === callee && !this.isKept) {
-        callee.withdraw(this);
-        this.message = undefined;
-      }
+    }
+    const { queuedIn } = this;
+    if (queuedIn !== undefined && queuedIn !== GONE && !this.isKept) {
+      queuedIn.withdraw(this);
+      this.message = undefined;
     }
     this.onClose?.(outcome === "replied", value);
     return true;

@@ -3,7 +3,7 @@
 
 import { SetAside } from "./behaviour.js";
 import type { Context } from "./context.js";
-import { isEntry } from "./entries.js";
+import { GONE, type Holder, isEntry, isGone, taken, type Withdrawable } from "./entries.js";
 import { NotCallbacksError, SignalboxError } from "./errors.js";
 import { only } from "./known-options.js";
 import { include } from "./one-or-many.js";
@@ -54,11 +54,13 @@ export class StashFullError extends SignalboxError {
  *   casts: { opened: (state, lines: string[]) => { state.lines = lines; state.early.unstash(); } },
  * });
  */
-export class Stash {
+export class Stash implements Holder {
   readonly #process: Process;
   readonly #capacity: number;
   readonly #overflow: NonNullable<StashOptions["overflow"]>;
   #entries: unknown[] = [];
+  /** Calls among them that have ended. */
+  #gone = 0;
   readonly #aside: SetAside = new SetAside((entry) => this.#take(entry));
 
   /** @throws NotCallbacksError in a function body, OptionError, ProcessExitedError */
@@ -99,35 +101,54 @@ export class Stash {
     return entries.length;
   }
 
+  /** @internal A call that was set aside has ended. */
+  withdraw(entry: Withdrawable): void {
+    entry.queuedIn = GONE;
+    if (++this.#gone * 2 > this.#entries.length) this.#sweep();
+  }
+
   /** @internal The process has exited. */
   abandon(): void {
+    this.#sweep();
     for (const entry of this.#entries.splice(0))
       this.#process.kernel.refuse(this.#process.pid, entry, "exited");
   }
 
   #take(entry: unknown): void {
+    // Its caller gave up while the handler was at work.
+    if (isOver(entry)) return;
     if (this.#entries.length >= this.#capacity) this.#sweep();
-    if (this.#entries.length < this.#capacity) this.#entries.push(entry);
+    if (this.#entries.length < this.#capacity) this.#keep(entry);
     else if (this.#overflow === "drop-newest") this.#drop(entry);
     else if (this.#overflow === "drop-oldest") {
       this.#drop(this.#entries.shift());
-      this.#entries.push(entry);
+      this.#keep(entry);
     } else {
       throw new StashFullError(this.#process.pid, this.#capacity);
     }
   }
 
+  #keep(entry: unknown): void {
+    if (isEntry(entry) && entry instanceof Request) entry.queuedIn = this;
+    this.#entries.push(entry);
+  }
+
   #drop(entry: unknown): void {
     const { kernel, pid } = this.#process;
+    taken(entry);
     kernel.refuse(pid, entry, "stash-full");
     if (isEntry(entry) && entry instanceof Request)
       entry.fail(new StashFullError(pid, this.#capacity), "undelivered");
   }
 
-  /** Nobody waits any more for calls that have ended, except for those that were not to be withdrawn. */
   #sweep(): void {
-    this.#entries = this.#entries.filter(
-      (entry) => !(isEntry(entry) && entry instanceof Request) || entry.open || entry.isKept,
-    );
+    if (this.#gone === 0) return;
+    this.#gone = 0;
+    this.#entries = this.#entries.filter((entry) => !isGone(entry));
   }
+}
+
+/** Nobody waits any more for a call that has ended, unless it was not to be withdrawn. */
+function isOver(entry: unknown): boolean {
+  return isEntry(entry) && entry instanceof Request && !entry.open && !entry.isKept;
 }

@@ -1,13 +1,26 @@
 // The process of a state machine: it calls handlers, tells the order machine what they returned, and carries out the effects.
+//
+// Each event that a machine handles is a step of its process, as a message is: an event that the machine itself has caused comes next,
+// before all that waits, but in a step of its own. So a machine that feeds itself holds neither its host nor whoever wants to end it.
 
 import { type Callbacks, ignore, Stop, stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
-import { type Signal, TaskEntry } from "../../process/entries.js";
+import {
+  ContextMessage,
+  GONE,
+  type Holder,
+  isSpecial,
+  type Signal,
+  SignalEntry,
+  TaskEntry,
+  type Withdrawable,
+} from "../../process/entries.js";
 import type { Inspected } from "../../process/inspected.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { Process } from "../../process/process.js";
 import type { ExitReason } from "../../process/reason.js";
 import { Request, replyAddress } from "../../process/request.js";
+import { captureSenderContext } from "../../process/sender-context.js";
 import { isThenable } from "../../process/thenable.js";
 import { Cast } from "../handle/cast.js";
 import { BadStepError, UnknownEventError } from "./errors.js";
@@ -66,7 +79,7 @@ export class StopMachine {
   }
 }
 
-export class MachineProcess implements Callbacks<never> {
+export class MachineProcess implements Callbacks<never>, Holder {
   private table: Table;
   private readonly args: readonly unknown[];
   private order: Order;
@@ -75,6 +88,9 @@ export class MachineProcess implements Callbacks<never> {
   /** What `terminate` sees, where that is not the state of the order. */
   private endState: NamedState | undefined = undefined;
   private readonly timers: Map<number, TimerRef> = new Map();
+  /** How many calls wait among the postponed and retried events, and those of them whose callers have given up. */
+  private held = 0;
+  private readonly gone: Set<Arrival> = new Set();
   terminate?: (ctx: Context<never>, reason: ExitReason) => unknown;
 
   constructor(table: Table, args: readonly unknown[]) {
@@ -115,28 +131,26 @@ export class MachineProcess implements Callbacks<never> {
   }
 
   /** The actions of `init` and the first `enter` come before the first message, whenever that arrived. */
-  private afterBegin(ctx: Context<never>, then: () => unknown): unknown {
-    const result = this.begin(ctx);
-    if (result instanceof Stop) return result;
-    if (!isThenable(result)) return then();
-    return Promise.resolve(result).then((end) => (end instanceof Stop || !ctx.alive ? end : then()));
+  private beginBefore(ctx: Context<never>, entry: unknown): unknown {
+    processOf(ctx).putBack([entry]);
+    return this.begin(ctx);
   }
 
   handle(ctx: Context<never>, message: unknown): unknown {
-    if (this.begun !== undefined) return this.afterBegin(ctx, () => this.handle(ctx, message));
+    if (this.begun !== undefined) return this.beginBefore(ctx, carried(ctx, message));
     if (message instanceof CastEvent || message instanceof CallEvent) return this.arrived(ctx, message);
     if (message instanceof StopMachine) return stop(message.reason);
     return this.receive(ctx, message, this.table.info as ((message: unknown) => unknown) | undefined);
   }
 
   signal(ctx: Context<never>, signal: Signal): unknown {
-    if (this.begun !== undefined) return this.afterBegin(ctx, () => this.signal(ctx, signal));
+    if (this.begun !== undefined) return this.beginBefore(ctx, new SignalEntry(signal));
     return this.receive(ctx, signal, this.table.signal as ((signal: unknown) => unknown) | undefined);
   }
 
   parentExit(ctx: Context<never>, reason: ExitReason): unknown {
-    if (this.begun !== undefined) return this.afterBegin(ctx, () => stop(reason));
-    return stop(reason);
+    if (this.begun === undefined) return stop(reason);
+    return this.beginBefore(ctx, new TaskEntry(() => stop(reason)));
   }
 
   /** A message or a signal, which the definition may turn into an event. */
@@ -174,15 +188,28 @@ export class MachineProcess implements Callbacks<never> {
     return undefined;
   }
 
-  /** Lets the order decide until it waits for a message. Returns the Stop that ends the process, or a promise of that. */
+  /**
+   * Lets the order decide until it waits for a message, or for the next step of the process. Returns the Stop that ends the process, or
+   * a promise of that.
+   */
   private loop(ctx: Context<never>, first: OrderEvent): unknown {
+    // A message is handled in its own step. What it leads to is not.
+    let isOwnStep = first.type === "arrived" || first.type === "expired";
     let event: OrderEvent | undefined = first;
     while (event !== undefined) {
+      const isRepeat: boolean = event.type === "entered";
+      // Whoever has given up takes nobody's place.
+      if (this.gone.size > 0 && this.order.postponedCount >= this.table.rules.maxPostponed) this.forget();
       const decision: ReturnType<typeof decide> = decide(this.order, event);
       this.order = decision[0];
       event = undefined;
       for (const effect of decision[1]) {
         if (!ctx.alive) return undefined;
+        if ((effect.type === "handle" && !isOwnStep) || (effect.type === "enter" && isRepeat)) {
+          this.later(ctx, effect);
+          return undefined;
+        }
+        if (effect.type === "handle") isOwnStep = false;
         const next: unknown = this.carryOut(ctx, effect);
         if (next === undefined) continue;
         if (next instanceof Stop) return next;
@@ -191,6 +218,11 @@ export class MachineProcess implements Callbacks<never> {
       }
     }
     return undefined;
+  }
+
+  /** Carries an effect out in the next step of the process. */
+  private later(ctx: Context<never>, effect: OrderEffect): void {
+    processOf(ctx).runNext(() => this.resume(ctx, this.carryOut(ctx, effect)));
   }
 
   /** Goes on with an event, or when it is there: the process takes no message meanwhile. */
@@ -205,7 +237,10 @@ export class MachineProcess implements Callbacks<never> {
   private carryOut(ctx: Context<never>, effect: OrderEffect): unknown {
     switch (effect.type) {
       case "handle":
-        return this.call(effect.arrival);
+        return this.passes(effect.arrival) ? PASSED : this.call(effect.arrival);
+      case "hold":
+        this.hold(effect.arrival);
+        return undefined;
       case "enter":
         return this.enter(effect.change);
       case "reply":
@@ -233,6 +268,41 @@ export class MachineProcess implements Callbacks<never> {
       default:
         return effect satisfies never;
     }
+  }
+
+  // ── calls that wait among the postponed events ────────────────────────────────────────────────────────────────
+
+  private hold(arrival: Arrival): void {
+    if (!(arrival instanceof CallEvent)) return;
+    if (arrival.isWithdrawn) {
+      arrival.queuedIn = GONE;
+      this.gone.add(arrival);
+    } else if (arrival.open) arrival.queuedIn = this;
+    else return;
+    this.held++;
+  }
+
+  /** A call that was postponed has ended. */
+  withdraw(entry: Withdrawable): void {
+    entry.queuedIn = GONE;
+    this.gone.add(entry as CallEvent);
+    // Half of what waits may be of no use; then it is time to look through it.
+    if (this.gone.size * 2 > this.held) this.forget();
+  }
+
+  private forget(): void {
+    [this.order] = decide(this.order, { type: "forget", arrivals: this.gone });
+    this.held -= this.gone.size;
+    this.gone.clear();
+  }
+
+  /** Whether an event has its turn in vain: nobody waits for it any more. */
+  private passes(arrival: Arrival): boolean {
+    if (!(arrival instanceof CallEvent)) return false;
+    const { queuedIn } = arrival;
+    arrival.queuedIn = undefined;
+    if (queuedIn === this || this.gone.delete(arrival)) this.held--;
+    return queuedIn === GONE;
   }
 
   private call(arrival: Arrival): unknown {
@@ -271,8 +341,6 @@ export class MachineProcess implements Callbacks<never> {
   private startTimer(ctx: Context<never>, timer: number, afterMs: number): void {
     const ref = ctx.runAfter(afterMs, () => {
       this.timers.delete(timer);
-      if (this.begun !== undefined)
-        return this.afterBegin(ctx, () => this.loop(ctx, { type: "expired", timer }));
       return this.loop(ctx, { type: "expired", timer });
     });
     this.timers.set(timer, ref);
@@ -303,6 +371,15 @@ export class MachineProcess implements Callbacks<never> {
       },
     };
   }
+}
+
+const PASSED: OrderEvent = { type: "passed" };
+
+/** A message that has been taken, as its mailbox held it. */
+function carried(ctx: Context<never>, message: unknown): unknown {
+  if (isSpecial(message)) return message;
+  const context = captureSenderContext(processOf(ctx).kernel);
+  return context === undefined ? message : new ContextMessage(message, context);
 }
 
 /** The event that a handler's result is for the order, or a promise of it. */

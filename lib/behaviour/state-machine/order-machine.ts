@@ -89,12 +89,18 @@ export type OrderEvent =
   /** The handler of an event returned. */
   | { readonly type: "handled"; readonly arrival: Arrival; readonly step: unknown }
   /** The `enter` of a state returned. */
-  | { readonly type: "entered"; readonly change: Change; readonly step: unknown };
+  | { readonly type: "entered"; readonly change: Change; readonly step: unknown }
+  /** The event that was to be handled is a call whose caller has given up. */
+  | { readonly type: "passed" }
+  /** The callers of these have given up. They may wait, or have had their turn. */
+  | { readonly type: "forget"; readonly arrivals: ReadonlySet<Arrival> };
 
 /** `handle`, `enter`, `stop` and `fail` come last: the first two lead to the next event, the others end the machine. */
 export type OrderEffect =
   | { readonly type: "handle"; readonly arrival: Arrival }
   | { readonly type: "enter"; readonly change: Change }
+  /** The event is postponed: from now on it waits here. */
+  | { readonly type: "hold"; readonly arrival: Arrival }
   | { readonly type: "reply"; readonly to: ReplyTo<never>; readonly value: unknown }
   | { readonly type: "refuse"; readonly to: ReplyTo<never>; readonly error: Error }
   | { readonly type: "run" | "task"; readonly effect: (ctx: Context<never>) => unknown }
@@ -134,6 +140,12 @@ export function decide(order: Order, event: OrderEvent): Decision {
       return expired(order, event.timer);
     case "begun":
       return step(order, undefined, event.step, order.rules.enters[order.state.name] === true);
+    case "passed":
+      return advance(order, []);
+    case "forget":
+      return [forget(order, event.arrivals), NOTHING];
+    default:
+      return event satisfies never;
   }
 }
 
@@ -331,6 +343,7 @@ function commit(order: Order, change: Change, effects: OrderEffect[]): Decision 
   if (change.postpones) {
     postponed = { head: arrival as Arrival, tail: postponed };
     postponedCount++;
+    effects.push({ type: "hold", arrival: arrival as Arrival });
   }
   if (changes) {
     // The youngest is put in front first, so that the oldest is retried first.
@@ -351,6 +364,22 @@ function commit(order: Order, change: Change, effects: OrderEffect[]): Decision 
     { rules: order.rules, state, queue, postponed, postponedCount, running, due, lastTimer },
     effects,
   );
+}
+
+function forget(order: Order, arrivals: ReadonlySet<Arrival>): Order {
+  const postponed = without(order.postponed, arrivals);
+  let postponedCount = 0;
+  for (let one = postponed; one !== undefined; one = one.tail) postponedCount++;
+  return { ...order, queue: without(order.queue, arrivals), postponed, postponedCount };
+}
+
+/** The rest of a list, in its order. */
+function without(list: List | undefined, arrivals: ReadonlySet<Arrival>): List | undefined {
+  const left: Arrival[] = [];
+  for (let one = list; one !== undefined; one = one.tail) if (!arrivals.has(one.head)) left.push(one.head);
+  let rest: List | undefined;
+  for (let at = left.length - 1; at >= 0; at--) rest = { head: left[at] as Arrival, tail: rest };
+  return rest;
 }
 
 /** Takes what comes before the next message, if there is something. */

@@ -244,7 +244,7 @@ describe("an error", () => {
     ["of many", new AggregateError([new Error("a"), "b"], "many")],
     ["of the platform", new DOMException("stop", "AbortError")],
     ["of an abort", AbortSignal.abort().reason as Error],
-    ["of the library", new CallTimeoutError("till", 50)],
+    ["of the library", new CallTimeoutError("till", 50, "taken")],
     [
       "of the file system",
       Object.assign(new Error("ENOENT: no file"), { errno: -2, code: "ENOENT", syscall: "open" }),
