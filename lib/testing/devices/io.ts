@@ -9,7 +9,7 @@ import { isThenable } from "../../process/thenable.js";
 import type { RequestOutcome } from "../report/trace.js";
 import type { Actor } from "../simulator/actor.js";
 import { durations } from "../simulator/options.js";
-import type { World } from "../simulator/world.js";
+import { UNDECLARED, type World } from "../simulator/world.js";
 
 /**
  * A failure of a request: an error, or a function of the request's arguments that returns an error. Any other value that the
@@ -68,8 +68,8 @@ interface Request<Args extends readonly unknown[]> {
   readonly end: (fails: boolean, value: unknown) => void;
 }
 
-/** Footprint key of all that requests use: an effect without keys changes it, and every other use reads it. */
-const EVERYTHING = "io";
+/** All that requests use: an effect without keys changes it, and every other use reads it. */
+const EVERYTHING = UNDECLARED;
 /**
  * Footprint key of reading everything: such an effect writes it, and each change of one thing reads it. So the changes of different
  * things do not conflict; two effects that read everything do, which costs schedules and misses none.

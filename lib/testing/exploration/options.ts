@@ -64,6 +64,11 @@ export interface SimulateOptions {
   readonly allow?: ProcessPattern | readonly ProcessPattern[];
   /** Real milliseconds to wait for such a process. */
   readonly patienceMs?: number;
+  /**
+   * Whether code goes on in a step of its own after an `await` of a promise that the simulator does not settle, such as that of a
+   * plain asynchronous fake. Then other steps may come first, as they may in production. Default true.
+   */
+  readonly plainAwaits?: boolean;
 }
 
 /** Options of {@link explore}. */
@@ -130,6 +135,7 @@ const SIMULATE_OPTIONS = [
   "checks",
   "allow",
   "patienceMs",
+  "plainAwaits",
 ] as const;
 const EXPLORE_OPTIONS = [
   ...SIMULATE_OPTIONS,
@@ -187,6 +193,7 @@ function settingsOf(options: SimulateOptions): ScheduleSettings {
     checks: options.checks ?? {},
     allowed: options.allow === undefined ? () => false : patternMatcher("allow", options.allow),
     patienceMs: count("patienceMs", options.patienceMs ?? EXPLORE_DEFAULTS.patienceMs, 1),
+    plainAwaits: flag("plainAwaits", options.plainAwaits ?? true),
   };
 }
 
@@ -197,9 +204,10 @@ export function planExploration(options: ExploreOptions): ExplorePlan {
   if (typeof strategy?.begin !== "function" || typeof strategy.name !== "string")
     throw new OptionError("strategy", strategy, "a strategy, such as randomWalk() or exhaustive()");
   const most = budgetMs === undefined ? EXPLORE_DEFAULTS.schedules : Number.POSITIVE_INFINITY;
-  const { faults = {}, freeze = false } = options;
   const name = text("name", options.name ?? "exploration");
-  const title = name + JSON.stringify([Object.keys(faults).sort(), freeze]);
+  const { faults = {}, freeze = false, plainAwaits = true } = options;
+  const title =
+    name + JSON.stringify([Object.keys(faults).sort(), freeze, ...(plainAwaits ? [] : ["no plain awaits"])]);
   return {
     settings: settingsOf(options),
     strategy,

@@ -29,6 +29,8 @@ export interface ScheduleSettings {
   readonly checks: BuiltInChecks | false;
   readonly allowed: (path: string) => boolean;
   readonly patienceMs: number;
+  /** Whether code goes on in a step of its own after an await of a promise that the simulator does not settle. */
+  readonly plainAwaits: boolean;
 }
 
 /** The result of one schedule. */
@@ -76,7 +78,7 @@ export async function runSchedule(
   recorder?: Recorder,
   seen?: Fingerprints,
 ): Promise<ScheduleResult> {
-  const { maxSteps, fairTail, faults, freeze, allowed, patienceMs } = settings;
+  const { maxSteps, fairTail, faults, freeze, allowed, patienceMs, plainAwaits } = settings;
   const progress = seen === undefined ? undefined : new Progress(seen);
   const world = new World({
     chooser,
@@ -89,6 +91,7 @@ export async function runSchedule(
     progress,
     allowed,
     patienceMs,
+    plainAwaits,
   });
   const reached = new Map<string, boolean>();
   const sim = new Simulation(world, reached);
@@ -100,6 +103,7 @@ export async function runSchedule(
   recorder?.attach(world);
   active.world = world;
   host.aborts = () => world.wrote("abort");
+  if (plainAwaits) host.promises.awaited = (promise, isAwait) => world.awaited(promise, isAwait);
   if (recorder !== undefined) recordPlaces(world);
   try {
     await world.begin(() => start(scenario, sim, world));
@@ -133,6 +137,7 @@ export async function runSchedule(
       elapsedMs: world.now,
     };
   } finally {
+    host.promises.awaited = undefined;
     host.promises.made = undefined;
     host.promises.settled = undefined;
     host.aborts = undefined;

@@ -14,7 +14,7 @@ export function folders(url: string): readonly string[] {
   return own === undefined ? [] : [own, decodeURI(own)];
 }
 
-const OWN = folders(import.meta.url);
+export const OWN: readonly string[] = folders(import.meta.url);
 
 /** For example `/home/me/shop/spec/shop.spec.ts:12:9`; undefined when all lines belong to the library. */
 export function placeOf(stack: string, own: readonly string[] = OWN): string | undefined {

@@ -19,6 +19,7 @@ import { parentPort, Worker, workerData } from "node:worker_threads";
 import zlib from "node:zlib";
 import { origin } from "../../process/origin.js";
 import { later } from "../kit/event-loop.js";
+import { type AwaitWatch, watchAwaits } from "./awaits.js";
 
 type Callback = (...args: never[]) => unknown;
 
@@ -79,6 +80,11 @@ export interface SimulatorHost {
     /** Called for each promise made; `awaited` is true for a promise made by an await or a `then`. */
     made: ((promise: object, awaited: boolean) => void) | undefined;
     settled: ((promise: object) => void) | undefined;
+    /** The promise that was made last, and the one that was settled last. */
+    last: object | undefined;
+    lastSettled: object | undefined;
+    /** Called when code looks up the `constructor` of a promise, as an await does. */
+    awaited: AwaitWatch | undefined;
   };
   /** Called when an AbortController aborts. */
   aborts: (() => void) | undefined;
@@ -163,7 +169,14 @@ function workOfThread(): ThreadWork | undefined {
 }
 
 export const host: SimulatorHost = {
-  promises: { count: 0, made: undefined, settled: undefined },
+  promises: {
+    count: 0,
+    made: undefined,
+    settled: undefined,
+    last: undefined,
+    lastSettled: undefined,
+    awaited: undefined,
+  },
   aborts: undefined,
 
   microtasks() {
@@ -230,16 +243,21 @@ export const host: SimulatorHost = {
       const unhook = promiseHooks.createHook({
         init: (promise, parent) => {
           promises.count++;
+          promises.last = promise;
           promises.made?.(promise, (parent as unknown) !== undefined);
         },
         settled: (promise) => {
           promises.count++;
+          promises.lastSettled = promise;
           promises.settled?.(promise);
         },
       }) as unknown as () => void;
       const restore = guardHost();
+      const unwatchAwaits = watchAwaits((promise, isAwait) => promises.awaited?.(promise, isAwait));
       unwatch = () => {
         unhook();
+        unwatchAwaits();
+        promises.last = promises.lastSettled = undefined;
         restore();
       };
     }

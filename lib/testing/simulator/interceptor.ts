@@ -149,6 +149,7 @@ export class Interceptor implements Interception {
   gate(owner: WatchedProcess | undefined, what: string, ends: Settler, about?: Pid): void {
     const { world } = this;
     const actor = (owner?.tag as Actor | undefined) ?? world.current;
+    world.gates(actor);
     if (actor.lost) {
       ends.resolve = ends.reject = () => undefined;
       return;

@@ -19,6 +19,7 @@ import { UncontrolledAwaitError } from "../report/errors.js";
 import type { Chooser, Footprint } from "../strategies/strategy.js";
 import { Actor } from "./actor.js";
 import { Agenda } from "./agenda.js";
+import type { Continue } from "./awaits.js";
 import { Causes } from "./causes.js";
 import { realWork, stalemate } from "./diagnosis.js";
 import { type FaultPlan, Faults } from "./faults.js";
@@ -47,7 +48,12 @@ export interface WorldOptions {
   readonly allowed: (path: string) => boolean;
   /** Most real milliseconds that such a process may take. */
   readonly patienceMs: number;
+  /** Whether code goes on in a step of its own after an await of a promise that the simulator does not settle. */
+  readonly plainAwaits: boolean;
 }
+
+/** Footprint key of all that code may share without saying so. A step that may use anything writes it. */
+export const UNDECLARED = "io";
 
 /** One system of the world. */
 interface Part {
@@ -106,6 +112,8 @@ export class World {
   atCircle: (paths: readonly string[]) => void = () => undefined;
   /** Called whenever nothing can run. */
   atQuiet: () => void = () => undefined;
+  /** Promises that the simulator settles. */
+  private readonly settledHere = new WeakSet<object>();
   /** The task of the present step. */
   performing: SimulatedTask | undefined = undefined;
   private reads = new Set<string>();
@@ -294,6 +302,42 @@ export class World {
       this.interceptor.gate(undefined, what, ends);
       begin(ends.resolve as (value: T) => void, ends.reject as (error: unknown) => void);
     });
+  }
+
+  /** An actor awaits a promise that the simulator settles, and that was made last. */
+  gates(actor: Actor): void {
+    const { last } = host.promises;
+    actor.gatedIn = this.steps;
+    if (last !== undefined) this.settledHere.add(last);
+  }
+
+  /**
+   * Code looks up the `constructor` of a promise. If it awaits the promise, and the promise ends within the same step, no step came
+   * between: the code goes on in a step of its own. What both steps share is unknown, so they share everything.
+   */
+  awaited(promise: object, isAwait: () => boolean): Continue | undefined {
+    const owner = runningOwner();
+    if (owner === undefined || this.settledHere.has(promise)) return undefined;
+    const actor = owner instanceof Actor ? owner : this.interceptor.actorOf(owner as Pid);
+    if (actor === undefined || actor.done || this.over) return undefined;
+    // Code that stands between an open call and the code that awaits it would hide circles of calls.
+    if (actor.gatedIn === this.steps && promise !== host.promises.lastSettled) return undefined;
+    if (this.options.allowed(actor.path) || !isAwait()) return undefined;
+    const { steps } = this;
+    const { recorder } = this.options;
+    const place = recorder?.place();
+    return (code, ended) => {
+      if (this.steps !== steps) {
+        code();
+        return;
+      }
+      this.wrote(UNDECLARED);
+      const goOn = (): void => {
+        this.wrote(UNDECLARED);
+        code();
+      };
+      this.resume(actor, "an await", goOn, recorder && { ended, place });
+    };
   }
 
   // ── steps ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,14 +1,18 @@
-// Where code under simulation is interrupted: at awaits of what the simulator settles, and nowhere else.
+// Where code under simulation is interrupted: at awaits of promises, and nowhere else.
 
-import type { Pid } from "signalbox";
-import { exhaustive, explore, type Simulation } from "signalbox/testing";
+import { defineServer, ownerOf, type Pid } from "signalbox";
+import { type ExploreOptions, exhaustive, explore, type Simulation, simulate } from "signalbox/testing";
 import { describe, expect, test } from "vitest";
 import { failureOf } from "../support/found.js";
 
 type Wait = (sim: Simulation) => unknown;
 
 /** Logs a before the wait and b after it; another process logs x. All orders there are. */
-async function orders(wait: Wait, where: "scenario" | "process"): Promise<string[]> {
+async function orders(
+  wait: Wait,
+  where: "scenario" | "process",
+  options: ExploreOptions = {},
+): Promise<string[]> {
   const seen = new Set<string>();
   const { complete } = await explore(
     async (sim) => {
@@ -30,7 +34,7 @@ async function orders(wait: Wait, where: "scenario" | "process"): Promise<string
       await sim.quiet();
       seen.add(order);
     },
-    { strategy: exhaustive(), schedules: 10_000 },
+    { strategy: exhaustive(), schedules: 10_000, ...options },
   );
   expect(complete).toBe(true);
   return [...seen].sort();
@@ -42,28 +46,88 @@ describe("an await", () => {
     ["a fake of sim.io", (sim) => sim.io("store", () => undefined)()],
     ["a fake that begins with sim.sleep(0)", (sim) => (async () => sim.sleep(0))()],
   ];
-
-  test.each(steps)("of %s lets any other step come first, or not [T23]", async (_what, wait) => {
-    // The scenario runs before any process, so the other process cannot come first.
-    expect(await orders(wait, "scenario")).toEqual(["abx", "axb"]);
-    expect(await orders(wait, "process")).toEqual(["abx", "axb", "xab"]);
-  });
-
-  const none: readonly [what: string, wait: Wait][] = [
-    ["null", () => null],
+  const plain: readonly [what: string, wait: Wait][] = [
     ["a settled promise", () => Promise.resolve()],
     ["a plain asynchronous fake", () => (async () => 1)()],
+    ["a plain fake that awaits another", () => (async () => (async () => 1)())()],
+    ["a plain fake that takes microtasks", () => new Promise<void>((done) => queueMicrotask(done))],
+    ["several of them at once", () => Promise.all([Promise.resolve(), (async () => null)()])],
     [
-      "many of them",
+      "one that has ended long since",
       async () => {
+        const begun = (async () => 1)();
         for (let i = 0; i < 20; i++) await null;
+        await begun;
       },
     ],
+    ["one that rejects", () => Promise.reject(new Error("no")).catch(() => undefined)],
   ];
 
-  test.each(none)("of %s goes on within the same step [T23]", async (_what, wait) => {
+  test.each([...steps, ...plain])(
+    "of %s lets any other step come first, or not [T23]",
+    async (_what, wait) => {
+      // The scenario runs before any process, so the other process cannot come first.
+      expect(await orders(wait, "scenario")).toEqual(["abx", "axb"]);
+      expect(await orders(wait, "process")).toEqual(["abx", "axb", "xab"]);
+    },
+  );
+
+  test.each(["null", "a value", "a thenable"])("of %s goes on within the same step [T23]", async (what) => {
+    // biome-ignore lint/suspicious/noThenProperty: this is what it is
+    const thenable = { then: (done: () => void) => done() };
+    const wait = (): unknown => (what === "null" ? null : what === "a value" ? 1 : thenable);
     expect(await orders(wait, "scenario")).toEqual(["abx"]);
     expect(await orders(wait, "process")).toEqual(["abx", "xab"]);
+  });
+
+  test.each(plain)(
+    "of %s goes on within the same step, with `plainAwaits: false` [T23]",
+    async (_what, wait) => {
+      expect(await orders(wait, "scenario", { plainAwaits: false })).toEqual(["abx"]);
+      expect(await orders(wait, "process", { plainAwaits: false })).toEqual(["abx", "xab"]);
+    },
+  );
+
+  test("of an async function that awaits a call is one step: the end of the call [T23]", async () => {
+    const Echo = defineServer({ init: () => ({}), calls: { one: () => 1 } });
+    const steps = async (nested: boolean): Promise<number> => {
+      const { steps } = await simulate(async (sim) => {
+        const echo = await sim.system().start(Echo);
+        const call = (): Promise<number> => echo.call.one();
+        const wrapped = async (): Promise<number> => await (async () => await call())();
+        await (nested ? wrapped() : call());
+      });
+      return steps;
+    };
+    expect(await steps(true)).toBe(await steps(false));
+  });
+
+  test("leaves promises as they are: their class, their owner, their rejections", async () => {
+    await explore(
+      async (sim) => {
+        const error = new Error("no");
+        const promise = Promise.reject(error);
+        await expect((async () => await promise)()).rejects.toBe(error);
+        expect([promise.constructor.name, Object.keys(promise), promise instanceof Promise]).toEqual([
+          "Promise",
+          [],
+          true,
+        ]);
+        expect(await promise.then(undefined, (reason) => reason)).toBe(error);
+        const pid = sim.system().spawn(async () => {
+          await Promise.resolve();
+          expect(ownerOf(Promise.resolve())).toBe(pid);
+        });
+        await sim.quiet();
+      },
+      { schedules: 3 },
+    );
+    expect(Object.getOwnPropertyDescriptor(Promise.prototype, "constructor")).toEqual({
+      value: Promise,
+      writable: true,
+      enumerable: false,
+      configurable: true,
+    });
   });
 
   test("of sim.quiet goes on when no other step is possible [T23]", async () => {

@@ -1,0 +1,115 @@
+// Awaits of promises that the simulator does not settle: those of plain asynchronous functions, such as the fakes of a test. A host
+// lets nobody hold back the continuation of an await. But for a promise whose `constructor` is not Promise, the language asks the
+// promise's `then`, and that may answer in a later step. So while an exploration runs, `constructor` is a getter, which knows that
+// it is asked for an await: nothing else asks for it directly from the awaiting code.
+
+import { OWN } from "../report/place.js";
+
+/** Continues the code behind an await, now or in a step of its own. `ended` is what the promise came to. */
+export type Continue = (
+  code: () => void,
+  ended: { readonly value: unknown } | { readonly error: unknown },
+) => void;
+
+/**
+ * Says how the code behind an await of the promise continues; undefined to leave the await alone.
+ *
+ * @param isAwait - whether this is an await in code of the user, which takes two microseconds to find out
+ */
+export type AwaitWatch = (promise: object, isAwait: () => boolean) => Continue | undefined;
+
+const { prototype } = Promise;
+const ordinary = Object.getOwnPropertyDescriptor(prototype, "constructor") as PropertyDescriptor;
+const { then } = prototype;
+
+/** Looks like Promise, and is another object. */
+const Other = new Proxy(Promise, {});
+
+type Handler = ((value: unknown) => unknown) | null | undefined;
+
+/** Calls `watch` for each promise whose `constructor` is looked up. Returns the function that stops it. */
+export function watchAwaits(watch: AwaitWatch): () => void {
+  let isDeaf = false;
+  const asked = function (this: object): unknown {
+    const isOurs = isDeaf || this === prototype || !Object.isExtensible(this);
+    const go = isOurs ? undefined : watch(this, isAwait);
+    if (go === undefined) return Promise;
+    const answer = (fulfilled: Handler, rejected: Handler): unknown => {
+      isDeaf = true;
+      const next = then.call(
+        this,
+        (value) => inStep(go, fulfilled, { value }),
+        (error) => inStep(go, rejected, { error }),
+      );
+      isDeaf = false;
+      return next;
+    };
+    // The same await looks it up at once.
+    const get = (): unknown => {
+      Reflect.deleteProperty(this, "then");
+      return answer;
+    };
+    // biome-ignore lint/suspicious/noThenProperty: the await is to ask it
+    Object.defineProperty(this, "then", { configurable: true, get });
+    return Other;
+  };
+  const isAwait = (): boolean => isOfUser(callerOf(asked));
+  const set = function (this: object, value: unknown): void {
+    Object.defineProperty(this, "constructor", { ...ordinary, value });
+  };
+  Object.defineProperty(prototype, "constructor", { configurable: true, get: asked, set });
+  return () => {
+    const { get } = Object.getOwnPropertyDescriptor(prototype, "constructor") ?? {};
+    if (get === asked) Object.defineProperty(prototype, "constructor", ordinary);
+  };
+}
+
+/** Calls a handler of `then` when the code behind it may continue. */
+function inStep(go: Continue, handler: Handler, ended: { value: unknown } | { error: unknown }): unknown {
+  if (typeof handler !== "function") {
+    if ("error" in ended) throw ended.error;
+    return ended.value;
+  }
+  return new Promise((done, fail) => {
+    go(() => {
+      try {
+        done(handler("error" in ended ? ended.error : ended.value));
+      } catch (error) {
+        fail(error);
+      }
+    }, ended);
+  });
+}
+
+/** Whether the code of a file is the user's. */
+const known = new Map<string, boolean>();
+const MODULES = /[\\/]node_modules[\\/]/;
+
+function isOfUser(file: string | undefined): boolean {
+  if (file === undefined) return false;
+  let isUsers = known.get(file);
+  if (isUsers === undefined) {
+    const path = file.replaceAll("\\", "/");
+    isUsers =
+      !path.startsWith("node:") && !MODULES.test(path) && !OWN.some((folder) => path.includes(folder));
+    known.set(file, isUsers);
+  }
+  return isUsers;
+}
+
+/** The file of the code that has called a function. Undefined for code of the language, such as `Promise.all`. */
+function callerOf(fn: () => unknown): string | undefined {
+  const { prepareStackTrace, stackTraceLimit } = Error;
+  const holder: { stack?: string | null } = {};
+  Error.stackTraceLimit = 1;
+  Error.prepareStackTrace = fileOf;
+  Error.captureStackTrace(holder, fn);
+  const file = holder.stack;
+  Error.prepareStackTrace = prepareStackTrace;
+  Error.stackTraceLimit = stackTraceLimit;
+  return typeof file === "string" && file !== "" ? file : undefined;
+}
+
+function fileOf(_error: Error, sites: readonly NodeJS.CallSite[]): string | null | undefined {
+  return sites[0]?.getFileName();
+}
