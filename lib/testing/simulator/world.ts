@@ -19,7 +19,7 @@ import { UncontrolledAwaitError } from "../report/errors.js";
 import type { Chooser, Footprint } from "../strategies/strategy.js";
 import { Actor } from "./actor.js";
 import { Agenda } from "./agenda.js";
-import type { Continue } from "./awaits.js";
+import { type Continue, SettledHere } from "./awaits.js";
 import { Causes } from "./causes.js";
 import { realWork, stalemate } from "./diagnosis.js";
 import { type FaultPlan, Faults } from "./faults.js";
@@ -112,8 +112,6 @@ export class World {
   atCircle: (paths: readonly string[]) => void = () => undefined;
   /** Called whenever nothing can run. */
   atQuiet: () => void = () => undefined;
-  /** Promises that the simulator settles. */
-  private readonly settledHere = new WeakSet<object>();
   /** The task of the present step. */
   performing: SimulatedTask | undefined = undefined;
   private reads = new Set<string>();
@@ -308,7 +306,7 @@ export class World {
   gates(actor: Actor): void {
     const { last } = host.promises;
     actor.gatedIn = this.steps;
-    if (last !== undefined) this.settledHere.add(last);
+    if (last !== undefined && !SettledHere.has(last)) new SettledHere(last);
   }
 
   /**
@@ -317,7 +315,7 @@ export class World {
    */
   awaited(promise: object, isAwait: () => boolean): Continue | undefined {
     const owner = runningOwner();
-    if (owner === undefined || this.settledHere.has(promise)) return undefined;
+    if (owner === undefined || SettledHere.has(promise)) return undefined;
     const actor = owner instanceof Actor ? owner : this.interceptor.actorOf(owner as Pid);
     if (actor === undefined || actor.done || this.over) return undefined;
     // Code that stands between an open call and the code that awaits it would hide circles of calls.

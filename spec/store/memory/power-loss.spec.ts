@@ -261,7 +261,7 @@ describe("hosts that share a store", () => {
         });
         const power = async (): Promise<void> => {
           for (; losses > 0; losses--) {
-            await sim.sleep(0);
+            for (let steps = sim.choose(10, "steps before"); steps >= 0; steps--) await sim.sleep(0);
             if (source.lose() > 0) sim.sometimes("a commit was lost on its way");
           }
         };
