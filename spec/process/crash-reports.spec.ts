@@ -238,14 +238,7 @@ describe("a listener of events that throws", () => {
     const child = await trapping.do((ctx) => ctx.spawnLink(fail));
     await shaky.idle();
     expect(trapping.signals).toMatchObject([{ type: "exit", from: child }]);
-    const texts = new Set(host.map((error) => (error as Error).message));
-    expect([...texts].sort()).toEqual([
-      "listener of crash",
-      "listener of exit",
-      "listener of link",
-      "listener of spawn",
-      "printer on fire",
-    ]);
+    expect(host).toEqual([]);
     shaky.exit(trapping.pid, "kill");
     await shaky.stop();
     process.off("unhandledRejection", listen);
