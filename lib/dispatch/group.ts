@@ -161,7 +161,9 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     groupsOf.get(member.pid)?.delete(this);
     if (member.inFlight > 0) this.#left.set(member.pid, member);
     this.#become(this.#members.filter((one) => one !== member));
-    this.#apply({ type: "left", consumer: member });
+    const { node } = member.pid;
+    const isLast = !this.#members.some(({ pid }) => pid.node === node && pid.process !== undefined);
+    this.#apply({ type: "left", consumer: member, isLast });
   }
 
   #become(members: readonly Member[]): void {

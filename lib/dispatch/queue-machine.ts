@@ -9,7 +9,8 @@
 // A free slot is offered to one dispatch at a time, and to each once, and is reserved for that dispatch until it has chosen.
 // Most routing functions take whichever consumer is free, so the first dispatch takes the slot, and n slots cost O(n),
 // however many dispatches wait. Dispatches that insist on their consumer wait in a line of that consumer, and are not woken
-// for others.
+// for others. A consumer that leaves or joins wakes the dispatches for which that makes a difference: a crash costs what it
+// concerns, not what waits.
 //
 // For speed the state changes in place, the consumers' `reserved` included: a group has one state, and nobody keeps an old
 // one. The same state and event always give the same effects.
@@ -52,7 +53,8 @@ export type Event<D, C> =
   /** One more slot of the consumer is free. */
   | { readonly type: "freed"; readonly consumer: C }
   | { readonly type: "joined"; readonly consumer: C }
-  | { readonly type: "left"; readonly consumer: C };
+  /** `isLast`: its system has no other consumer of this group. */
+  | { readonly type: "left"; readonly consumer: C; readonly isLast: boolean };
 
 export type Effect<D, C> =
   /** The dispatch is to choose again. `offer`: the consumer that reserves a slot for it until it has. */
@@ -75,6 +77,8 @@ interface Line<D, C> {
 interface Place<D, C> {
   readonly dispatch: D;
   readonly rank: number;
+  /** Its number in the order of arrival. */
+  readonly arrived: number;
   demand: Demand<C>;
   line: Line<D, C> | undefined;
   /** The dispatch was woken and has not chosen yet. */
@@ -93,6 +97,11 @@ export interface State<D, C> {
   readonly common: Line<D, C>;
   /** The lines of consumers that dispatches insist on. */
   readonly own: Map<C, Line<D, C>>;
+  /** Places to which any new consumer matters: they have none to wait for, or one of their own choice. */
+  readonly choosy: Set<Place<D, C>>;
+  /** Places to which the end of a consumer matters, although there are others. */
+  readonly at: Map<C, Set<Place<D, C>>>;
+  arrivals: number;
   /** Slots that have come free so far: each has a number. */
   slots: number;
 }
@@ -100,7 +109,16 @@ export interface State<D, C> {
 type Effects<D, C> = readonly Effect<D, C>[];
 
 export function initial<D, C extends Slots>(capacity: number): State<D, C> {
-  return { capacity, places: new Map(), common: lineOfNone(), own: new Map(), slots: 0 };
+  return {
+    capacity,
+    places: new Map(),
+    common: lineOfNone(),
+    own: new Map(),
+    choosy: new Set(),
+    at: new Map(),
+    arrivals: 0,
+    slots: 0,
+  };
 }
 
 /** The consumer that reserves a slot for this dispatch. */
@@ -125,7 +143,7 @@ export function decide<D, C extends Slots>(
     case "joined":
       return [state, joined(state, event.consumer)];
     case "left":
-      return [state, wakeAll(state, ({ at }) => at === event.consumer)];
+      return [state, left(state, event.consumer, event.isLast)];
     default:
       return event satisfies never;
   }
@@ -135,7 +153,7 @@ function wait<D, C extends Slots>(state: State<D, C>, dispatch: D, demand: Deman
   let place = state.places.get(dispatch);
   if (place === undefined) {
     if (state.places.size >= state.capacity) return [{ type: "turn-away", dispatch }];
-    place = placeOf(dispatch, demand);
+    place = placeOf(dispatch, demand, ++state.arrivals);
     state.places.set(dispatch, place);
   }
   place.woken = false;
@@ -145,7 +163,9 @@ function wait<D, C extends Slots>(state: State<D, C>, dispatch: D, demand: Deman
     takeOut(state, place);
     append(line, place);
   }
+  unlist(state, place);
   place.demand = demand;
+  list(state, place);
   return passOn(state, place);
 }
 
@@ -154,6 +174,7 @@ function leave<D, C extends Slots>(state: State<D, C>, dispatch: D): Effects<D, 
   if (place === undefined) return [];
   const effects = passOn(state, place);
   state.places.delete(dispatch);
+  unlist(state, place);
   takeOut(state, place);
   return effects;
 }
@@ -174,20 +195,46 @@ function passOn<D, C extends Slots>(state: State<D, C>, place: Place<D, C>): Eff
  */
 function joined<D, C extends Slots>(state: State<D, C>, consumer: C): Effects<D, C> {
   const taking = offer(state, consumer, freeSlots(consumer), ++state.slots, undefined);
-  const others = wakeAll(state, ({ takes, at }) => takes !== "any" || at === undefined);
-  return [...taking, ...others];
+  return [...taking, ...wakeAll(state.choosy)];
+}
+
+/**
+ * Those that had chosen this consumer choose again. To a dispatch that takes any it makes no difference, while there is
+ * another one.
+ */
+function left<D, C extends Slots>(state: State<D, C>, consumer: C, isLast: boolean): Effects<D, C> {
+  const places = isLast
+    ? [...state.places.values()].filter(({ demand }) => demand.at !== undefined)
+    : (state.at.get(consumer) ?? []);
+  return wakeAll(places);
 }
 
 function freeSlots({ maxInFlight, inFlight, reserved }: Slots): number {
   return maxInFlight - inFlight - reserved;
 }
 
-function wakeAll<D, C extends Slots>(
-  state: State<D, C>,
-  which: (demand: Demand<C>) => boolean,
-): Effects<D, C> {
-  const chosen = [...state.places.values()].filter(({ woken, demand }) => !woken && which(demand));
-  return chosen.sort((a, b) => a.rank - b.rank).map((place) => wake(place, undefined));
+function wakeAll<D, C extends Slots>(places: Iterable<Place<D, C>>): Effects<D, C> {
+  const chosen = [...places].filter(({ woken }) => !woken);
+  chosen.sort((a, b) => a.rank - b.rank || a.arrived - b.arrived);
+  return chosen.map((place) => wake(place, undefined));
+}
+
+/** Notes which consumers matter to a place, by its demand. */
+function list<D, C>({ choosy, at }: State<D, C>, place: Place<D, C>): void {
+  const { takes, at: consumer, excluded } = place.demand;
+  if (takes !== "any" || consumer === undefined) choosy.add(place);
+  if (consumer === undefined || (takes === "any" && excluded.length === 0)) return;
+  const here = at.get(consumer);
+  if (here === undefined) at.set(consumer, new Set([place]));
+  else here.add(place);
+}
+
+function unlist<D, C>({ choosy, at }: State<D, C>, place: Place<D, C>): void {
+  const { at: consumer } = place.demand;
+  choosy.delete(place);
+  if (consumer === undefined) return;
+  const here = at.get(consumer);
+  if (here?.delete(place) && here.size === 0) at.delete(consumer);
 }
 
 function wake<D, C extends Slots>(place: Place<D, C>, consumer: C | undefined): Effect<D, C> {
@@ -252,10 +299,11 @@ function lineOfNone<D, C>(): Line<D, C> {
   return { heads: [], tails: [], size: 0 };
 }
 
-function placeOf<D, C>(dispatch: D, demand: Demand<C>): Place<D, C> {
+function placeOf<D, C>(dispatch: D, demand: Demand<C>, arrived: number): Place<D, C> {
   return {
     dispatch,
     rank: 2 * (HIGHEST_PRIORITY - demand.priority) + (demand.urgent ? 0 : 1),
+    arrived,
     demand,
     line: undefined,
     woken: false,

@@ -181,13 +181,49 @@ describe("the queue of waiting dispatches", () => {
     expect(consumer.reserved).toBe(2);
   });
 
-  it("wakes dispatches that chose a member that is gone", () => {
+  it("wakes dispatches whose own choice is gone, and those that have nobody else to go to", () => {
     const queue = new Queue();
-    queue.enter("a");
-    queue.enter("b", { at: queue.bob });
-    expect(queue.effects({ type: "left", consumer: queue.ann })).toEqual([
-      { type: "wake", dispatch: "a", offer: undefined },
-    ]);
+    const { ann, bob } = queue;
+    queue.enter("takes any");
+    queue.enter("insists", { takes: "insists" });
+    queue.enter("chooses", { takes: "chooses", priority: 1 });
+    queue.enter("was elsewhere", { excluded: [bob] });
+    queue.enter("for bob", { takes: "chooses", at: bob });
+    const woken = (isLast: boolean): string[] =>
+      queue.effects({ type: "left", consumer: ann, isLast }).map(({ dispatch }) => dispatch);
+    expect(woken(false)).toEqual(["chooses", "insists", "was elsewhere"]);
+    for (const name of ["chooses", "insists", "was elsewhere"]) queue.leave(name);
+    expect(woken(true)).toEqual(["takes any", "for bob"]);
+  });
+
+  it("looks at as many places when a consumer leaves or joins as it wakes, however many wait [D44]", () => {
+    const looks = (waiting: number): number => {
+      let count = 0;
+      const queue = new Queue();
+      const watched = (of: Partial<D>): D => {
+        const demand = queue.demand(of);
+        const look = <K extends keyof D>(key: K): PropertyDescriptor => ({
+          get: () => {
+            count++;
+            return demand[key];
+          },
+        });
+        return Object.defineProperties({} as D, {
+          ...{ priority: look("priority"), urgent: look("urgent"), takes: look("takes") },
+          ...{ at: look("at"), excluded: look("excluded") },
+        });
+      };
+      for (let n = 0; n < waiting; n++)
+        queue.effects({ type: "wait", dispatch: `${n}`, demand: watched({}) });
+      queue.effects({ type: "wait", dispatch: "insists", demand: watched({ takes: "insists" }) });
+      count = 0;
+      const woken = queue.effects({ type: "left", consumer: queue.ann, isLast: false });
+      expect(woken.map(({ dispatch }) => dispatch)).toEqual(["insists"]);
+      const consumer: Consumer = { name: "cem", inFlight: 0, maxInFlight: 3, reserved: 0 };
+      expect(queue.effects({ type: "joined", consumer })).toHaveLength(3);
+      return count;
+    };
+    expect(looks(10_000)).toBe(looks(10));
   });
 
   it("wakes dispatches without a consumer in the order of their turn [D19]", () => {
