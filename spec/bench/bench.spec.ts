@@ -8,7 +8,7 @@ import { CATALOGUE, type Entry } from "./catalogue.js";
 import { type Compared, compare, comparisonTable, figureOf, onlyNow } from "./comparison.js";
 import * as dbos from "./dbos.js";
 import * as disk from "./disk.js";
-import { crashToReroute, dispatchAck, dispatchBytes, dispatchCrash } from "./dispatch.js";
+import { crashToReroute, dispatchAck, dispatchBytes, dispatchCrash, dispatchWaiting } from "./dispatch.js";
 import { flowSteps, lonelyStep, longFlows, sleepers, type Weighed } from "./flows.js";
 import { importOf } from "./imports.js";
 import { runAndKill } from "./killed.js";
@@ -61,6 +61,7 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["dispatch-ack", 30, dispatchAck(30)],
   ["dispatch-bytes", 30, dispatchBytes(30)],
   ["dispatch-crash", 30, dispatchCrash(30)],
+  ["dispatch-of-20k", 300, dispatchWaiting(300)],
   ["crash-to-reroute", 10, crashToReroute(10)],
   ["sim-steps", 1_000, simulatedSteps(1_000)],
   ["sim-steps-async", 1_000, simulatedAsyncSteps(1_000)],

@@ -189,6 +189,8 @@ export const CATALOGUE: readonly Entry[] = [
   ),
   { name: "dispatch-bytes", unit: "bytes", peers: [], target: { type: "at-most", value: 1_200 } },
   { name: "dispatch-crash", unit: "perSecond", peers: ["pqueue"] },
+  { name: "dispatch-of-20k", unit: "ns", peers: [] },
+  { name: "dispatch-of-100k", unit: "ns", peers: [], long: true },
   { name: "crash-to-reroute", unit: "p99Us", peers: [], target: { type: "below", value: 100 } },
   { name: "task-stream", unit: "perSecond", peers: ["plimit"], target: timesPeer("plimit", 1 / 1.5) },
   { name: "pool-job", unit: "perSecond", peers: ["piscina"], target: timesPeer("piscina", 1 / 1.2) },

@@ -8,10 +8,12 @@ import {
   custom,
   type Delivery,
   dispatch,
+  type Stop,
   type System,
   stop,
+  supervisor,
 } from "signalbox";
-import { onSystem, type Program } from "./program.js";
+import { type Figures, onSystem, type Program, Stopwatch } from "./program.js";
 
 export const CONSUMERS = 10;
 /** Processes that dispatch, each its next envelope when the one before is acknowledged. */
@@ -70,6 +72,43 @@ export function dispatchCrash(count: number): Program {
     });
     dispatchAll(system, group, count, (acknowledged) => done(acknowledged + handled + crashes));
   });
+}
+
+/**
+ * All are dispatched at once, and wait for a few slots while each hundredth of them crashes its consumer: what a dispatch costs
+ * beside so many others.
+ */
+export function dispatchWaiting(count: number): Program {
+  const expected = 2 * count + Math.floor(count / 100);
+  let figures: Figures = {};
+  const program = onSystem(count, expected, async (system, done) => {
+    const crashedOn = new Uint8Array(count + 1);
+    let handled = 0;
+    let crashes = 0;
+    const group = new ConsumerGroup<number>({
+      ...{ maxAttempts: Number.POSITIVE_INFINITY, maxWaiting: Number.POSITIVE_INFINITY },
+      ...{ patienceMs: 60_000, deadlineMs: Number.POSITIVE_INFINITY },
+    });
+    const work = (payload: number): Stop | undefined => {
+      if (payload % 100 === 0 && crashedOn[payload] === 0) {
+        crashedOn[payload] = 1;
+        crashes++;
+        throw new Error("broken");
+      }
+      handled++;
+      return undefined;
+    };
+    const start = consumer(work, { group, concurrency: 1 });
+    const children = Array.from({ length: CONSUMERS }, (_, i) => ({ id: `${i}`, start }));
+    await system.start(supervisor({ children, intensity: Number.POSITIVE_INFINITY }));
+    const watch = new Stopwatch();
+    const ends = Array.from({ length: count }, (_, i) => system.dispatch(group, i + 1));
+    const acknowledged = (await Promise.all(ends)).filter(({ settledBy }) => settledBy === "ack").length;
+    const { wallMs, cpuMs } = watch.read();
+    figures = { ns: (wallMs * 1e6) / count, cpuNs: (cpuMs * 1e6) / count };
+    done(acknowledged + handled + crashes);
+  });
+  return { ...program, run: async () => ({ ...(await program.run()), figures }) };
 }
 
 /**

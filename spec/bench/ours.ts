@@ -2,7 +2,7 @@
 
 import { hostAwait } from "./awaits.js";
 import { call, callAwait } from "./calls.js";
-import { crashToReroute, dispatchAck, dispatchBytes, dispatchCrash } from "./dispatch.js";
+import { crashToReroute, dispatchAck, dispatchBytes, dispatchCrash, dispatchWaiting } from "./dispatch.js";
 import { programs as flows } from "./flows.js";
 import { importOf } from "./imports.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
@@ -43,6 +43,8 @@ export const programs: Readonly<Record<string, Program>> = {
   ...observed,
   "dispatch-bytes": dispatchBytes(SIZES.dispatchBytes),
   "dispatch-crash": dispatchCrash(SIZES.dispatchCrash),
+  "dispatch-of-20k": dispatchWaiting(SIZES.dispatchWaiting["20k"]),
+  "dispatch-of-100k": dispatchWaiting(SIZES.dispatchWaiting["100k"]),
   "crash-to-reroute": crashToReroute(SIZES.crashToReroute),
   "pool-job": poolJob(SIZES.poolJob),
   "sim-steps": simulatedSteps(SIZES.simulatedSteps),

@@ -19,6 +19,8 @@ export const SIZES = {
   taskStream: 100_000,
   dispatchBytes: 20_000,
   dispatchCrash: 100_000,
+  /** Dispatches that wait at once. */
+  dispatchWaiting: { "20k": 20_000, "100k": 100_000 },
   crashToReroute: 20_000,
   poolJob: 100_000,
   simulatedSteps: 500_000,
