@@ -105,6 +105,7 @@ export type { ProcessChange, RequestOutcome, Trace, TraceEffect, TraceStep } fro
 export type { BuiltInChecks } from "./simulator/built-in-checks.js";
 export type { ClockOptions } from "./simulator/clock.js";
 export type { CrashRule, FaultOptions, FaultRule, NodeCrashRule, PauseRule } from "./simulator/faults.js";
+export type { SharedMemory } from "./simulator/memory.js";
 export type { ProcessPattern } from "./simulator/process-pattern.js";
 export { type DelayBoundedOptions, delayBounded } from "./strategies/delay-bounded.js";
 export { type ExhaustiveOptions, exhaustive } from "./strategies/exhaustive.js";

@@ -37,7 +37,7 @@ export class Explorer {
   constructor(scenario: Scenario, plan: ExplorePlan) {
     this.plan = plan;
     this.runs = new Runs(scenario, plan);
-    this.findings = new Findings(plan.strategy.name, plan.sometimes);
+    this.findings = new Findings(plan.strategy, plan.sometimes);
   }
 
   async explore(): Promise<Exploration> {

@@ -1,6 +1,7 @@
 // What an exploration has found out: counts, and what was new in which schedule.
 
-import type { SearchHistory, StrategyYield } from "../strategies/strategy.js";
+import type { SharedMemory } from "../simulator/memory.js";
+import type { SearchHistory, SearchStrategy, StrategyYield } from "../strategies/strategy.js";
 import type { OutdatedSchedule } from "./kept-schedules.js";
 import type { ScheduleResult } from "./schedule.js";
 
@@ -34,6 +35,16 @@ export interface Exploration {
   readonly redundant: number;
   /** True when every schedule was run; only an exhaustive strategy can get there. */
   readonly complete: boolean;
+  /**
+   * What `complete` takes for granted, in sentences. Empty when it takes nothing for granted, or when the exploration is not
+   * complete. A search with reduction takes for granted that processes share no memory that it does not know of: see `shared`.
+   */
+  readonly assumes: readonly string[];
+  /**
+   * Memory that processes were seen to share besides messages: objects that reached several of them as arguments, in messages or
+   * in replies. An exhaustive search takes it into account. Other strategies do not look for it.
+   */
+  readonly shared: readonly SharedMemory[];
   /** Why it ended. */
   readonly ended: ExplorationEnd;
   /** Labels of `sim.sometimes`, with the number of schedules in which each held. */
@@ -50,6 +61,10 @@ export interface Exploration {
 
 /** Strategies know the longest of this many last schedules, so that one endless schedule is forgotten. */
 const RECENT = 16;
+
+const MEMORY_ASSUMPTION =
+  "processes share no memory besides messages, except for what `shared` lists, for `sim.io`, and for what the scenario declares with " +
+  "`sim.touch`: memory behind closures cannot be seen. exhaustive({ reduction: false }) needs no such assumption";
 
 /** Makes the kept schedules. */
 export const KEPT = "kept schedules";
@@ -71,6 +86,8 @@ export class Findings {
   private idle: ReadonlySet<string> | undefined = undefined;
   /** Paths of processes and names of nodes, as long as a rule has matched nothing. */
   readonly paths: Set<string> = new Set();
+  /** Memory that processes share, by its text. */
+  private readonly shared = new Map<string, SharedMemory>();
   private visited = 0;
   private steps = 0;
   private bounded = 0;
@@ -80,9 +97,13 @@ export class Findings {
   private readonly recent: number[] = [];
   private actors = 0;
 
+  /** Whether the strategy skips orders of steps whose footprints share nothing. */
+  private readonly reduces: boolean;
+
   /** @param labels - labels of `sim.sometimes` that some schedule must reach */
-  constructor(strategy: string, labels: readonly string[]) {
-    this.strategy = strategy;
+  constructor({ name, observes }: SearchStrategy, labels: readonly string[]) {
+    this.strategy = name;
+    this.reduces = observes === true;
     for (const label of labels) this.reached.set(label, 0);
   }
 
@@ -97,6 +118,7 @@ export class Findings {
     if (result.bounded) this.bounded++;
     if (redundant) this.redundant++;
     this.match(result);
+    for (const memory of result.shared) this.shared.set(JSON.stringify(memory), memory);
     this.digests.add(result.digest);
     const before = this.states.size;
     if (!redundant) this.states.add(result.state);
@@ -160,6 +182,8 @@ export class Findings {
       bounded: this.bounded,
       redundant: this.redundant,
       complete: ended === "complete",
+      assumes: ended === "complete" && this.reduces ? [MEMORY_ASSUMPTION] : [],
+      shared: [...this.shared.values()],
       ended,
       reached: this.reached,
       regressions: this.yields.get(KEPT)?.schedules ?? 0,

@@ -9,6 +9,7 @@ import type { Cycle } from "../simulator/cycle.js";
 import type { FaultPlan } from "../simulator/faults.js";
 import { host } from "../simulator/host.js";
 import { cycleOf, isFair, livelock } from "../simulator/livelock.js";
+import type { SharedMemory } from "../simulator/memory.js";
 import { Progress } from "../simulator/progress.js";
 import type { Recorder } from "../simulator/recorder.js";
 import { World } from "../simulator/world.js";
@@ -54,6 +55,8 @@ export interface ScheduleResult {
   readonly reached: ReadonlyMap<string, boolean>;
   /** Points of `ctx.buggify` that code has passed, and whether each has fired. */
   readonly buggified: ReadonlyMap<string, boolean>;
+  /** Memory that processes were seen to share; empty unless the strategy needs footprints. */
+  readonly shared: readonly SharedMemory[];
   /** Identifies the state at the end. */
   readonly state: string;
   /** Fingerprints of the states on the way that no earlier schedule had seen. */
@@ -130,6 +133,7 @@ export async function runSchedule(
       anew: chooser.isAnew === true,
       reached,
       buggified: world.points,
+      shared: world.memory?.all ?? [],
       state: stateOf(world, sim),
       fresh: progress?.fresh ?? [],
       actors: world.actors.length,

@@ -6,10 +6,14 @@ import { Request } from "../../process/request.js";
 
 /** Freezes the content of a message: plain objects and arrays, deeply. Instances of other classes stay mutable. */
 export function freeze(item: unknown): void {
-  if (item instanceof CallMessage || item instanceof CastMessage) deepFreeze(item.args, new Set());
-  else if (item instanceof Request) deepFreeze(item.message, new Set());
-  else if (item instanceof Delivery) deepFreeze(item.envelope.payload, new Set());
-  else deepFreeze(item, new Set());
+  deepFreeze(contentOf(item), new Set());
+}
+
+/** What a message carries. */
+export function contentOf(item: unknown): unknown {
+  if (item instanceof CallMessage || item instanceof CastMessage) return item.args;
+  if (item instanceof Request) return item.message;
+  return item instanceof Delivery ? item.envelope.payload : item;
 }
 
 /** A frozen object may contain mutable ones, so recursion stops only at objects that this call has visited. */

@@ -55,6 +55,7 @@ export class Interceptor implements Interception {
     process.tag = actor;
     this.pids.set(process.pid, actor);
     simulated.add(process.pid.node);
+    world.memory?.born(actor, process.behaviour);
     world.faults.born(actor);
     world.options.recorder?.spawned(actor);
   }
@@ -87,6 +88,7 @@ export class Interceptor implements Interception {
     world.options.progress?.sent(world.performing?.owner.number ?? 0, target.number);
     world.wrote(target.mailbox);
     if (freezing) freeze(plain(item));
+    world.memory?.passed(world.current, target, plain(item));
     if (recorder === undefined && !world.faults.delaying && this.pairs.size === 0) {
       this.arrives(target, item);
       return false;
@@ -167,6 +169,7 @@ export class Interceptor implements Interception {
     actor.waits.add(wait);
     ends.resolve = (value) => {
       if (world.options.freeze) freeze(value);
+      world.memory?.passed(world.current, actor, value);
       settle(() => resolve?.(value), recorder && { value });
     };
     ends.reject = (error) => settle(() => reject?.(error), recorder && { error });
@@ -179,8 +182,8 @@ export class Interceptor implements Interception {
   /** Hardly any code sees the order of all processes, so spawns depend on each other only in a search that asks for it. */
   spawnOrder(node: string, access: Access): void {
     const { chooser } = this.world.oracle;
-    if (access === "read") chooser.sawSpawnOrder?.();
-    if (chooser.ordersSpawns === true) this.touched(`P:${node}`, access);
+    if (access === "read") chooser.knowledge?.sawOrder();
+    if (chooser.knowledge?.ordersSpawns === true) this.touched(`P:${node}`, access);
   }
 
   keyOf(pid: Pid): string {

@@ -25,6 +25,7 @@ import { realWork, stalemate } from "./diagnosis.js";
 import { type FaultPlan, Faults } from "./faults.js";
 import { host } from "./host.js";
 import { Interceptor } from "./interceptor.js";
+import { Memory } from "./memory.js";
 import { ORDINARY, Oracle } from "./oracle.js";
 import type { Progress } from "./progress.js";
 import type { Ending, Recorder } from "./recorder.js";
@@ -79,6 +80,8 @@ export class World {
   readonly agenda: Agenda = new Agenda();
   readonly interceptor: Interceptor = new Interceptor(this);
   readonly faults: Faults;
+  /** What processes share besides messages; present when the strategy needs footprints. */
+  readonly memory: Memory | undefined;
   /** The items that are queued, with the steps that put them there; used when the chooser traces causes. */
   readonly causes: Causes = new Causes();
   readonly actors: Actor[] = [];
@@ -133,6 +136,7 @@ export class World {
     this.options = options;
     this.limit = Math.ceil(options.maxSteps / 2);
     this.oracle = new Oracle(options.chooser);
+    this.memory = options.observe ? new Memory(this) : undefined;
     if (options.observe) search.shared = new SharedState(this.interceptor, { name: "", id: "" });
     this.main = this.adopt(undefined, undefined);
     this.timersOf((fn) => fn());
@@ -439,6 +443,8 @@ export class World {
     this.options.recorder?.began(task);
     origin.wake();
     origin.current = undefined;
+    // A process that shares memory may use it in each of its steps.
+    if (this.oracle.chooser.knowledge?.sharers.has(task.owner.key) === true) this.wrote(UNDECLARED);
     if (task.kind === "run") {
       const process = task.owner.process as WatchedProcess;
       task.started = true;
@@ -523,6 +529,7 @@ export class World {
   private ended(task: SimulatedTask | undefined): void {
     this.performing = undefined;
     this.steps++;
+    this.memory?.stepped();
     this.mark(task === undefined ? -1 : task.actor * 4 + kindNumber(task));
     this.digests.push(this.digest);
     this.trail.push(task === undefined ? -1 : this.labelOf(task));

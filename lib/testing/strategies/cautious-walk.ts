@@ -7,6 +7,7 @@
 // relied on the footprint try everything. So no outcome is lost, whatever is drawn and whatever faults strike, at the price of
 // many redundant schedules.
 
+import type { Knowledge } from "./knowledge.js";
 import type { Chooser, Footprint, PossibleStep } from "./strategy.js";
 import { DrawFork, isEnumerated, kindOf, Path, TaskFork, type TaskName } from "./tree.js";
 
@@ -147,12 +148,10 @@ class ReducedDrawFork extends DrawFork {
 /** Walks through the tree, without walks equivalent to an earlier one. */
 export class CautiousWalk implements Chooser {
   redundant = false;
-  readonly ordersSpawns: boolean;
+  readonly knowledge: Knowledge;
   readonly tracesCauses = true;
   /** It always takes the place of another search. */
   isAnew = true;
-  /** See {@link Chooser.sawSpawnOrder}. */
-  sawOrder = false;
   private readonly path = new Path<ReducedTaskFork, ReducedDrawFork>();
   private readonly steps: Step[] = [];
   /** Steps of the present execution. */
@@ -162,12 +161,8 @@ export class CautiousWalk implements Chooser {
   /** A fault could have struck since the last step. */
   private spared = false;
 
-  constructor(ordersSpawns: boolean) {
-    this.ordersSpawns = ordersSpawns;
-  }
-
-  sawSpawnOrder(): void {
-    this.sawOrder = true;
+  constructor(knowledge: Knowledge) {
+    this.knowledge = knowledge;
   }
 
   /** Whether a schedule is left. Not needed before the first schedule. */

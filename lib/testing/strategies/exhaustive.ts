@@ -131,12 +131,11 @@ function sizeText(size: number | undefined): string {
 function restarted(search: Search | undefined): Search | undefined {
   if (!(search instanceof ReducedWalk || search instanceof CautiousWalk)) return undefined;
   const isUnsure = search instanceof ReducedWalk && search.isUnsure;
-  const isBlind = search.sawOrder && !search.ordersSpawns;
-  if (!isUnsure && !isBlind) return undefined;
-  const ordersSpawns = search.ordersSpawns || search.sawOrder;
+  const { knowledge } = search;
+  if (!isUnsure && !knowledge.isOutdated) return undefined;
   return isUnsure || search instanceof CautiousWalk
-    ? new CautiousWalk(ordersSpawns)
-    : new ReducedWalk(ordersSpawns, true);
+    ? new CautiousWalk(knowledge.next())
+    : new ReducedWalk(knowledge.next(), true);
 }
 
 /**

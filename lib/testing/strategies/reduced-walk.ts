@@ -11,6 +11,7 @@
 
 import { chainOf, type Deed, deedOf } from "./dependence.js";
 import { HappensBefore, type Place } from "./happens-before.js";
+import { Knowledge } from "./knowledge.js";
 import { type Sleep, sleepAfter } from "./sleep.js";
 import { type Offer, State } from "./state.js";
 import type { Chooser, Footprint, PossibleStep } from "./strategy.js";
@@ -45,12 +46,10 @@ function keyOf({ kind, actor, key }: PossibleStep): string {
 /** Walks through the tree of schedules, with one walk for each class of equivalent ones. */
 export class ReducedWalk implements Chooser {
   redundant = false;
-  readonly ordersSpawns: boolean;
+  readonly knowledge: Knowledge;
   readonly tracesCauses = true;
   /** See {@link Chooser.isAnew}. */
   isAnew: boolean;
-  /** See {@link Chooser.sawSpawnOrder}. */
-  sawOrder = false;
   /** A schedule has draws or faults: plans could miss outcomes. */
   isUnsure = false;
   private readonly decisions = new Decisions();
@@ -70,13 +69,9 @@ export class ReducedWalk implements Chooser {
   private follow: Following = ANYTHING;
 
   /** @param isAnew - it takes the place of another search */
-  constructor(ordersSpawns = false, isAnew = false) {
-    this.ordersSpawns = ordersSpawns;
+  constructor(knowledge: Knowledge = new Knowledge(), isAnew = false) {
+    this.knowledge = knowledge;
     this.isAnew = isAnew;
-  }
-
-  sawSpawnOrder(): void {
-    this.sawOrder = true;
   }
 
   /** Whether a schedule is left. Not needed before the first schedule. */

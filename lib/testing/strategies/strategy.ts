@@ -1,6 +1,7 @@
 // The interface of strategies. A strategy makes all decisions; the rest of the simulator executes and records them.
 
 import type { Random } from "../kit/random.js";
+import type { Knowledge } from "./knowledge.js";
 import type { FaultRateOptions } from "./swarm.js";
 
 /** A task that can run next. Each step runs one of them. */
@@ -54,12 +55,10 @@ export interface Chooser {
   ran?(task: PossibleStep, footprint: Footprint | undefined): void;
   /** Called after a fault between steps, if its footprint is known. */
   struck?(footprint: Footprint | undefined): void;
-  /** Code saw the order in which all processes of a system were spawned. */
-  sawSpawnOrder?(): void;
   /** Footprints say which step queued the item that a step took. */
   readonly tracesCauses?: boolean;
-  /** Spawns depend on each other: their order is in the footprints. */
-  readonly ordersSpawns?: boolean;
+  /** What the search knows besides footprints; schedules add to it. */
+  readonly knowledge?: Knowledge;
   /** Name of the strategy that made it. A strategy that uses others sets it. */
   by?: string;
   /** This is the first schedule of a search that began anew: all earlier ones count as redundant. */
