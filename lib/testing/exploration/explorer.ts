@@ -125,7 +125,9 @@ export class Explorer {
         budgetMs: deadline - host.now(),
       };
       const outcomes =
-        crew === undefined ? runShare(this.runs, { ...block, seen: this.seen }) : await crew.run(block);
+        crew === undefined
+          ? runShare(this.runs, { ...block, seen: this.seen, deadline })
+          : await crew.run(block);
       for await (const outcome of outcomes) {
         // A thread whose time was over has left gaps behind it.
         if (outcome.index !== index) return "time";

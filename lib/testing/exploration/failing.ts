@@ -1,6 +1,6 @@
 // What a failing schedule is reported as: the simplest schedule that fails in the same way, step by step.
 
-import { NondeterminismError } from "../report/errors.js";
+import { EndlessStepError, NondeterminismError } from "../report/errors.js";
 import { type FoundSchedule, ScheduleFailedError } from "../report/failure.js";
 import { enoughSteps } from "../simulator/livelock.js";
 import { Script } from "../simulator/oracle.js";
@@ -17,7 +17,7 @@ export async function failureOf(runs: Runs, result: ScheduleResult, schedule: nu
   const again = await runs.of(result.choices);
   if (!alike(result, again)) return divergence(runs, result, again);
   const { choices, tried, others } =
-    shrink === 0
+    shrink === 0 || result.failure?.error instanceof EndlessStepError
       ? { choices: result.choices, tried: 0, others: [] }
       : await (result.bounded ? minimizeEndless(runs, result) : minimize(runs, result, again));
   const { cycle } = result.bounded ? await runs.of(choices) : result;

@@ -78,8 +78,8 @@ export interface ExploreOptions extends SimulateOptions {
   /** Number of schedules to run. Default 1,000, or Infinity with a `budgetMs`. */
   readonly schedules?: number;
   /**
-   * Real milliseconds after which no further schedule begins, apart from the first. The exploration ends with what it has
-   * explored by then, so the number of schedules depends on the machine. Default: no limit.
+   * Real milliseconds after which no further schedule begins, apart from the first, and the one that runs is given up. The
+   * exploration ends with what it has explored by then, so the number of schedules depends on the machine. Default: no limit.
    */
   readonly budgetMs?: number;
   /**

@@ -17,6 +17,8 @@ interface RunOptions {
   readonly maxSteps?: number | undefined;
   /** Whether the chooser needs footprints. */
   readonly observe?: boolean;
+  /** The host's time at which the schedule is given up. */
+  readonly deadline?: number;
 }
 
 export class Runs {
@@ -30,13 +32,13 @@ export class Runs {
 
   under(
     chooser: Chooser,
-    { recorder, seen, maxSteps, observe = false }: RunOptions = {},
+    { recorder, seen, maxSteps, observe = false, deadline }: RunOptions = {},
   ): Promise<ScheduleResult> {
     const { settings, strategy } = this.plan;
     // What is played back ends with ordinary choices anyway; what is enumerated has no others.
     const fairTail = seen !== undefined && strategy.enumerates !== true;
     const all = { ...settings, fairTail, maxSteps: maxSteps ?? settings.maxSteps };
-    return runSchedule(this.scenario, all, chooser, observe, recorder, seen);
+    return runSchedule(this.scenario, all, chooser, observe, recorder, seen, deadline);
   }
 
   of(choices: readonly number[], recorder?: Recorder): Promise<ScheduleResult> {

@@ -47,6 +47,8 @@ export interface ScheduleResult {
   readonly bounded: boolean;
   /** The repeating end of a schedule that was cut off. */
   readonly cycle: Cycle | undefined;
+  /** Given up at the end of the exploration's time. */
+  readonly late: boolean;
   /** Abandoned, because it could show nothing new. */
   readonly redundant: boolean;
   /** The search began anew: all earlier schedules are redundant. */
@@ -80,6 +82,7 @@ export async function runSchedule(
   observe: boolean,
   recorder?: Recorder,
   seen?: Fingerprints,
+  deadline: number = Number.POSITIVE_INFINITY,
 ): Promise<ScheduleResult> {
   const { maxSteps, fairTail, faults, freeze, allowed, patienceMs, plainAwaits } = settings;
   const progress = seen === undefined ? undefined : new Progress(seen);
@@ -95,6 +98,7 @@ export async function runSchedule(
     allowed,
     patienceMs,
     plainAwaits,
+    deadline,
   });
   const reached = new Map<string, boolean>();
   const sim = new Simulation(world, reached);
@@ -116,32 +120,15 @@ export async function runSchedule(
       sim.monitor.cutOff();
       if (world.failure === undefined && !settings.endless) world.fail(livelock(world));
     }
-    if (world.failure === undefined && !world.bounded && chooser.redundant !== true) {
+    if (world.failure === undefined && !world.bounded && !world.late && chooser.redundant !== true) {
       checker?.end();
       sim.conclude();
     }
-    return {
-      failure: world.failure,
-      choices: world.oracle.choices,
-      sizes: world.oracle.sizes,
-      steps: world.steps,
-      digest: world.digest,
-      digests: world.digests,
-      bounded: world.bounded,
-      cycle: world.bounded ? cycleOf(world) : undefined,
-      redundant: chooser.redundant === true,
-      anew: chooser.isAnew === true,
-      reached,
-      buggified: world.points,
-      shared: world.memory?.all ?? [],
-      state: stateOf(world, sim),
-      fresh: progress?.fresh ?? [],
-      actors: world.actors.length,
-      ...matchesOf(world),
-      elapsedMs: world.now,
-    };
+    return resultOf(world, sim, chooser, reached);
   } finally {
     host.promises.awaited = undefined;
+    host.promises.endless = undefined;
+    host.promises.limit = Number.POSITIVE_INFINITY;
     host.promises.made = undefined;
     host.promises.settled = undefined;
     host.aborts = undefined;
@@ -150,10 +137,47 @@ export async function runSchedule(
   }
 }
 
+function resultOf(
+  world: World,
+  sim: Simulation,
+  chooser: Chooser,
+  reached: ReadonlyMap<string, boolean>,
+): ScheduleResult {
+  return {
+    failure: world.failure,
+    choices: world.oracle.choices,
+    sizes: world.oracle.sizes,
+    steps: world.steps,
+    digest: world.digest,
+    digests: world.digests,
+    bounded: world.bounded,
+    cycle: world.bounded ? cycleOf(world) : undefined,
+    late: world.late,
+    redundant: chooser.redundant === true,
+    anew: chooser.isAnew === true,
+    reached,
+    buggified: world.points,
+    shared: world.memory?.all ?? [],
+    state: stateOf(world, sim),
+    fresh: world.options.progress?.fresh ?? [],
+    actors: world.actors.length,
+    ...matchesOf(world),
+    elapsedMs: world.now,
+  };
+}
+
+/** Promises of one step whose places are kept. */
+const MOST_PLACES = 10_000;
+
 /** Keeps for each promise the place in the code that made or awaits it. */
 function recordPlaces(world: World): void {
   const waiting = new WeakMap<object, Actor>();
+  let step = -1;
+  let made = 0;
   host.promises.made = (promise, awaited) => {
+    if (world.steps !== step) made = 0;
+    step = world.steps;
+    if (++made > MOST_PLACES) return;
     const place = placeOf(host.stack());
     if (place === undefined) return;
     world.current.places.set(promise, { place, awaited });

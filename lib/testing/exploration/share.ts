@@ -18,6 +18,8 @@ export interface Share {
   readonly history: SearchHistory;
   /** The states that earlier schedules have seen; the new ones are added. */
   readonly seen: Fingerprints;
+  /** The host's time at which a schedule is given up, apart from the first one. */
+  readonly deadline?: number;
   /** Which schedules, if not all: those whose number leaves the remainder `at` when it is divided by `of`. */
   readonly of?: number;
   readonly at?: number;
@@ -38,7 +40,7 @@ export interface Outcome {
 /** Ends early when the strategy has no schedule left. */
 export async function* runShare(
   runs: Runs,
-  { first, last, history, seen, of = 1, at = 0 }: Share,
+  { first, last, history, seen, deadline = Number.POSITIVE_INFINITY, of = 1, at = 0 }: Share,
 ): AsyncGenerator<Outcome, void> {
   const { strategy, recheck } = runs.plan;
   for (let index = first; index < last; index++) {
@@ -46,7 +48,9 @@ export async function* runShare(
     const chooser = chooserOf(runs.plan, index, history);
     if (chooser === undefined) return;
     const observe = strategy.observes === true && chooser.ran !== undefined;
-    const result = await runs.under(chooser, { seen, observe });
+    const limit = index === 0 ? Number.POSITIVE_INFINITY : deadline;
+    const result = await runs.under(chooser, { seen, observe, deadline: limit });
+    if (result.late) return;
     const failed = result.failure !== undefined;
     const isRechecked = recheck > 0 && index % recheck === 0 && !failed && !result.redundant;
     const again = isRechecked ? await runs.of(result.choices) : result;

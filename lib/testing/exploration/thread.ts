@@ -48,7 +48,7 @@ async function serve({ source, options, strategy, thread, threads }: Work): Prom
   const seen = new Fingerprints();
   host.work?.hear((told) => {
     const block = told as Block;
-    const shares = { ...block, seen, of: threads, at: thread };
+    const shares = { ...block, seen, of: threads, at: thread, deadline: host.now() + block.budgetMs };
     exclusively(async () => {
       const outcomes: Outcome[] = [];
       const begin = host.now();

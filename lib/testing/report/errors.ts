@@ -133,6 +133,23 @@ export class StuckError extends SignalboxError {
   }
 }
 
+/**
+ * A step of a schedule did not end: its code awaits in a loop, and no await of the loop lets anything else run. The simulator has
+ * stopped the code.
+ *
+ * @remedy Await something in the loop that lets others run, such as `sim.sleep`, a receive or a timer of `ctx`; or end the loop.
+ */
+export class EndlessStepError extends SignalboxError {
+  static override readonly name: string = "EndlessStepError";
+  readonly code = "ERR_SIM_ENDLESS_STEP";
+  constructor(who: string, step: number, place: string | undefined) {
+    super(
+      `step ${step} does not end: ${who} awaits in a loop${at(place)}, and nothing else can run meanwhile, in production neither. ` +
+        "Await something that lets others run, such as a receive or a timer, or end the loop",
+    );
+  }
+}
+
 /** The part of a schedule that repeats. */
 export interface Cycling {
   /** Numbers of its first and last step. */

@@ -20,6 +20,7 @@ import zlib from "node:zlib";
 import { origin } from "../../process/origin.js";
 import { later } from "../kit/event-loop.js";
 import { type AwaitWatch, watchAwaits } from "./awaits.js";
+import { endThread, terminate } from "./endless.js";
 
 type Callback = (...args: never[]) => unknown;
 
@@ -83,6 +84,10 @@ export interface SimulatorHost {
     /** The promise that was made last, and the one that was settled last. */
     last: object | undefined;
     lastSettled: object | undefined;
+    /** At this count {@link SimulatorHost.promises.endless} is called. */
+    limit: number;
+    /** Called when a step makes promises without an end. Returns what is wrong. */
+    endless: (() => string) | undefined;
     /** Called when code looks up the `constructor` of a promise, as an await does. */
     awaited: AwaitWatch | undefined;
   };
@@ -175,6 +180,8 @@ export const host: SimulatorHost = {
     settled: undefined,
     last: undefined,
     lastSettled: undefined,
+    limit: Number.POSITIVE_INFINITY,
+    endless: undefined,
     awaited: undefined,
   },
   aborts: undefined,
@@ -242,7 +249,7 @@ export const host: SimulatorHost = {
       const { promises } = host;
       const unhook = promiseHooks.createHook({
         init: (promise, parent) => {
-          promises.count++;
+          if (++promises.count > promises.limit) overrun();
           promises.last = promise;
           promises.made?.(promise, (parent as unknown) !== undefined);
         },
@@ -349,6 +356,22 @@ export const host: SimulatorHost = {
 
   folder: () => process.cwd().replaceAll("\\", "/"),
 };
+
+/** Promises that the code may make until it is stopped. */
+const GRACE = 50_000_000;
+
+/** Code makes promises without an end: stops it. */
+function overrun(): void {
+  const { promises } = host;
+  const why = promises.endless?.();
+  if (why === undefined) {
+    promises.limit = Number.POSITIVE_INFINITY;
+    return;
+  }
+  promises.limit = promises.count + GRACE;
+  promises.endless = () => endThread(why);
+  terminate(why);
+}
 
 /** A lock that is older belongs to a process that was killed. */
 const STALE_LOCK_MS = 5_000;

@@ -15,7 +15,8 @@ import type { Process } from "../../process/process.js";
 import { READY } from "../../process/process-state.js";
 import { SharedState, search } from "../../process/shared-state.js";
 import { type Due, type Timer, TimerQueue } from "../../process/timer-queue.js";
-import { UncontrolledAwaitError } from "../report/errors.js";
+import { EndlessStepError, UncontrolledAwaitError } from "../report/errors.js";
+import { placeOf } from "../report/place.js";
 import type { Chooser, Footprint } from "../strategies/strategy.js";
 import { Actor } from "./actor.js";
 import { Agenda } from "./agenda.js";
@@ -51,7 +52,14 @@ export interface WorldOptions {
   readonly patienceMs: number;
   /** Whether code goes on in a step of its own after an await of a promise that the simulator does not settle. */
   readonly plainAwaits: boolean;
+  /** The host's time at which the schedule is given up. */
+  readonly deadline: number;
 }
+
+/** Promises that one step may make and settle. Code that makes so many awaits in a loop without an end. */
+const MOST_PROMISES = 1_000_000;
+/** Steps between two looks at the host's clock. */
+const STEPS_OF_A_LOOK = 16;
 
 /** Footprint key of all that code may share without saying so. A step that may use anything writes it. */
 export const UNDECLARED = "io";
@@ -68,6 +76,8 @@ export class World {
   steps = 0;
   /** The schedule was cut off at `maxSteps`. */
   bounded = false;
+  /** The schedule was given up at its deadline. */
+  late = false;
   /** The failure of the schedule. */
   failure: { readonly error: unknown } | undefined = undefined;
   /** A hash of all events, and its value after each step. */
@@ -80,7 +90,7 @@ export class World {
   readonly agenda: Agenda = new Agenda();
   readonly interceptor: Interceptor = new Interceptor(this);
   readonly faults: Faults;
-  /** What processes share besides messages; present when the strategy needs footprints. */
+  /** What processes share besides messages; present in a search that skips orders. */
   readonly memory: Memory | undefined;
   /** The items that are queued, with the steps that put them there; used when the chooser traces causes. */
   readonly causes: Causes = new Causes();
@@ -136,7 +146,8 @@ export class World {
     this.options = options;
     this.limit = Math.ceil(options.maxSteps / 2);
     this.oracle = new Oracle(options.chooser);
-    this.memory = options.observe ? new Memory(this) : undefined;
+    // Only a search that skips orders needs it.
+    this.memory = options.observe && options.chooser.knowledge !== undefined ? new Memory(this) : undefined;
     if (options.observe) search.shared = new SharedState(this.interceptor, { name: "", id: "" });
     this.main = this.adopt(undefined, undefined);
     this.timersOf((fn) => fn());
@@ -353,6 +364,7 @@ export class World {
     return (
       this.failure !== undefined ||
       this.bounded ||
+      this.late ||
       this.oracle.chooser.redundant === true ||
       this.oracle.broken !== undefined
     );
@@ -362,6 +374,7 @@ export class World {
   async begin(scenario: () => void): Promise<void> {
     origin.wake();
     origin.current = this.main;
+    this.limitPromises();
     scenario();
     origin.current = undefined;
     await this.settleHost();
@@ -376,7 +389,12 @@ export class World {
         await this.settleHost();
         continue;
       }
+      if (this.steps % STEPS_OF_A_LOOK === 0 && host.now() > this.options.deadline) {
+        this.late = true;
+        return;
+      }
       const made = host.promises.count;
+      host.promises.limit = made + MOST_PROMISES;
       let task: SimulatedTask | undefined;
       this.oracle.chooser.offered?.(this.agenda.tasks);
       if (this.over) return;
@@ -407,6 +425,19 @@ export class World {
       else this.drained = false;
       this.ended(task);
     }
+  }
+
+  /** A step that makes too many promises is stopped, and fails the schedule. */
+  private limitPromises(): void {
+    const { promises } = host;
+    promises.limit = promises.count + MOST_PROMISES;
+    promises.endless = () => {
+      const { path } = this.current;
+      const who = this.current === this.main ? "the scenario" : path;
+      const error = new EndlessStepError(who, this.steps + 1, placeOf(host.stack()));
+      this.fail(error);
+      return error.message;
+    };
   }
 
   /** Half way, whether a schedule ends ceases to depend on luck. Returns whether it is cut off. */
@@ -517,6 +548,13 @@ export class World {
     // A turn of the event loop could hide that code waits for the host: the code is looked at before.
     const { batched } = host;
     await (batched ? host.drain() : host.microtasks());
+    if (this.failure?.error instanceof EndlessStepError) {
+      // The code was stopped in the middle.
+      origin.current = undefined;
+      origin.over();
+      this.drained = true;
+      return;
+    }
     const { kind } = this.performing ?? {};
     const adrift = kind !== "deliver" && kind !== "timer" && (this.performing?.owner ?? this.main).adrift;
     if (adrift) await this.settleReal();
