@@ -5,6 +5,7 @@ import { Refusal } from "../behaviour/server/replies.js";
 import { type Callbacks, Stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
 import { OptionError } from "../process/errors.js";
+import { only } from "../process/known-options.js";
 import { count } from "../process/options.js";
 import { type ExitReason, NORMAL } from "../process/reason.js";
 import { isThenable } from "../process/thenable.js";
@@ -81,6 +82,7 @@ export function consumer<T, R = unknown>(
   work: Work<T, NoInfer<R>>,
   options: ConsumerOptions<T, R> = {},
 ): Callbacks<Delivery<T>> {
+  only("", options, ["group", "concurrency", "id", "maxInFlight", "maxBuffer", "weight", "tags"]);
   const { group, concurrency, ...joining } = options;
   const most = count("concurrency", concurrency ?? 1, 1);
   const join = concurrency === undefined ? joining : { maxInFlight: most, ...joining };

@@ -2,6 +2,7 @@
 
 import type { Environment } from "../process/environment.js";
 import { OptionError } from "../process/errors.js";
+import { onlyKnown } from "../process/known-options.js";
 import { count, text } from "../process/options.js";
 import { HIGHEST_PRIORITY } from "./queue-machine.js";
 
@@ -47,6 +48,10 @@ export interface EnvelopeOptions {
   readonly priority?: number;
 }
 
+const ENVELOPE_OPTIONS: ReadonlySet<string> = new Set<keyof EnvelopeOptions>([
+  ...(["id", "timestamp", "causal", "schema", "publisher", "priority"] as const),
+]);
+
 /** An envelope that a user made. A bare payload gets a {@link BareEnvelope}. */
 export class OwnEnvelope<T> implements Envelope<T> {
   readonly id: string;
@@ -58,6 +63,7 @@ export class OwnEnvelope<T> implements Envelope<T> {
   declare readonly priority?: number;
 
   constructor(payload: T, env: Environment, options: EnvelopeOptions) {
+    onlyKnown(options, ENVELOPE_OPTIONS);
     this.id = options.id === undefined ? env.id() : text("id", options.id);
     this.payload = payload;
     this.timestamp = options.timestamp ?? env.wallTime();

@@ -4,6 +4,7 @@ import type { Callbacks } from "../process/behaviour.js";
 import { NoProcessError, OptionError } from "../process/errors.js";
 import type { Access } from "../process/interception.js";
 import type { Kernel } from "../process/kernel.js";
+import { only } from "../process/known-options.js";
 import { count, delay, text } from "../process/options.js";
 import { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
@@ -23,7 +24,13 @@ import {
 import type { Outcome } from "./outcome.js";
 import { type Demand, decide, type Event, initial, offerTo, type State } from "./queue-machine.js";
 import { leastLoaded, type RouteContext, type RoutingFunction } from "./route.js";
-import { type DispatchSettings, type FullSettings, GROUP_DEFAULTS, settingsOf } from "./settings.js";
+import {
+  DISPATCH_SETTINGS,
+  type DispatchSettings,
+  type FullSettings,
+  GROUP_DEFAULTS,
+  settingsOf,
+} from "./settings.js";
 import { startDispatch } from "./start.js";
 
 /** Options of a {@link ConsumerGroup}. A dispatch may override the dispatch settings among them. */
@@ -41,6 +48,11 @@ export interface GroupOptions<T> extends DispatchSettings<T> {
   /** Bytes of all remembered replies, estimated. A receipt with a larger reply is not remembered. Default 50,000,000. */
   readonly windowBytes?: number;
 }
+
+const GROUP_OPTIONS: readonly (keyof GroupOptions<never>)[] = [
+  ...DISPATCH_SETTINGS,
+  ...(["name", "route", "maxWaiting", "window", "windowMs", "windowBytes"] as const),
+];
 
 /**
  * A group of consumers that take envelopes with a payload `T` and reply with `R`. A join or a leave takes effect at the next
@@ -79,6 +91,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
 
   /** Creates a group that has no members yet. */
   constructor(options: GroupOptions<T> = {}) {
+    only("", options, GROUP_OPTIONS);
     this.name = text("name", options.name ?? "consumers");
     this.#route = checkRoute(options.route ?? leastLoaded());
     this.settings = settingsOf(options, undefined);
@@ -348,7 +361,12 @@ function checkRoute<T>(route: RoutingFunction<T> | IsolatedRoute<T>): RoutingFun
   return route;
 }
 
+const JOIN_OPTIONS: readonly (keyof JoinOptions)[] = [
+  ...(["id", "maxInFlight", "maxBuffer", "weight", "tags", "acknowledges"] as const),
+];
+
 function checkJoin(pid: Pid<never>, options: JoinOptions): Required<JoinOptions> {
+  only("", options, JOIN_OPTIONS);
   const weight = options.weight ?? 1;
   if (!(weight >= 0 && Number.isFinite(weight)))
     throw new OptionError("weight", weight, "a number, 0 or more");

@@ -83,6 +83,11 @@ export type FullSettings<T> = Required<Omit<DispatchSettings<T>, "compensate">> 
 };
 
 /** Checks settings, and completes them from `base` or the defaults. @throws OptionError */
+export const DISPATCH_SETTINGS: readonly (keyof DispatchSettings<never>)[] = [
+  ...(["deadlineMs", "maxAttempts", "onCrash", "compensate", "compensationTimeoutMs"] as const),
+  ...(["patienceMs", "handoffMs"] as const),
+];
+
 export function settingsOf<T>(
   given: DispatchSettings<T>,
   base: FullSettings<T> | undefined,

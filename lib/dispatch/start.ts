@@ -2,6 +2,7 @@
 
 import { SystemStoppedError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
+import { onlyKnown } from "../process/known-options.js";
 import type { Process } from "../process/process.js";
 import { adoptContext } from "../process/sender-context.js";
 import { Conversation } from "./conversation.js";
@@ -10,7 +11,9 @@ import { BareEnvelope, type Envelope, OwnEnvelope } from "./envelope.js";
 import type { ConsumerGroup } from "./group.js";
 import type { Outcome } from "./outcome.js";
 import { DispatchRequest } from "./request.js";
-import { settingsOf } from "./settings.js";
+import { DISPATCH_SETTINGS, settingsOf } from "./settings.js";
+
+const DISPATCH_OPTIONS: ReadonlySet<string> = new Set<string>([...DISPATCH_SETTINGS, "signal"]);
 
 const CONVERSATION = { label: "dispatch", trapExit: true } as const;
 
@@ -24,6 +27,7 @@ export function startDispatch<T, R = unknown>(
 ): Promise<Outcome<T, R>> {
   try {
     kernel.shared?.stopping("read");
+    onlyKnown(options, DISPATCH_OPTIONS);
     if (options?.signal !== undefined) kernel.shared?.signals();
     if (kernel.stopped) throw new SystemStoppedError(kernel.node.name);
     options?.signal?.throwIfAborted();

@@ -119,6 +119,10 @@ export interface SpawnOptions {
   readonly shutdown?: number;
 }
 
+export const SPAWN_OPTIONS: ReadonlySet<string> = new Set<keyof SpawnOptions>([
+  ...(["label", "name", "trapExit", "mailbox", "shutdown"] as const),
+]);
+
 /** Key of what makes a mailbox more than one queue with a bound. */
 export const queueing: unique symbol = Symbol("signalbox.queueing");
 

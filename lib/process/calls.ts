@@ -3,7 +3,8 @@
 import { declareWaits, isBusy, lookForCycle } from "./call-cycle.js";
 import { CallSelfError, SystemStoppedError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
-import { delay } from "./options.js";
+import { onlyKnown } from "./known-options.js";
+import { checkTarget, delay } from "./options.js";
 import { runningOwner } from "./origin.js";
 import { Pid } from "./pid.js";
 import type { Process } from "./process.js";
@@ -12,6 +13,11 @@ import { type CallOptions, type Reply, type ReplyTo, Request, replyAddress } fro
 import type { TimerQueue } from "./timer-queue.js";
 
 type Build<R> = (replyTo: ReplyTo<R>) => unknown;
+
+/** Handles pass `from`, too. */
+const CALL_OPTIONS: ReadonlySet<string> = new Set<keyof CallOptions | "from">([
+  ...(["timeoutMs", "signal", "withdraw", "from"] as const),
+]);
 
 export class Calls {
   private readonly kernel: Kernel;
@@ -71,10 +77,12 @@ export class Calls {
     options?: CallOptions,
   ): void {
     const { kernel } = this;
-    const target = typeof to === "string" ? kernel.names.find(to) : to.process;
-    if (typeof to !== "string") kernel.shared?.process(to, "read");
+    const target = typeof to === "string" ? kernel.names.find(to) : (to as Pid<never> | undefined)?.process;
+    if (typeof to !== "string" && target !== undefined) kernel.shared?.process(to, "read");
     const here = target !== undefined && target.kernel === kernel;
     try {
+      if (target === undefined) checkTarget("to", to);
+      onlyKnown(options, CALL_OPTIONS);
       const given = options?.timeoutMs;
       const timeoutMs =
         given === undefined ? kernel.limits.callTimeoutMs : delay("timeoutMs", given, 0, true);

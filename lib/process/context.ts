@@ -1,11 +1,12 @@
 // Everything that the code of a process can do. After the process has exited, every method here throws ProcessExitedError.
 
-import type { Behaviour, SpawnOptions } from "./behaviour.js";
-import { NotABodyError, NotCallbacksError } from "./errors.js";
+import { type Behaviour, SPAWN_OPTIONS, type SpawnOptions } from "./behaviour.js";
+import { NotABodyError, NotCallbacksError, OptionError } from "./errors.js";
+import { onlyKnown } from "./known-options.js";
 import { removeSignal } from "./links.js";
 import { MailboxStream, type MessageStream } from "./message-stream.js";
-import type { Monitor } from "./monitor.js";
-import { address, delay } from "./options.js";
+import { Monitor } from "./monitor.js";
+import { address, checkTarget, delay } from "./options.js";
 import { OwnedTimer, type TimerRef } from "./owned-timer.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
@@ -134,7 +135,7 @@ export class Context<M = unknown> {
     const process = this.#process;
     if (process.state === DEAD) throw exitedError(process);
     if (typeof to === "object") {
-      const target = to.process;
+      const target = (to as Pid<never> | null)?.process;
       if (target !== undefined && target.kernel === process.kernel) {
         target.deliver(message, process);
         return;
@@ -196,12 +197,14 @@ export class Context<M = unknown> {
   /** Starts a process without a link to this one. Its first turn comes later. */
   spawn<T>(behaviour: Behaviour<T>, options?: SpawnOptions): Pid<T> {
     const process = this.#live;
+    onlyKnown(options, SPAWN_OPTIONS);
     return process.kernel.spawn(behaviour, process, options).pid;
   }
 
   /** Starts a process and links it to this one in one step: its exit signal arrives even when it exits at once. */
   spawnLink<T>(behaviour: Behaviour<T>, options?: SpawnOptions): Pid<T> {
     const process = this.#live;
+    onlyKnown(options, SPAWN_OPTIONS);
     const child = process.kernel.spawn(behaviour, process, options);
     process.kernel.links.link(process, child.pid, child.exitReason);
     return child.pid;
@@ -218,6 +221,7 @@ export class Context<M = unknown> {
     readonly ref: Monitor;
   } {
     const process = this.#live;
+    onlyKnown(options, SPAWN_OPTIONS);
     const child = process.kernel.spawn(behaviour, process, options);
     return { pid: child.pid, ref: process.kernel.links.monitor(process, child.pid, child.exitReason) };
   }
@@ -261,6 +265,7 @@ export class Context<M = unknown> {
    */
   link(to: Pid): void {
     const process = this.#live;
+    checkTarget("to", to);
     process.kernel.links.link(process, to);
     this.#live;
   }
@@ -272,6 +277,7 @@ export class Context<M = unknown> {
    */
   unlink(from: Pid, options?: { readonly flush?: boolean }): void {
     const process = this.#live;
+    checkTarget("from", from);
     process.kernel.links.unlink(process, from);
     if (options?.flush) removeSignal(process, (signal) => signal.type === "exit" && signal.from === from);
   }
@@ -279,6 +285,7 @@ export class Context<M = unknown> {
   /** Watches a process: one DOWN arrives when that process exits, or at once with `noproc` when it has already exited. */
   monitor(target: Address<never>): Monitor {
     const process = this.#live;
+    checkTarget("target", target);
     const { links, names } = process.kernel;
     return links.monitor(
       process,
@@ -293,6 +300,7 @@ export class Context<M = unknown> {
    */
   demonitor(ref: Monitor, options?: { readonly flush?: boolean }): void {
     const process = this.#live;
+    if (!(ref instanceof Monitor)) throw new OptionError("ref", ref, "what `monitor` returned");
     process.kernel.links.demonitor(process, ref, options?.flush === true);
   }
 

@@ -2,6 +2,8 @@
 
 import { EventEmitter } from "eventemitter3";
 import type { DoubleReplyError, LateReplyError } from "./errors.js";
+import { OptionError } from "./errors.js";
+import { alike } from "./known-options.js";
 import { contained } from "./listening.js";
 import { outside } from "./origin.js";
 import type { Pid } from "./pid.js";
@@ -120,6 +122,20 @@ export interface SystemEventMap {
 }
 
 type Name = keyof SystemEventMap;
+
+/** All events, those of the floors above included: a listener of a misspelled one would wait for ever. */
+const EVENTS: ReadonlySet<string> = new Set<string>([
+  ...["spawn", "exit", "link", "crash", "deadLetter", "discardedReply", "highWater", "longTurn", "lateError"],
+  ...["restart", "undeliverable", "tuple", "deadTuple", "topologyRestart", "application", "breaker"],
+  ...["hospital", "storeOutage", "concurrency"],
+]);
+
+function checkEvent(event: unknown): void {
+  if (typeof event === "string" && EVENTS.has(event)) return;
+  const meant = alike([...EVENTS], String(event));
+  const hint = meant.length > 0 ? `did you mean ${meant.join(" or ")}?` : [...EVENTS].join(", ");
+  throw new OptionError("event", event, `the name of an event: ${hint}`);
+}
 type Listener<T extends Name> = (...args: SystemEventMap[T]) => void;
 
 /** The events of one system, with listeners that run in its asynchronous context. */
@@ -174,6 +190,7 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
   }
 
   override on<T extends Name>(event: T, fn: Listener<T>, context?: unknown): this {
+    checkEvent(event);
     return super.on(event, this.guarded(event, fn), context).note();
   }
 
@@ -183,6 +200,7 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
   }
 
   override once<T extends Name>(event: T, fn: Listener<T>, context?: unknown): this {
+    checkEvent(event);
     return super.once(event, this.guarded(event, fn), context).note();
   }
 

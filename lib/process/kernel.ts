@@ -18,7 +18,7 @@ import { Links } from "./links.js";
 import { listenerFailed } from "./listening.js";
 import { Names } from "./names.js";
 import { members, type OneOrMany } from "./one-or-many.js";
-import { delay } from "./options.js";
+import { checkTarget, delay } from "./options.js";
 import { inNameOf } from "./origin.js";
 import { OutOfReach } from "./out-of-reach.js";
 import { Pid, type RemoteNode } from "./pid.js";
@@ -313,9 +313,13 @@ export class Kernel implements ScheduledSystem {
 
   /** @param from - the sender, if that is a process */
   send(to: Pid<never> | string, message: unknown, from?: Process): void {
-    const target = typeof to === "string" ? this.names.find(to) : to.process;
-    if (target !== undefined && target.kernel === this) target.deliver(message, from);
-    else if (typeof to === "string" || to.node === this.node) this.deadLetter(to, message, "noproc");
+    const target = typeof to === "string" ? this.names.find(to) : (to as Pid<never> | undefined)?.process;
+    if (target !== undefined && target.kernel === this) {
+      target.deliver(message, from);
+      return;
+    }
+    checkTarget("to", to);
+    if (typeof to === "string" || to.node === this.node) this.deadLetter(to, message, "noproc");
     else this.remote.send(to, message);
   }
 

@@ -23,9 +23,29 @@ export function only(path: string, given: object, known: readonly string[]): voi
 /** Most letters by which a misspelled name differs from the one that was meant. */
 const TYPOS = 2;
 
-/** The known names from which a misspelled one differs by a few letters. */
+/** The known names from which a misspelled one differs by a few letters, or which begin with it; among these, the closest. */
 export function alike(known: readonly string[], name: string): string[] {
-  return known.filter((one) => distance(one, name) <= TYPOS);
+  // Who forgets the unit may have misspelled the rest.
+  const far = (one: string): number => Math.min(distance(one, name), distance(one.replace(/Ms$/, ""), name));
+  const least = Math.min(...known.map(far));
+  return known.filter((one) => (least <= TYPOS ? far(one) === least : isBeginning(name, one)));
+}
+
+const SHORTEST_BEGINNING = 3;
+
+function isBeginning(name: string, of: string): boolean {
+  return name.length >= SHORTEST_BEGINNING && of.toLowerCase().startsWith(name.toLowerCase());
+}
+
+/**
+ * The same as {@link only} where every call passes: options that are absent cost nothing, and known ones a look each.
+ *
+ * @throws OptionError
+ */
+export function onlyKnown(given: object | undefined, known: ReadonlySet<string>): void {
+  if (given === undefined) return;
+  if (typeof given !== "object" || given === null) only("", given, [...known]);
+  for (const name in given) if (!known.has(name)) only("", given, [...known]);
 }
 
 /** Letters to insert, remove or replace to make one word of the other, regardless of case. */

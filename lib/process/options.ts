@@ -42,6 +42,14 @@ export function address(path: string, value: unknown): Pid<unknown> | string {
   throw new OptionError(path, value, "a pid or a registered name");
 }
 
+/** What is no pid and no name, where a process is meant. Called when there is no process there. @throws OptionError */
+export function checkTarget(path: string, value: unknown): void {
+  if (typeof value === "string") return;
+  // A pid may be of another copy of the library.
+  if (typeof value !== "object" || value === null || !("node" in value))
+    throw new OptionError(path, value, "a pid or a registered name");
+}
+
 /** Requires a boolean. @throws OptionError */
 export function flag(path: string, given: unknown): boolean {
   if (typeof given === "boolean") return given;

@@ -17,6 +17,7 @@ import type { Resumption } from "./environment.js";
 import { ReceiveBusyError, ReceiveTimeoutError } from "./errors.js";
 import type { WatchedProcess } from "./intercepted.js";
 import type { Settler } from "./interception.js";
+import { onlyKnown } from "./known-options.js";
 import { EMPTY } from "./mailbox.js";
 import { delay } from "./options.js";
 import { origin } from "./origin.js";
@@ -189,6 +190,8 @@ export function isFromParent({ parent, kernel }: Process, signal: Signal): boole
   return signal.type === "exit" && signal.from === (parent ?? kernel.outside);
 }
 
+const RECEIVE_OPTIONS: ReadonlySet<string> = new Set<keyof ReceiveOptions>(["timeoutMs", "signal"]);
+
 /** Waits for an entry. Never resolves within the caller's step: every receive is a turn of the scheduler. */
 export function receive(
   process: Process,
@@ -198,9 +201,10 @@ export function receive(
 ): Promise<unknown> {
   if (!process.alive) return Promise.reject(exitedError(process));
   if (process.pendingReceive !== undefined) return Promise.reject(new ReceiveBusyError(process.pid));
-  if (options?.timeoutMs !== undefined) {
+  if (options !== undefined) {
     try {
-      delay("timeoutMs", options.timeoutMs, 0, true);
+      onlyKnown(options, RECEIVE_OPTIONS);
+      if (options.timeoutMs !== undefined) delay("timeoutMs", options.timeoutMs, 0, true);
     } catch (error) {
       return Promise.reject(error);
     }

@@ -1,10 +1,11 @@
 // Starting: a spawn that waits until the `init` of the new process has ended, as proc_lib's start_link does.
 
-import type { Behaviour, SpawnOptions, StartOutcome } from "./behaviour.js";
+import { type Behaviour, SPAWN_OPTIONS, type SpawnOptions, type StartOutcome } from "./behaviour.js";
 import { StartError } from "./errors.js";
 import type { WatchedProcess } from "./intercepted.js";
 import type { Settler } from "./interception.js";
 import type { Kernel } from "./kernel.js";
+import { onlyKnown } from "./known-options.js";
 import { removeSignal } from "./links.js";
 import { delay } from "./options.js";
 import type { Pid } from "./pid.js";
@@ -37,6 +38,8 @@ export interface StartOptions extends SpawnOptions {
   readonly timeoutMs?: number;
 }
 
+const START_OPTIONS: ReadonlySet<string> = new Set<string>([...SPAWN_OPTIONS, "timeoutMs"]);
+
 export function isStartable(value: unknown): value is Startable<readonly unknown[], unknown> {
   return typeof value === "object" && value !== null && launch in value;
 }
@@ -52,6 +55,7 @@ export async function startAwaited<Args extends readonly unknown[], Ref>(
   args: Args,
   options: StartOptions | undefined,
 ): Promise<Ref> {
+  onlyKnown(options, START_OPTIONS);
   const timeoutMs = delay("timeoutMs", options?.timeoutMs ?? kernel.limits.startTimeoutMs, 0, true);
   const { behaviour, options: own, ref } = what[launch](args);
   return new Promise<Ref>((resolve, reject) => {

@@ -1,6 +1,6 @@
 // A system of processes: explicit, several may live in one Node process, and what it started ends with it.
 
-import type { Behaviour, SpawnOptions } from "./behaviour.js";
+import { type Behaviour, SPAWN_OPTIONS, type SpawnOptions } from "./behaviour.js";
 import type { Address } from "./context.js";
 import type { Environment } from "./environment.js";
 import { OptionError, SystemStoppedError } from "./errors.js";
@@ -8,6 +8,7 @@ import type { SystemEvents } from "./events.js";
 import { waitForExit } from "./exited.js";
 import { type ProcessInfo, processInfo } from "./info.js";
 import { Kernel } from "./kernel.js";
+import { only, onlyKnown } from "./known-options.js";
 import { type Limits, SYSTEM_DEFAULTS } from "./limits.js";
 import { members } from "./one-or-many.js";
 import { address, count, delay, oneOf, text, withMethod } from "./options.js";
@@ -66,6 +67,7 @@ export class ProcessSystem implements AsyncDisposable {
 
   /** @throws OptionError when an option is not what it has to be */
   constructor(options: SystemOptions = {}) {
+    only("", options, ["name", "limits", "report", "context", "transport", "environment"]);
     const environment = checkEnvironment(options.environment ?? production);
     const node: RemoteNode = { name: text("name", options.name ?? "system"), id: environment.id() };
     const limits = checkLimits(options.limits);
@@ -107,6 +109,7 @@ export class ProcessSystem implements AsyncDisposable {
    * @example const clerk = system.spawn<string>(async (ctx) => console.log(await ctx.receive()));
    */
   spawn<M>(behaviour: Behaviour<M>, options?: SpawnOptions): Pid<M> {
+    onlyKnown(options, SPAWN_OPTIONS);
     return this.kernel.spawn(behaviour, undefined, options).pid;
   }
 
@@ -266,6 +269,7 @@ export class ProcessSystem implements AsyncDisposable {
    * process.once("SIGTERM", () => void system.stop({ timeoutMs: 10_000 }));
    */
   stop(options?: StopOptions): Promise<void> {
+    if (options !== undefined) only("", options, ["timeoutMs"]);
     const given = options?.timeoutMs;
     this.kernel.shared?.stopping("read");
     if (given !== undefined || this.#stopping === undefined)
@@ -343,7 +347,7 @@ function checkLimits(given: SystemLimits = {}): Limits {
   for (const [name, value] of Object.entries(given)) {
     const path = `limits.${name}`;
     if (!Object.hasOwn(SYSTEM_DEFAULTS, name))
-      throw new OptionError(path, value, `one of the limits ${Object.keys(SYSTEM_DEFAULTS).join(", ")}`);
+      only("limits", { [name]: value }, Object.keys(SYSTEM_DEFAULTS));
     if (name.endsWith("Ms")) delay(path, value, 0, true);
     else count(path, value, 1, true);
   }

@@ -4,6 +4,7 @@ import type { Behaviour, MailboxLimits } from "../process/behaviour.js";
 import type { BodyContext } from "../process/body-context.js";
 import { checkBound } from "../process/bound.js";
 import { OptionError } from "../process/errors.js";
+import { only } from "../process/known-options.js";
 import { delay, oneOf, text } from "../process/options.js";
 import { isStartable, type Launch, launch, type Startable, supervising } from "../process/start.js";
 import type { Claim } from "../process/via.js";
@@ -79,6 +80,11 @@ export type ChildSpec<S extends ChildStart = ChildStart> = ChildOptions & {
         readonly args: ArgsOf<S>;
       });
 
+const CHILD_OPTIONS: readonly (keyof ChildSpec)[] = [
+  ...(["id", "start", "args", "restart", "shutdown", "significant", "type"] as const),
+  ...(["startTimeoutMs", "name", "mailbox", "hurry"] as const),
+];
+
 /** A child spec with all defaults filled in. */
 export interface FullChildSpec extends Required<Omit<ChildOptions, "name" | "mailbox" | "hurry">> {
   readonly start: ChildStart;
@@ -124,6 +130,7 @@ export function checkChild(path: string, spec: ChildSpec, autoShutdown: AutoShut
     throw new OptionError(path, spec, "a child spec { id, start, … }");
   const id = text(`${path}.id`, spec.id);
   const where = `${path}(${id})`;
+  only(where, spec, CHILD_OPTIONS);
   if (!isRunnable(spec.start)) {
     throw new OptionError(
       `${where}.start`,

@@ -1,12 +1,19 @@
 // A supervisor of many children of one kind, started on demand: OTP's simple_one_for_one, with Elixir's maxChildren.
 // dynamic-machine.ts decides, dynamic-process.ts performs.
 
+import { only } from "../process/known-options.js";
 import { count } from "../process/options.js";
 import { type Launch, launch, supervising } from "../process/start.js";
 import { type ArgsOf, type ChildOptions, type ChildSpec, type ChildStart, checkChild } from "./child.js";
 import type { DynamicConfig } from "./dynamic-machine.js";
 import { dynamicBehaviour } from "./dynamic-process.js";
-import { checkLimits, checkNaming, checkQuiet, type SupervisionOptions } from "./options.js";
+import {
+  checkLimits,
+  checkNaming,
+  checkQuiet,
+  SUPERVISION_OPTIONS,
+  type SupervisionOptions,
+} from "./options.js";
 import { checkAddress, DynamicSupervisorRef } from "./ref.js";
 import type { SupervisorDefinition } from "./supervisor.js";
 
@@ -36,6 +43,7 @@ export interface DynamicSupervisorOptions<S extends ChildStart = ChildStart> ext
 export function dynamicSupervisor<S extends ChildStart>(
   options: DynamicSupervisorOptions<S>,
 ): SupervisorDefinition<DynamicSupervisorRef<ArgsOf<S>>> {
+  only("", options, [...SUPERVISION_OPTIONS, "child", "maxChildren"]);
   const config: DynamicConfig = {
     spec: checkChild("child", options.child as ChildSpec, "never"),
     maxChildren: count("maxChildren", options.maxChildren ?? Number.POSITIVE_INFINITY, 1, true),

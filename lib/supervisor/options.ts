@@ -39,6 +39,11 @@ export const SUPERVISION_DEFAULTS: {
   periodMs: 5_000,
 };
 
+/** The options that every supervisor has. */
+export const SUPERVISION_OPTIONS: readonly (keyof SupervisionOptions)[] = [
+  ...(["intensity", "periodMs", "backoff", "label", "report", "name"] as const),
+];
+
 /** @throws OptionError */
 export function checkLimits(options: SupervisionOptions): RestartLimits {
   return {

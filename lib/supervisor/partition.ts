@@ -4,6 +4,7 @@
 import type { Behaviour, Callbacks } from "../process/behaviour.js";
 import { OptionError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
+import { only } from "../process/known-options.js";
 import { count } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
 import { isStartable, type Launch, launch, type Startable, supervising } from "../process/start.js";
@@ -17,7 +18,13 @@ import {
   checkChild,
   type FullChildSpec,
 } from "./child.js";
-import { checkLimits, checkNaming, checkQuiet, type SupervisionOptions } from "./options.js";
+import {
+  checkLimits,
+  checkNaming,
+  checkQuiet,
+  SUPERVISION_OPTIONS,
+  type SupervisionOptions,
+} from "./options.js";
 import { type PartitionKey, PartitionTable, PartitionVia, partitionOf } from "./partition-table.js";
 import { AnySupervisorRef, checkAddress } from "./ref.js";
 import type { SupervisorDefinition } from "./supervisor.js";
@@ -121,6 +128,7 @@ const tables = new WeakMap<object, PartitionTable>();
 export function partitionSupervisor<S extends ChildStart>(
   options: PartitionSupervisorOptions<S>,
 ): SupervisorDefinition<PartitionSupervisorRef<S>> {
+  only("", options, [...SUPERVISION_OPTIONS, "child", "partitions"]);
   const partitions = count("partitions", options.partitions ?? PARTITION_DEFAULTS.partitions, 1);
   const { plan, specs } = checkPartitions(options, partitions);
   const limits = checkLimits(options);

@@ -2,6 +2,7 @@
 
 import type { Context } from "../process/context.js";
 import { OptionError } from "../process/errors.js";
+import { only } from "../process/known-options.js";
 import { oneOf } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
 import { type Launch, launch, type Startable, supervising } from "../process/start.js";
@@ -13,7 +14,13 @@ import {
   checkChild,
   type FullChildSpec,
 } from "./child.js";
-import { checkLimits, checkNaming, checkQuiet, type SupervisionOptions } from "./options.js";
+import {
+  checkLimits,
+  checkNaming,
+  checkQuiet,
+  SUPERVISION_OPTIONS,
+  type SupervisionOptions,
+} from "./options.js";
 import type { RestartStrategy } from "./protocol.js";
 import { SupervisorRef, supervisorRef } from "./ref.js";
 import type { Config } from "./state.js";
@@ -60,6 +67,7 @@ export interface SupervisorDefinition<Ref = SupervisorRef> extends Startable<rea
 export function supervisor<S extends readonly ChildStart[]>(
   options: SupervisorOptions<S>,
 ): SupervisorDefinition {
+  only("", options, [...SUPERVISION_OPTIONS, "strategy", "autoShutdown", "children", "onStart"]);
   const config = checkConfig(options as SupervisorOptions);
   const specs = checkChildren((options.children ?? []) as readonly ChildSpec[], config.autoShutdown);
   const naming = checkNaming(options, "supervisor");

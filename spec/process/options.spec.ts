@@ -103,13 +103,13 @@ describe("a system refuses", () => {
       "limits.highWatter",
       { limits: { highWatter: 5 } },
       5,
-      "must be one of the limits callTimeoutMs, startTimeoutMs,",
+      "must be absent: did you mean highWater?",
     ],
     [
       "limits.toString",
       { limits: { toString: 5 } },
       5,
-      "must be one of the limits callTimeoutMs, startTimeoutMs,",
+      "must be absent: there is only callTimeoutMs, startTimeoutMs,",
     ],
     [
       "report",

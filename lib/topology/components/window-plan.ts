@@ -1,6 +1,7 @@
 // The windows that users configure: tumbling or sliding, by count or by time.
 
 import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
 import { count, delay } from "../../process/options.js";
 
 /** Windows by count, checked. */
@@ -93,6 +94,13 @@ export function sliding<V = unknown>(
 function plan<V>(path: string, options: CountSpan | TimeSpan<V>, slide: number | undefined): WindowPlan<V> {
   const given = options as Partial<CountSpan & TimeSpan<V>> | null | undefined;
   if (typeof given !== "object" || given === null) throw new OptionError(path, given, "an object");
+  only(path, given, [
+    "count",
+    "ms",
+    "by",
+    "lagMs",
+    ...(path.startsWith("sliding") ? ["every", "everyMs"] : []),
+  ]);
   const { by, lagMs } = given;
   if ((given.count === undefined) === (given.ms === undefined))
     throw new OptionError(path, given, "given either `count` or `ms`");
