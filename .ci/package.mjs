@@ -48,6 +48,18 @@ export const checks = {
     );
     if (stray.length > 0) throw new Error(`files that do not belong: ${stray.join(", ")}`);
   },
+  "the command tells its version, and fails when its output is lost": async () => {
+    const cwd = await installed();
+    const command = inPackage(cwd, "dist/cli/main.js");
+    const { stdout } = await run(process.execPath, [command, "--version"], { cwd });
+    const { version: own } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    if (stdout.trim() !== own) throw new Error(`it printed ${stdout}`);
+    if (!existsSync("/dev/full")) return;
+    const code =
+      "code=0; node $0 flows --help > /dev/full || code=$?; node $0 flows --help | head -1; echo $code $?";
+    const lost = await run("bash", ["-c", code, command], { cwd });
+    if (!lost.stdout.trim().endsWith("2 0")) throw new Error(`it ended with ${lost.stdout}`);
+  },
   "publint has nothing to say": async () => run("npx", ["publint", "--strict", (await packed()).path]),
   "published types of every entry compile with skipLibCheck off": async () => {
     const place = join(root, ".build/published-types");

@@ -1,17 +1,23 @@
 #!/usr/bin/env node
 // The program `signalbox`.
 
+import { createRequire } from "node:module";
+import { EXIT } from "./shell/exit.js";
 import { signalbox } from "./signalbox.js";
 
-// A reader that has seen enough, such as `head`, is no failure.
-process.stdout.on("error", (error: Error & { code?: string }) => {
-  if (error.code !== "EPIPE") throw error;
-  process.exit();
-});
+/** A reader that has seen enough, such as `head`, is no failure. Output that is lost for another reason is one. */
+function unwritten(error: Error & { code?: string }): never {
+  if (error.code === "EPIPE") process.exit();
+  console.error(`signalbox: the output could not be written: ${error.message}`);
+  process.exit(EXIT.misuse);
+}
+process.stdout.on("error", unwritten);
 
+const { version } = createRequire(import.meta.url)("../../package.json") as { readonly version: string };
 const code = await signalbox(process.argv.slice(2), {
   print: (text) => console.log(text),
   complain: (text) => console.error(text),
+  version,
   subcommands: {
     flows: async () => (await import("./flows/program.js")).flowsProgram,
     pipelines: async () => (await import("./pipelines/program.js")).pipelinesProgram,
@@ -19,4 +25,4 @@ const code = await signalbox(process.argv.slice(2), {
   },
 });
 // A module that a command has loaded may hold timers or connections open. What was printed goes out first.
-process.stdout.write("", () => process.exit(code));
+process.stdout.write("", (error) => (error ? unwritten(error) : process.exit(code)));

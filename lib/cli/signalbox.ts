@@ -11,6 +11,8 @@ export type Subcommand = (args: readonly string[]) => Promise<number>;
 export interface Shell {
   print(text: string): void;
   complain(text: string): void;
+  /** Of the package. */
+  readonly version: string;
   /** By name. */
   readonly subcommands: Readonly<Record<string, () => Promise<Subcommand>>>;
 }
@@ -19,7 +21,8 @@ const OVERVIEW = `usage: signalbox replay FILE …    shows a failing schedule o
        signalbox flows COMMAND …  lists, inspects and changes durable flows
        signalbox pipelines COMMAND …  checks and runs pipelines, lists, inspects and changes their executions
 
-  --help   shows this text, or that of a subcommand: signalbox flows --help
+  --help     shows this text, or that of a subcommand: signalbox flows --help
+  --version  shows the version of signalbox
 
 exit codes: 0 fine; 1 the answer is no; 2 wrong arguments, or something that cannot be used; others: see the subcommand`;
 
@@ -28,6 +31,10 @@ export async function signalbox(args: readonly string[], shell: Shell): Promise<
   const [name, ...rest] = args;
   if (name === undefined || name === "--help" || name === "-h") {
     shell.print(OVERVIEW);
+    return EXIT.fine;
+  }
+  if (name === "--version" || name === "-v") {
+    shell.print(shell.version);
     return EXIT.fine;
   }
   const names = Object.keys(shell.subcommands);

@@ -58,6 +58,7 @@ async function run(
   };
   const code = await signalbox(args, {
     ...host,
+    version: "1.2.3",
     subcommands: { replay: async () => (rest) => replay(rest, host) },
   });
   return { code, printed: printed.join("\n"), complaints: complaints.join("\n"), written };

@@ -17,6 +17,7 @@ async function run(...args: string[]) {
   const code = await signalbox(args, {
     print: (text) => void printed.push(text),
     complain: (text) => void complaints.push(text),
+    version: "1.2.3",
     subcommands: { replay: subcommand("replay", 3), flows: subcommand("flows", 1) },
   });
   return { code, printed: printed.join("\n"), complaints: complaints.join("\n"), loaded };
@@ -36,6 +37,10 @@ describe("the first word", () => {
     const { code, printed, loaded } = await run(...args);
     expect(printed).toMatch(/^usage: signalbox replay FILE .*\n +signalbox flows COMMAND/);
     expect({ code, loaded }).toEqual({ code: EXIT.fine, loaded: [] });
+  });
+
+  test.each(["--version", "-v"])("%s shows the version", async (word) => {
+    expect(await run(word)).toEqual({ code: EXIT.fine, printed: "1.2.3", complaints: "", loaded: [] });
   });
 
   test.each([

@@ -99,12 +99,7 @@ describe("a system refuses", () => {
       1.5,
       "turnMessages must be a whole number, 1 or more",
     ],
-    [
-      "limits.highWatter",
-      { limits: { highWatter: 5 } },
-      5,
-      "must be absent: did you mean highWater?",
-    ],
+    ["limits.highWatter", { limits: { highWatter: 5 } }, 5, "must be absent: did you mean highWater?"],
     [
       "limits.toString",
       { limits: { toString: 5 } },
