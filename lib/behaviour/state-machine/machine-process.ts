@@ -101,6 +101,14 @@ export class MachineProcess implements Callbacks<never>, Holder {
     if (table.terminate !== undefined) this.terminate = this.terminated;
   }
 
+  /** The event that the machine handles when it runs next, after events of its own; for reports. */
+  ownEvent: TypedEvent | undefined = undefined;
+
+  /** The name of the present state, for reports. */
+  get stateName(): string {
+    return this.order.state.name;
+  }
+
   init(ctx: Context<never>): unknown {
     const made = this.table.init(initMoves(ctx), ...this.args);
     return isThenable(made)
@@ -222,6 +230,7 @@ export class MachineProcess implements Callbacks<never>, Holder {
 
   /** Carries an effect out in the next step of the process. */
   private later(ctx: Context<never>, effect: OrderEffect): void {
+    this.ownEvent = effect.type === "handle" ? effect.arrival.event : undefined;
     processOf(ctx).runNext(() => this.resume(ctx, this.carryOut(ctx, effect)));
   }
 

@@ -2,6 +2,7 @@
 
 import { CallMessage, CastMessage } from "../../behaviour/server/messages.js";
 import { CallEvent, CastEvent } from "../../behaviour/state-machine/machine-process.js";
+import type { TypedEvent } from "../../behaviour/state-machine/moves.js";
 import { Delivery } from "../../dispatch/delivery.js";
 import { SignalEntry, TaskEntry } from "../../process/entries.js";
 import { Pid } from "../../process/pid.js";
@@ -65,9 +66,14 @@ export function messageText(item: unknown, nameOf: (pid: Pid) => string): string
   }
   if (item instanceof CallMessage) return `call ${invoked(item)}`;
   if (item instanceof CastMessage) return `cast ${invoked(item)}`;
-  if (item instanceof CallEvent) return `call ${text(item.event)}`;
-  if (item instanceof CastEvent) return `event ${text(item.event)}`;
+  if (item instanceof CallEvent) return `call ${eventText(item.event, text)}`;
+  if (item instanceof CastEvent) return `event ${eventText(item.event, text)}`;
   return item instanceof Request ? `call ${text(messageOf(item))}` : text(item);
+}
+
+/** An event of a state machine, by its name. */
+export function eventText({ type, ...data }: TypedEvent, text: (value: unknown) => string): string {
+  return Object.keys(data).length === 0 ? type : `${type} ${text(data)}`;
 }
 
 /** The message that a supervisor sends itself when the start of a child has ended. */

@@ -5,7 +5,7 @@ const FRAME = /(?:\(|^at (?:async )?)((?:file:\/\/|\/|[A-Za-z]:[\\/])[^()]+:\d+:
 const MODULES = /[\\/]node_modules[\\/]/;
 /** `/D:/box/lib/testing/report/place.ts` of a module's URL; a path of Windows begins with its drive. */
 const SELF =
-  /^(?:file:\/\/(?:\/(?=[A-Za-z]:))?)?(?:(.*\/)testing\/report\/place\.[jt]s|(.*\/dist\/)testing\/index\.js)/;
+  /^(?:file:\/\/(?:\/(?=[A-Za-z]:))?)?(?:(.*\/)testing\/report\/place\.[jt]s|(.*\/dist\/)(?:chunks\/[^/]+|testing\/index)\.js)/;
 
 /** The folder of the library, in the forms in which stack lines write it; none when the library is bundled into other code. */
 export function folders(url: string): readonly string[] {

@@ -1,6 +1,7 @@
 // A schedule as text for a terminal of 100 columns: a line for each step, its effects below, and the failure at the end.
 
 import { cut, printable } from "./brief.js";
+import { type Fold, folded, foldText } from "./folding.js";
 import type { Trace, TraceEffect, TraceStep } from "./trace.js";
 
 const COLUMNS = 100;
@@ -24,7 +25,7 @@ const NO_FAULT = "  ";
  * Writes a schedule as text. Each step shows its number, the process, the event, and the place of its code where it is known;
  * `!` in the margin marks a fault. The effects of a step stand below it: `→` a message sent, `⇢` a message held, which arrives
  * in a step of its own, `+` a process spawned, `×` a process exited, `✓` a promise settled, `∅` a message lost, `?` a choice,
- * `◦` an event of a device, `·` a note. The virtual time stands above the first step at that time. Of more than 80 steps, the first 20 and the last 60 are shown. Lines are cut at 100 characters, except those of the
+ * `◦` an event of a device, `·` a note. Eight or more steps in which a tree of processes starts and nothing else happens are one line. The virtual time stands above the first step at that time. Of more than 80 steps, the first 20 and the last 60 are shown. Lines are cut at 100 characters, except those of the
  * failure at the end.
  *
  * @example
@@ -37,14 +38,14 @@ export function renderTrace(trace: Trace): string {
 
 /** @internal The steps alone. */
 export function renderSteps(steps: readonly TraceStep[]): string {
-  const { first, left, last } = excerpt(steps, FIRST_STEPS, LAST_STEPS);
-  const shown = [...first, ...last];
+  const { first, left, last } = excerpt(folded(steps), FIRST_STEPS, LAST_STEPS);
+  const shown = [...first, ...last].filter((fold) => fold.length === 1).flat();
   const format = {
     digits: Math.max(0, ...shown.map(({ number }) => String(number).length)),
     name: Math.min(NAME, Math.max(0, ...shown.map(({ process }) => called(process).length))),
   };
   const lines = section(first, format);
-  if (left.length > 0) lines.push(`… ${summary(left)} …`, ...section(last, format));
+  if (left.length > 0) lines.push(`… ${summary(left.flat())} …`, ...section(last, format));
   return lines.map((line) => cut(line, COLUMNS)).join("\n");
 }
 
@@ -147,13 +148,18 @@ interface Format {
 }
 
 /** The text of consecutive steps. */
-function section(steps: readonly TraceStep[], { digits, name }: Format): string[] {
+function section(folds: readonly Fold[], { digits, name }: Format): string[] {
   const lines: string[] = [];
   const indent = " ".repeat(NO_FAULT.length + digits + 4);
   let now: number | undefined;
-  for (const step of steps) {
+  for (const fold of folds) {
+    const [step] = fold as [TraceStep];
     if (step.at !== now) lines.push(`at ${time(step.at)}`);
     now = step.at;
+    if (fold.length > 1) {
+      lines.push(foldText(fold));
+      continue;
+    }
     const margin = isFault(step) ? FAULT : NO_FAULT;
     const number = String(step.number).padStart(digits);
     const line = `${margin}${number}  ${called(step.process).padEnd(name)}  ${printable(happening(step))}`;

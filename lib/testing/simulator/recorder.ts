@@ -1,5 +1,6 @@
 // Records the events of a schedule as a trace. Exploration runs without a recorder; a failing schedule runs again for its report.
 
+import { MachineProcess } from "../../behaviour/state-machine/machine-process.js";
 import { plain, SignalEntry, TaskEntry } from "../../process/entries.js";
 import type { DeadLetterReason } from "../../process/events.js";
 import { processInfo } from "../../process/info.js";
@@ -7,7 +8,7 @@ import type { WatchedProcess } from "../../process/intercepted.js";
 import type { Pid } from "../../process/pid.js";
 import { STARTING } from "../../process/process-state.js";
 import type { ExitReason } from "../../process/reason.js";
-import { endingText, messageText, reasonText } from "../report/message.js";
+import { endingText, eventText, messageText, reasonText } from "../report/message.js";
 import { placeOf, relativePlace } from "../report/place.js";
 import type { ProcessChange, RequestOutcome, TraceEffect, TraceStep } from "../report/trace.js";
 import type { Actor } from "./actor.js";
@@ -69,6 +70,8 @@ export class Recorder {
   /** The message that arrives over a network in this step. */
   private arriving: Letter | undefined = undefined;
 
+  /** The states of state machines, by name. */
+  private readonly stateNames = new Map<Actor, string>();
   /** What the trace said last about each process, and about the values. */
   private readonly shown = new Map<Actor, string>();
   private shownValues = "[]";
@@ -142,6 +145,13 @@ export class Recorder {
     const item = owner.process?.peek(index);
     const letter = this.letters.take(owner, index);
     const ownText = item instanceof SignalEntry || item instanceof TaskEntry;
+    const behaviour = owner.process?.behaviour;
+    const event = behaviour instanceof MachineProcess ? behaviour.ownEvent : undefined;
+    if (item instanceof TaskEntry && event !== undefined)
+      return {
+        took: `its own event ${eventText(event, (one) => this.show(one))}`,
+        ...known({ letter: letter?.number }),
+      };
     const sender = ownText ? undefined : letter?.from;
     return { took: this.show(plain(item)), ...known({ sender, letter: letter?.number }) };
   }
@@ -276,6 +286,7 @@ export class Recorder {
 
   ended(): void {
     this.unfound();
+    this.machines();
     const doing = this.doing ?? { type: "run" as const, process: "scenario", took: "starts" };
     const place = doing.place ?? this.placeOfEffects();
     const { effects } = this;
@@ -284,6 +295,20 @@ export class Recorder {
     this.steps.push({ ...doing, number, at: this.world.now, effects, ...more });
     this.doing = undefined;
     this.effects = [];
+  }
+
+  /** The state machines that have gone to another state. */
+  private machines(): void {
+    for (const actor of this.world.actors) {
+      const behaviour = actor.process?.behaviour;
+      if (!(behaviour instanceof MachineProcess) || !actor.alive || actor.process?.state === STARTING)
+        continue;
+      const state = behaviour.stateName;
+      const before = this.stateNames.get(actor);
+      if (state === before) continue;
+      this.stateNames.set(actor, state);
+      this.note(before === undefined ? `state: ${state}` : `state: ${before} → ${state}`);
+    }
   }
 
   /** The processes that differ from what the trace said last. */

@@ -178,6 +178,16 @@ describe("a place in the code", () => {
     expect(placeOf(bundled, shipped)).toBe("/home/me/shop/clerk.ts:12:9");
   });
 
+  test("is the user's in a linked package, whose code is in chunks and in no folder node_modules [T32]", () => {
+    const linked = folders("file:///srv/signalbox/dist/chunks/explore.js");
+    const lines = stack(
+      "Process.activate (file:///srv/signalbox/dist/chunks/process.js:1:1)",
+      "World.perform (file:///srv/signalbox/dist/testing/index.js:1:1)",
+      "clerk (/home/me/shop/clerk.ts:12:9)",
+    );
+    expect(placeOf(lines, linked)).toBe("/home/me/shop/clerk.ts:12:9");
+  });
+
   test("is distinguished from the library's on Windows, and in folders with spaces", () => {
     const windows = folders("file:///D:/my%20box/lib/testing/report/place.js");
     for (const library of ["D:\\my box\\lib\\a.js", "file:///D:/my%20box/lib/a.js"])
