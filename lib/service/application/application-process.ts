@@ -159,7 +159,7 @@ class ApplicationProcess {
     const { ctx, app, progress } = this;
     progress.health = ctx.spawnLink(
       healthBehaviour(app.health, () => progress.root),
-      { label: "health" },
+      { label: "health", trapExit: true },
     );
   }
 

@@ -1,9 +1,10 @@
-// Runs the checks of a user in the process that reads the health.
+// Runs the checks of a user, each run in a process of its own: whatever a check does, it takes down no other.
 
 import type { Context } from "../../process/context.js";
 import { EffectLoop } from "../../process/effect-loop.js";
 import type { TimerRef } from "../../process/owned-timer.js";
-import { crash, formatReason } from "../../process/reason.js";
+import type { Pid } from "../../process/pid.js";
+import { crash, type ExitReason, formatReason } from "../../process/reason.js";
 import { decide, type Effect, type Event, initial, type Result, type State } from "./check-machine.js";
 import type { FullCheck } from "./options.js";
 import type { CheckHealth } from "./report.js";
@@ -16,6 +17,8 @@ export class RunningCheck {
   private waiting: ((result: Result) => void)[] = [];
   private control = new AbortController();
   private timer: TimerRef | undefined;
+  /** The run in progress, and what it has found. */
+  private running: { readonly pid: Pid; answer: Answer | undefined } | undefined;
 
   constructor(ctx: Context<never>, check: FullCheck) {
     this.ctx = ctx;
@@ -23,6 +26,10 @@ export class RunningCheck {
     this.loop = new EffectLoop<State, Event, Effect>(initial(check), decide, (effect) =>
       this.perform(effect),
     );
+  }
+
+  get kind(): FullCheck["for"] {
+    return this.check.for;
   }
 
   /** Resolves with the answer, at the latest when the time of the check is up. */
@@ -60,16 +67,37 @@ export class RunningCheck {
     }
   }
 
-  private async run(signal: AbortSignal): Promise<void> {
-    let ok = true;
-    let error: string | undefined;
-    try {
-      ok = (await this.check.check(signal)) !== false;
-      if (!ok) error = "it returned false";
-    } catch (thrown) {
-      ok = false;
-      error = formatReason(crash(thrown));
-    }
-    if (this.ctx.alive) this.loop.dispatch({ type: "settled", ok, error, at: this.ctx.now() });
+  private run(signal: AbortSignal): void {
+    const { check, name } = this.check;
+    const body = async (): Promise<void> => {
+      const answer = await answerOf(check, signal);
+      if (this.running?.pid === pid) this.running.answer = answer;
+    };
+    const pid: Pid = this.ctx.spawnLink(body, { label: `check ${name}` });
+    this.running = { pid, answer: undefined };
+  }
+
+  /** A process linked to the reader has ended. */
+  ended(pid: Pid, reason: ExitReason): void {
+    if (this.running?.pid !== pid) return;
+    // A rejection that the check left alone ends its process, whatever the check has answered.
+    const crashed = { ok: false, error: formatReason(reason) };
+    const answer = reason.type === "normal" ? (this.running.answer ?? crashed) : crashed;
+    this.running = undefined;
+    this.loop.dispatch({ type: "settled", ...answer, at: this.ctx.now() });
+  }
+}
+
+interface Answer {
+  readonly ok: boolean;
+  readonly error: string | undefined;
+}
+
+async function answerOf(check: FullCheck["check"], signal: AbortSignal): Promise<Answer> {
+  try {
+    const ok = (await check(signal)) !== false;
+    return { ok, error: ok ? undefined : "it returned false" };
+  } catch (thrown) {
+    return { ok: false, error: formatReason(crash(thrown)) };
   }
 }

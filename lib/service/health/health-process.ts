@@ -12,6 +12,8 @@ import { readTree } from "./tree.js";
 /** What the process understands: it is asked for what it can find out. */
 export interface HealthMessage {
   readonly replyTo: ReplyTo<Findings>;
+  /** Asks for what liveness depends on: no check of readiness runs. */
+  readonly isLive: boolean;
 }
 
 /** @param rootOf - the root of the tree, while there is one */
@@ -19,17 +21,24 @@ export function healthBehaviour(
   settings: HealthSettings,
   rootOf: () => Pid | undefined,
 ): Callbacks<HealthMessage> {
-  let checks: RunningCheck[] | undefined;
-  let reading: Promise<Findings> | undefined;
+  let checks: readonly RunningCheck[] | undefined;
+  /** Whoever asks meanwhile gets the same: however many ask, one reading of each kind is in progress. */
+  const readings = new Map<boolean, Promise<Findings>>();
   return {
-    handle: (ctx, { replyTo }) => {
+    handle: (ctx, { replyTo, isLive }) => {
       const own = ctx as Context<never>;
       checks ??= settings.checks.map((check) => new RunningCheck(own, check));
-      // Whoever asks meanwhile gets the same: however many ask, one reading is in progress.
-      reading ??= read(own, settings, checks, rootOf()).finally(() => {
-        reading = undefined;
-      });
+      let reading = readings.get(isLive);
+      if (reading === undefined) {
+        const asked = isLive ? checks.filter(({ kind }) => kind === "live") : checks;
+        reading = read(own, settings, asked, rootOf()).finally(() => void readings.delete(isLive));
+        readings.set(isLive, reading);
+      }
       void reading.then((findings) => ctx.alive && ctx.reply(replyTo, findings));
+    },
+    // The runs of checks are linked to this process, which traps their exits.
+    signal: (_ctx, signal) => {
+      if (signal.type === "exit") for (const check of checks ?? []) check.ended(signal.from, signal.reason);
     },
   };
 }

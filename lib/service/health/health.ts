@@ -79,10 +79,18 @@ export class Health {
    */
   read(options?: WholeReadOptions): Promise<HealthReport>;
   read(options: HealthReadOptions): Promise<HealthReport | undefined>;
-  async read({ part, signal }: HealthReadOptions | WholeReadOptions = {}): Promise<HealthReport | undefined> {
+  read({ part, signal }: HealthReadOptions | WholeReadOptions = {}): Promise<HealthReport | undefined> {
+    return this.#read(part, signal, false);
+  }
+
+  async #read(
+    part: string | undefined,
+    signal: AbortSignal | undefined,
+    isLive: boolean,
+  ): Promise<HealthReport | undefined> {
     const { name, settings } = this.#source;
     const path = part === undefined ? "" : text("part", part);
-    const findings = await this.#findings(signal);
+    const findings = await this.#findings(signal, isLive);
     // The phase is read last: a report never says `ready` after the stop has begun.
     const report = reportOn(name, this.#source.phase(), path, findings ?? NOTHING, settings);
     if (findings !== undefined || report === undefined || !report.live) return report;
@@ -96,7 +104,7 @@ export class Health {
 
   /**
    * Answers a request for the health: 200 or 503, with a JSON body. A path that ends with `/live` or `/livez` asks whether the
-   * service works; any other path whether it is ready. `?part=floor/clerk` asks for a part; 404 when there is none.
+   * service works, and runs the checks of liveness alone; any other path whether it is ready. `?part=floor/clerk` asks for a part; 404 when there is none.
    */
   readonly fetch = async (request: Request): Promise<Response> => {
     const { status, body, headers } = await this.#answer(request.method, request.url);
@@ -111,7 +119,7 @@ export class Health {
     outgoing.end(method === "HEAD" ? undefined : body);
   };
 
-  async #findings(signal: AbortSignal | undefined): Promise<Findings | undefined> {
+  async #findings(signal: AbortSignal | undefined, isLive: boolean): Promise<Findings | undefined> {
     const { kernel, settings } = this.#source;
     const pid = this.#source.pid();
     signal?.throwIfAborted();
@@ -122,7 +130,12 @@ export class Health {
       ...(signal === undefined ? {} : { signal }),
     };
     try {
-      return await kernel.calls.call(undefined, pid, (replyTo): HealthMessage => ({ replyTo }), options);
+      return await kernel.calls.call(
+        undefined,
+        pid,
+        (replyTo): HealthMessage => ({ replyTo, isLive }),
+        options,
+      );
     } catch (error) {
       if (signal?.aborted) throw error;
       return undefined;
@@ -134,14 +147,17 @@ export class Health {
       return answer(405, { error: "GET or HEAD" }, { allow: "GET, HEAD" });
     const asked = new URL(url.startsWith("/") ? `http://health${url}` : url, "http://health");
     const part = asked.searchParams.get("part") || undefined;
-    const report = await this.read(part === undefined ? {} : { part });
+    const isLive = /\/livez?\/?$/.test(asked.pathname);
+    const report = await this.#read(part, undefined, isLive);
     if (report === undefined) return answer(404, { error: `there is no part ${part}` });
     const { parts, checks, ...rest } = report;
     const body = this.#source.settings.details
       ? report
       : { ...rest, checks: checks.map(({ name, ok }) => ({ name, ok })) };
-    const good = /\/livez?\/?$/.test(asked.pathname) ? report.live : report.ready;
-    return answer(good ? 200 : 503, body);
+    if (!isLive) return answer(report.ready ? 200 : 503, body);
+    // Readiness was not asked for.
+    const { ready: _unknown, ...alive } = body;
+    return answer(report.live ? 200 : 503, alive);
   }
 }
 

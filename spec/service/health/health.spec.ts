@@ -6,6 +6,7 @@ import { type Body, dynamicSupervisor, OptionError, type Startable, supervisor }
 import { type HealthOptions, type RunOptions, run, type Service } from "signalbox/service";
 import { testClock } from "signalbox/testing";
 import { afterEach, describe, expect, it } from "vitest";
+import { macrotask } from "../../support/host.js";
 
 const services: Service[] = [];
 afterEach(async () => {
@@ -259,4 +260,55 @@ it.each<[string, HealthOptions]>([
   const make = () => run(tree, { host: false, health });
   expect(make).toThrow(OptionError);
   expect(make).toThrow(expect.objectContaining({ path }));
+});
+
+describe("checks run apart", () => {
+  const broken = new Error("floating");
+  const floating = async (): Promise<boolean> => {
+    void Promise.reject(broken);
+    await macrotask();
+    return true;
+  };
+  const asked = async (
+    service: Service,
+    path: string,
+  ): Promise<{ status: number; body: { reasons: string[] } }> => {
+    const response = await service.health.fetch(new Request(`http://localhost${path}`));
+    return { status: response.status, body: (await response.json()) as { reasons: string[] } };
+  };
+
+  it("a readiness check that leaves a rejection alone fails by itself: liveness and the others are answered [A16]", async () => {
+    const service = start(tree, { health: { checks: { floating, fine: () => true } } });
+    await service.started;
+    expect((await asked(service, "/livez")).status).toBe(200);
+    const ready = await asked(service, "/readyz");
+    expect(ready).toMatchObject({ status: 503, body: { reasons: ["check floating failed"] } });
+    const { checks } = (await service.health.read()) ?? { checks: [] };
+    expect(checks.find(({ name }) => name === "floating")?.error).toContain("floating");
+    expect(checks.find(({ name }) => name === "fine")?.ok).toBe(true);
+    expect((await asked(service, "/livez")).status).toBe(200);
+  });
+
+  it("liveness waits for no readiness check, however it hangs [A16]", async () => {
+    let runs = 0;
+    const hangs = (): Promise<never> => {
+      runs++;
+      return new Promise(() => undefined);
+    };
+    const service = start(tree, { health: { checks: { hangs } } });
+    await service.started;
+    const live = await asked(service, "/livez");
+    expect(live.status).toBe(200);
+    expect(live.body).not.toHaveProperty("ready");
+    expect(runs).toBe(0);
+  });
+
+  it("a liveness check counts, and a crash of it names it [A16]", async () => {
+    const service = start(tree, { health: { checks: { floating: { check: floating, for: "live" } } } });
+    await service.started;
+    expect(await asked(service, "/livez")).toMatchObject({
+      status: 503,
+      body: { reasons: ["check floating failed"] },
+    });
+  });
 });
