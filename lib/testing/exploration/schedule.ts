@@ -7,7 +7,7 @@ import type { Actor } from "../simulator/actor.js";
 import { BuiltInChecker, type BuiltInChecks } from "../simulator/built-in-checks.js";
 import type { Cycle } from "../simulator/cycle.js";
 import type { FaultPlan } from "../simulator/faults.js";
-import { host } from "../simulator/host.js";
+import { host, NO_LIMIT } from "../simulator/host.js";
 import { cycleOf, isFair, livelock } from "../simulator/livelock.js";
 import type { SharedMemory } from "../simulator/memory.js";
 import { Progress } from "../simulator/progress.js";
@@ -128,7 +128,7 @@ export async function runSchedule(
   } finally {
     host.promises.awaited = undefined;
     host.promises.endless = undefined;
-    host.promises.limit = Number.POSITIVE_INFINITY;
+    host.promises.limit = NO_LIMIT;
     host.promises.made = undefined;
     host.promises.settled = undefined;
     host.aborts = undefined;

@@ -14,7 +14,7 @@ export type Continue = (
 /**
  * Says how the code behind an await of the promise continues; undefined to leave the await alone.
  *
- * @param isAwait - whether this is an await in code of the user, which takes two microseconds to find out
+ * @param isAwait - whether this is an await in code of the user, which takes some microseconds to find out
  */
 export type AwaitWatch = (promise: object, isAwait: () => boolean) => Continue | undefined;
 
