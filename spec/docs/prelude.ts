@@ -127,7 +127,10 @@ import {
   writeJsonLines,
 } from "signalbox/pipeline";
 import {
+  bulkhead,
+  CircuitOpenError,
   circuitBreaker,
+  fallback,
   httpServer,
   type PoolJob,
   type PoolRef,
@@ -368,7 +371,10 @@ export const services: readonly unknown[] = [
   prometheus,
   instrument,
   () => [metrics, createServer],
+  bulkhead,
+  CircuitOpenError,
   circuitBreaker,
+  fallback,
   httpServer,
   pool,
   rateLimiter,

@@ -15,9 +15,11 @@ import type { FetchHandler, NodeListener } from "./http-server.js";
 import {
   answer,
   type CreateServer,
+  type FetchAdapter,
   type HttpAddress,
   type IncomingMessage,
   listen,
+  loadFetchAdapter,
   type Server,
   type ServerOptions,
   type ServerResponse,
@@ -35,6 +37,7 @@ export interface HttpConfig {
   readonly port: number;
   readonly host: string | undefined;
   readonly maxInFlight: number;
+  readonly maxBodyBytes: number;
   readonly server: ServerOptions;
   readonly createServer: CreateServer;
   readonly onListening: ((address: HttpAddress) => void) | undefined;
@@ -69,6 +72,9 @@ class HttpProcess {
   /** The request that the machine decides on. */
   private arrived: Exchange | undefined;
   private end: Stop | undefined;
+  private adapter: FetchAdapter | undefined;
+  /** The service will stop: each connection ends with its next response. */
+  private isDraining = false;
 
   constructor(ctx: Context<HttpMessage>, config: HttpConfig) {
     this.ctx = ctx;
@@ -78,12 +84,20 @@ class HttpProcess {
     );
     const arrive = ctx.wrap((incoming: IncomingMessage, outgoing: ServerResponse) => {
       this.arrived = { incoming, outgoing };
+      if (this.isDraining) closeAfter(outgoing);
       this.dispatch({ type: "request" });
     });
     const server = config.createServer(config.server, arrive);
     this.server = server;
+    const { events } = (ctx.self.process as Process).kernel;
+    // The client opens its next connection elsewhere, before this one is closed under a request.
+    const onPhase = ({ phase }: { readonly phase: string }): void => {
+      this.isDraining ||= phase === "draining";
+    };
+    events.on("application", onPhase);
     // However this process ends, nothing of it stays open.
     ctx.signal.addEventListener("abort", () => {
+      events.off("application", onPhase);
       server.close();
       server.closeAllConnections();
     });
@@ -91,6 +105,7 @@ class HttpProcess {
 
   async listen(): Promise<void> {
     const { server, ctx, config } = this;
+    if (typeof config.handle !== "function") this.adapter = await loadFetchAdapter();
     this.address = await listen(server, config.port, config.host);
     const fail = (error: unknown): void => {
       throw error;
@@ -139,10 +154,12 @@ class HttpProcess {
 
   private serve(exchange: Exchange): void {
     const { incoming, outgoing } = exchange;
-    const { handle } = this.config;
+    const { handle: handler, maxBodyBytes } = this.config;
+    const { adapter } = this;
     const { signal } = this.draining;
     if (signal.aborted) closeAfter(outgoing);
-    const pid = this.ctx.spawnLink<never>((ctx) => handleRequest(ctx, handle, incoming, outgoing, signal), {
+    const handling = { handler, adapter, maxBodyBytes };
+    const pid = this.ctx.spawnLink<never>((ctx) => handleRequest(ctx, handling, incoming, outgoing, signal), {
       label: "request",
     });
     this.requests.set(pid, exchange);

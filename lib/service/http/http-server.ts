@@ -40,6 +40,11 @@ export interface HttpServerOptions {
   readonly host?: string;
   /** How many requests may be in flight. Further ones are answered with 503. Default 10,000. */
   readonly maxInFlight?: number;
+  /**
+   * How many bytes the body of a request may have. A longer one is answered with 413. A listener of Node gets no request whose
+   * `content-length` says that its body is longer; it bounds other bodies itself. Default 1,048,576, a mebibyte.
+   */
+  readonly maxBodyBytes?: number;
   /** Options of Node's server, such as `requestTimeout` and `maxHeaderSize`. */
   readonly server?: ServerOptions;
   /** Makes the server. Default: `createServer` of node:http. Pass that of node:https together with `server: { key, cert }`. */
@@ -54,7 +59,9 @@ export interface HttpServerOptions {
 export const HTTP_DEFAULTS: {
   /** How many requests may be in flight. */
   readonly maxInFlight: number;
-} = { maxInFlight: 10_000 };
+  /** How many bytes the body of a request may have. */
+  readonly maxBodyBytes: number;
+} = { maxInFlight: 10_000, maxBodyBytes: 1_048_576 };
 
 /** The handle of a running HTTP server. */
 export class HttpServerRef {
@@ -106,7 +113,9 @@ export function httpServer(
   handler: FetchHandler | NodeListener,
   options: HttpServerOptions,
 ): HttpServerDefinition {
-  only("", options, ["port", "host", "maxInFlight", "server", "createServer", "onListening", "label"]);
+  only("", options, [
+    ...["port", "host", "maxInFlight", "maxBodyBytes", "server", "createServer", "onListening", "label"],
+  ]);
   const { host, server = {}, createServer = createHttpServer, onListening } = options;
   const port = count("port", options.port, 0);
   if (port > 65_535) throw new OptionError("port", port, "a port, 0 to 65535");
@@ -116,9 +125,10 @@ export function httpServer(
   for (const [path, fn] of Object.entries({ createServer, onListening }))
     if (fn !== undefined && typeof fn !== "function") throw new OptionError(path, fn, "a function");
   const maxInFlight = count("maxInFlight", options.maxInFlight ?? HTTP_DEFAULTS.maxInFlight, 1, true);
+  const maxBodyBytes = count("maxBodyBytes", options.maxBodyBytes ?? HTTP_DEFAULTS.maxBodyBytes, 0, true);
   const label = text("label", options.label ?? "http server");
   const handle = checkHandler(handler);
-  const config = { handle, port, host, maxInFlight, server, createServer, onListening };
+  const config = { handle, port, host, maxInFlight, maxBodyBytes, server, createServer, onListening };
   return {
     at: (system, address) => {
       if (address instanceof Pid || (typeof address === "string" && address !== ""))

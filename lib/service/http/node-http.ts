@@ -35,23 +35,95 @@ export function listen(server: Server, port: number, host: string | undefined): 
   });
 }
 
+/** What turns requests and responses of Node into those of fetch: srvx, loaded when a server with a fetch handler starts. */
+export interface FetchAdapter {
+  readonly NodeRequest: new (given: {
+    readonly req: IncomingMessage;
+    readonly res: ServerResponse;
+    readonly maxRequestBodySize: number;
+  }) => object;
+  /** Resolves when all of the response is written, or the client is gone. */
+  sendNodeResponse(outgoing: ServerResponse, response: Response): Promise<void>;
+}
+
+export async function loadFetchAdapter(): Promise<FetchAdapter> {
+  return (await import("srvx/node")) as unknown as FetchAdapter;
+}
+
+/** A request as fetch has it, and which errors come from what its client sent. */
+export interface ClientRequest {
+  readonly request: Request;
+  /** The status that tells the client what is wrong with its body; undefined when the error is not the client's. */
+  statusOf(error: unknown): number | undefined;
+}
+
 /**
  * The request as fetch has it.
  *
- * @throws TypeError when there is no such request: a method that fetch does not know, or a host that is none
+ * @throws TypeError when there is no such request: a host that is none
  */
-export function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
-  const { method = "GET", rawHeaders } = incoming;
-  const headers = new Headers();
-  for (let i = 0; i < rawHeaders.length; i += 2)
-    headers.append(rawHeaders[i] as string, rawHeaders[i + 1] as string);
-  const hasBody = method !== "GET" && method !== "HEAD";
-  return new Request(urlOf(incoming), {
-    method,
-    headers,
-    signal,
-    ...(hasBody ? { body: node.stream.Readable.toWeb(incoming) as ReadableStream, duplex: "half" } : {}),
-  } as RequestInit);
+export function requestOf(
+  { NodeRequest }: FetchAdapter,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  maxBodyBytes: number,
+): ClientRequest {
+  const url = urlOf(incoming);
+  if (incoming.url?.startsWith("/") === false) incoming.url = pathOf(url);
+  const request = new NodeRequest({
+    req: incoming,
+    res: outgoing,
+    maxRequestBodySize: maxBodyBytes,
+  }) as Request;
+  const malformed = new WeakSet<object>();
+  const parse = request.json.bind(request);
+  const json = async (): Promise<unknown> => {
+    try {
+      return await parse();
+    } catch (error) {
+      if (error instanceof SyntaxError) malformed.add(error);
+      throw error;
+    }
+  };
+  // The text that the client sent, not what the handler made of it.
+  Object.defineProperty(request, "json", { value: json, configurable: true });
+  const statusOf = (error: unknown): number | undefined => {
+    if (typeof error !== "object" || error === null) return undefined;
+    if (malformed.has(error)) return 400;
+    return (error as { code?: unknown }).code === "ERR_BODY_TOO_LARGE" ? 413 : undefined;
+  };
+  return { request, statusOf };
+}
+
+/**
+ * Reads what nobody has read of a body that has been answered, so that its client gets the answer and can use its connection again.
+ * Bodies without end are cut off.
+ */
+export function discardRest(incoming: IncomingMessage, maxBodyBytes: number): void {
+  if (incoming.readableEnded || incoming.destroyed) return;
+  let left = maxBodyBytes;
+  // Whoever has begun to read would hold the rest back.
+  incoming.removeAllListeners("data");
+  incoming.on("data", (chunk: Uint8Array) => {
+    left -= chunk.length;
+    if (left < 0) incoming.destroy();
+  });
+  incoming.resume();
+}
+
+/** Whether a body is too long by what its client says. */
+export function isTooLong({ headers }: IncomingMessage, maxBodyBytes: number): boolean {
+  return Number(headers["content-length"] ?? 0) > maxBodyBytes;
+}
+
+/** Whether the client went away before it had its response, and an error is what that does to whoever reads or writes. */
+export function isGone(incoming: IncomingMessage, outgoing: ServerResponse, error: unknown): boolean {
+  if (outgoing.writableFinished || !(outgoing.destroyed || incoming.destroyed)) return false;
+  if (error === incoming.errored) return true;
+  const { name, code } = (typeof error === "object" && error !== null ? error : {}) as Partial<
+    Record<string, unknown>
+  >;
+  return name === "AbortError" || code === "ECONNRESET" || code === "ERR_STREAM_PREMATURE_CLOSE";
 }
 
 /** A path that begins with two slashes stays a path. An absolute URL, as a proxy gets it, keeps its path alone. */
@@ -63,44 +135,6 @@ function urlOf({ url = "/", headers, socket }: IncomingMessage): URL {
 
 function pathOf({ pathname, search }: URL): string {
   return `${pathname}${search}`;
-}
-
-/** Writes a response of fetch. Resolves when all of it is written, or the client is gone. */
-export async function respond(response: Response, outgoing: ServerResponse): Promise<void> {
-  const { body, headers, status, statusText } = response;
-  const cookies = headers.getSetCookie();
-  for (const [name, value] of headers) if (name !== "set-cookie") outgoing.setHeader(name, value);
-  if (cookies.length > 0) outgoing.setHeader("set-cookie", cookies);
-  outgoing.statusCode = status;
-  if (statusText !== "") outgoing.statusMessage = statusText;
-  if (body === null || outgoing.req.method === "HEAD") {
-    await body?.cancel();
-    outgoing.end();
-    return;
-  }
-  const reader = body.getReader();
-  // A client that is gone ends the wait for a body that never ends: the read that waits is done.
-  const cancel = (): void => void reader.cancel().catch(() => undefined);
-  if (outgoing.destroyed) cancel();
-  else outgoing.once("close", cancel);
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done || outgoing.destroyed) break;
-    if (!outgoing.write(value)) await drained(outgoing);
-  }
-  if (!outgoing.destroyed) outgoing.end();
-}
-
-function drained(outgoing: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      outgoing.off("drain", done);
-      outgoing.off("close", done);
-      resolve();
-    };
-    outgoing.on("drain", done);
-    outgoing.on("close", done);
-  });
 }
 
 /** Answers with a status and its name alone, if nothing was written so far. Otherwise the client gets half a response. */

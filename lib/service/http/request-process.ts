@@ -3,7 +3,17 @@
 import type { BodyContext } from "../../process/body-context.js";
 import type { Context } from "../../process/context.js";
 import type { FetchHandler, NodeListener } from "./http-server.js";
-import { answer, type IncomingMessage, requestOf, respond, type ServerResponse } from "./node-http.js";
+import {
+  answer,
+  type ClientRequest,
+  discardRest,
+  type FetchAdapter,
+  type IncomingMessage,
+  isGone,
+  isTooLong,
+  requestOf,
+  type ServerResponse,
+} from "./node-http.js";
 
 /** What a handler gets beside the request. */
 export interface RequestContext {
@@ -17,45 +27,63 @@ export interface RequestContext {
   readonly outgoing: ServerResponse;
 }
 
+/** What the processes of requests have in common. */
+export interface RequestHandling {
+  readonly handler: FetchHandler | NodeListener;
+  /** Present for a fetch handler. */
+  readonly adapter: FetchAdapter | undefined;
+  readonly maxBodyBytes: number;
+}
+
 /**
  * Handles a request, and ends when its response is written or its client is gone. A client that is gone aborts `request.signal`; the
  * handler goes on otherwise.
  */
 export async function handleRequest(
   ctx: BodyContext<never>,
-  handler: FetchHandler | NodeListener,
+  handling: RequestHandling,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   draining: AbortSignal,
 ): Promise<void> {
+  const { handler, adapter, maxBodyBytes } = handling;
   const closed = new Promise<void>((resolve) => outgoing.once("close", () => resolve()));
   // The client may be gone while the response is written: nobody is left to be told.
   outgoing.on("error", () => undefined);
   const context: RequestContext = { ctx, draining, incoming, outgoing };
-  if (typeof handler === "function") await handler(incoming, outgoing, context);
-  else await fetchAndRespond(handler, context);
+  if (isTooLong(incoming, maxBodyBytes)) answer(outgoing, 413, { connection: "close" });
+  else if (typeof handler === "function") await handler(incoming, outgoing, context);
+  else await fetchAndRespond(handler, adapter as FetchAdapter, maxBodyBytes, context);
   if (!outgoing.destroyed) await closed;
 }
 
-async function fetchAndRespond(handler: FetchHandler, context: RequestContext): Promise<void> {
+async function fetchAndRespond(
+  handler: FetchHandler,
+  adapter: FetchAdapter,
+  maxBodyBytes: number,
+  context: RequestContext,
+): Promise<void> {
   const { incoming, outgoing } = context;
-  const gone = new AbortController();
-  const abort = (): void => {
-    if (!outgoing.writableFinished) gone.abort(new Error("the client is gone"));
-  };
-  // It may be gone before this process has begun.
-  if (outgoing.destroyed) abort();
-  else outgoing.once("close", abort);
-  let request: Request;
+  let client: ClientRequest;
   try {
-    request = requestOf(incoming, gone.signal);
+    client = requestOf(adapter, incoming, outgoing, maxBodyBytes);
   } catch {
     answer(outgoing, 400);
     return;
   }
-  const response: unknown = await handler.fetch(request, context);
-  if (!isResponse(response)) throw new TypeError("the handler returned no Response");
-  if (!outgoing.destroyed) await respond(response, outgoing);
+  try {
+    const response: unknown = await handler.fetch(client.request, context);
+    if (!isResponse(response)) throw new TypeError("the handler returned no Response");
+    if (outgoing.destroyed) return;
+    await adapter.sendNodeResponse(outgoing, response);
+    discardRest(incoming, maxBodyBytes);
+  } catch (error) {
+    // Neither what a client sends nor its going away is a failure of the handler.
+    if (isGone(incoming, outgoing, error)) return;
+    const status = client.statusOf(error);
+    if (status === undefined) throw error;
+    answer(outgoing, status, status === 413 ? { connection: "close" } : {});
+  }
 }
 
 /** Frameworks have responses of their own that look like those of fetch. */

@@ -57,8 +57,9 @@ const store = withPoints(withLease(storeAt(plan.store), plan.leaseMs), point);
 // That a host dies so often is the test's doing: its flows are not to be suspected of it.
 const hospital = { maxCrashes: Number.MAX_SAFE_INTEGER };
 const definition = flowHost({ store, flows: [program], hospital });
-const child = { id: "host", name: "flows", start: definition, backoff: { minMs: PAUSE_MS, maxMs: PAUSE_MS } };
-await system.start(supervisor({ intensity: 1_000, periodMs: 60_000, children: [child] }));
+const child = { id: "host", name: "flows", start: definition };
+const backoff = { minMs: PAUSE_MS, maxMs: PAUSE_MS };
+await system.start(supervisor({ intensity: 1_000, periodMs: 60_000, backoff, children: [child] }));
 const flows = definition.at(system, "flows");
 console.log(UP);
 await Promise.all(

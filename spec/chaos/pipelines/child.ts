@@ -42,13 +42,9 @@ const store = withPoints(withLease(storeAt(plan.store), plan.leaseMs), point);
 const pipeline = chaosPipeline({ ...plan, point, add: (deed) => recorder.add(deed) });
 const carrier = plan.broker === undefined ? {} : { carrier: jetstream({ servers: plan.broker }) };
 const definition = pipelineHost({ store, pipelines: [pipeline], ...carrier });
-const child = {
-  id: "host",
-  name: "pipelines",
-  start: definition,
-  backoff: { minMs: PAUSE_MS, maxMs: PAUSE_MS },
-};
-await system.start(supervisor({ intensity: 1_000, periodMs: 60_000, children: [child] }));
+const child = { id: "host", name: "pipelines", start: definition };
+const backoff = { minMs: PAUSE_MS, maxMs: PAUSE_MS };
+await system.start(supervisor({ intensity: 1_000, periodMs: 60_000, backoff, children: [child] }));
 const host = definition.at(system, "pipelines");
 console.log(UP);
 const run = await patient(() => host.start(pipeline, { id: EXECUTION }));

@@ -41,7 +41,7 @@ describe("the options of a hospital", () => {
     [{ backoff: { firstMs: -1 } }, "hospital.backoff.firstMs", "0 or more"],
     [{ backoff: { maxMs: Number.POSITIVE_INFINITY } }, "hospital.backoff.maxMs", "milliseconds"],
     [{ backoff: { factor: 0.5 } }, "hospital.backoff.factor", "a number, 1 or more"],
-    [{ backoff: { minMS: 5 } }, "hospital.backoff.minMS", "did you mean minMs or maxMs?"],
+    [{ backoff: { minMS: 5 } }, "hospital.backoff.minMS", "did you mean minMs?"],
     [{ maxDischarges: 0 }, "hospital.maxDischarges", "a whole number, 1 or more"],
     [{ maxFlows: 1.5 }, "hospital.maxFlows", "a whole number"],
     [{ maxVisits: 0 }, "hospital.maxVisits", "1 or more"],

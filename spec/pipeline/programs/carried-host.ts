@@ -39,8 +39,9 @@ const definition = pipelineHost({
   pipelines: [pipeline],
 });
 const system = new System({ report: false });
-const child = { id: "host", name: "pipelines", start: definition, backoff: { minMs: 5, maxMs: 5 } };
-await system.start(supervisor({ intensity: 1_000, periodMs: 60_000, children: [child] }));
+const child = { id: "host", name: "pipelines", start: definition };
+const backoff = { minMs: 5, maxMs: 5 };
+await system.start(supervisor({ intensity: 1_000, periodMs: 60_000, backoff, children: [child] }));
 const host = definition.at(system, "pipelines");
 console.log("up");
 const values = [...Array(plan.inputs).keys()];
