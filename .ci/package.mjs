@@ -51,14 +51,14 @@ export const checks = {
   "the command tells its version, and fails when its output is lost": async () => {
     const cwd = await installed();
     const command = inPackage(cwd, "dist/cli/main.js");
-    const { stdout } = await run(process.execPath, [command, "--version"], { cwd });
+    const printed = await run(process.execPath, [command, "--version"], { cwd });
     const { version: own } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-    if (stdout.trim() !== own) throw new Error(`it printed ${stdout}`);
+    if (printed.trim() !== own) throw new Error(`it printed ${printed}`);
     if (!existsSync("/dev/full")) return;
     const code =
       "code=0; node $0 flows --help > /dev/full || code=$?; node $0 flows --help | head -1; echo $code $?";
     const lost = await run("bash", ["-c", code, command], { cwd });
-    if (!lost.stdout.trim().endsWith("2 0")) throw new Error(`it ended with ${lost.stdout}`);
+    if (!lost.trim().endsWith("2 0")) throw new Error(`it ended with ${lost}`);
   },
   "publint has nothing to say": async () => run("npx", ["publint", "--strict", (await packed()).path]),
   "published types of every entry compile with skipLibCheck off": async () => {

@@ -21,7 +21,9 @@ const BUNDLES = {
 const { dependencies, peerDependencies } = JSON.parse(
   readFileSync(new URL("../package.json", import.meta.url), "utf8"),
 );
-const PACKAGES = Object.keys({ ...dependencies, ...peerDependencies });
+const PACKAGES = Object.keys({ ...dependencies, ...peerDependencies }).map(
+  (name) => new RegExp(`^${name}(/|$)`),
+);
 
 const path = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
 

@@ -54,7 +54,7 @@ export class StashFullError extends SignalboxError {
  *   casts: { opened: (state, lines: string[]) => { state.lines = lines; state.early.unstash(); } },
  * });
  */
-export class Stash implements Holder {
+export class Stash {
   readonly #process: Process;
   readonly #capacity: number;
   readonly #overflow: NonNullable<StashOptions["overflow"]>;
@@ -129,7 +129,7 @@ export class Stash implements Holder {
   }
 
   #keep(entry: unknown): void {
-    if (isEntry(entry) && entry instanceof Request) entry.queuedIn = this;
+    if (isEntry(entry) && entry instanceof Request) entry.queuedIn = this satisfies Holder;
     this.#entries.push(entry);
   }
 
