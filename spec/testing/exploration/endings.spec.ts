@@ -1,12 +1,11 @@
 // When an exploration ends, and what it says about what was new.
 
-import { EndlessStepError, explore, type Scenario } from "signalbox/testing";
+import { explore, type Scenario } from "signalbox/testing";
 import { describe, expect, test } from "vitest";
 import { exhaustive } from "../../../lib/testing/strategies/exhaustive.js";
 import { portfolio } from "../../../lib/testing/strategies/portfolio.js";
 import { pos } from "../../../lib/testing/strategies/pos.js";
 import { randomWalk } from "../../../lib/testing/strategies/random-walk.js";
-import { failureOf } from "../support/found.js";
 
 /** Processes that send letters to an office, which sends none. */
 function letters(senders: number): Scenario {
@@ -41,28 +40,6 @@ describe("an exploration ends", () => {
     });
     expect([ended, schedules]).toEqual(["time", 1]);
   });
-
-  test.each(["a process", "the scenario"])(
-    "when a step of %s does not end, and says whose and where [T35]",
-    async (who) => {
-      const loop = async (): Promise<never> => {
-        for (;;) await null;
-      };
-      const error = await failureOf(async (sim) => {
-        if (who === "the scenario") await loop();
-        sim.system({ name: "mill" }).spawn(loop, { label: "wheel" });
-        await sim.quiet();
-      });
-      expect(error.cause).toBeInstanceOf(EndlessStepError);
-      const whose = who === "a process" ? "mill/wheel" : "the scenario";
-      expect(error.message).toMatch(
-        new RegExp(`does not end: ${whose} awaits in a loop at .*endings.spec.ts:\\d+`),
-      );
-      // The host is as it was.
-      expect(await new Promise((done) => setTimeout(() => done("on time"), 1))).toBe("on time");
-      expect((await explore(letters(2), { schedules: 5 })).schedules).toBe(5);
-    },
-  );
 
   test("with what it has explored, when its time is over", async () => {
     const { schedules, steps } = await explore(letters(2), { budgetMs: 0, schedules: 100_000 });
