@@ -20,7 +20,7 @@ export interface Limits {
   readonly activationMessages: number;
   /** The event `longTurn` is emitted for a turn that one process delays by this many milliseconds. */
   readonly longTurnMs: number;
-  /** How many reports are printed within one second. One line counts the others. `Infinity` prints all. */
+  /** How many reports of each kind are printed within one second. One line counts the others. `Infinity` prints all. */
   readonly reportsPerSecond: number;
 }
 

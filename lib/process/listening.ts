@@ -43,7 +43,7 @@ export function listenerFailed(
 ): void {
   // In a simulation the listener is code of the test, and its failure is the test's.
   interception?.listenerFailed(error);
-  if (reported.has(listener) || !reports.admits()) return;
+  if (reported.has(listener) || !reports.admits("listener")) return;
   reported.add(listener);
   const text = `${node.name}: ${what} threw. The system goes on; further errors of this listener are not reported: ${showThrown(error)}`;
   reports.write({ level: "error", event: "listener", path: node.name, error, text });

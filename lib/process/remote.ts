@@ -252,7 +252,7 @@ export class Remote implements RemotePort {
       if (signal.type === "message") throw error;
       const { reports } = this.kernel;
       const text = `the transport threw at a signal to ${node.name}: ${show(error)}`;
-      if (reports.admits())
+      if (reports.admits("transport"))
         reports.write({ level: "error", event: "transport", path: this.kernel.node.name, error, text });
       return false;
     }

@@ -21,7 +21,7 @@ export function reportCrash(
   const { reports, events } = kernel;
   const { pid } = process;
   kernel.shared?.listeners("read");
-  const isPrinted = reports.admits();
+  const isPrinted = reports.admits("crash");
   if (!isPrinted && !events.wants.crash) return;
   const said = reports.said(lastMessage);
   const report = crashReport(pid, reason, lastMessage, said);
@@ -47,7 +47,7 @@ export function reportLate({ reports, events, shared }: Kernel, pid: Pid, error:
   if (isRefusal(error, pid)) return;
   shared?.listeners("read");
   if (events.wants.lateError) events.publish("lateError", { pid, error });
-  if (!reports.admits()) return;
+  if (!reports.admits("lateError")) return;
   const when = pid.process === undefined ? "after its exit" : "while it terminated";
   const text = `${pid} threw ${when}: ${showThrown(error)}`;
   reports.write({ level: "error", event: "lateError", pid, path: pathOf(pid), error, text });
@@ -61,7 +61,7 @@ let unownedWasReported = false;
  */
 export function reportUnowned(kernel: Kernel): void {
   const fire = (): void => {
-    if (unownedWasReported || !kernel.reports.admits()) return;
+    if (unownedWasReported || !kernel.reports.admits("host")) return;
     unownedWasReported = true;
     const { name } = kernel.node;
     const text = `${name}: this host has no promise hooks (node:v8). A rejection that nobody awaited ends no process here: the host handles it`;

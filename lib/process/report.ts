@@ -193,24 +193,36 @@ interface ReportingSystem {
   cancelTimer(timer: Timer): boolean;
 }
 
+/** What a report counts toward: each budget has its own reports per second, so that a flood of one kind hides no other. */
+export type ReportBudget = ReportEvent | "request";
+
+/** The reports of one budget in the second under way. */
+interface Spent {
+  limit: State;
+  timer: Timer | undefined;
+}
+
 /** Prints the reports of one system, up to the limit of reports per second. */
 export class Reporter {
   private readonly host: ReportingSystem;
   private readonly options: ReportSettings;
-  private limit: State;
-  private timer: Timer | undefined = undefined;
+  /** By kind, so at most as many as there are kinds. */
+  private readonly budgets = new Map<ReportBudget, Spent>();
   /** The sink has thrown. */
   private isRefused = false;
 
   constructor(host: ReportingSystem, options: ReportSettings) {
     this.host = host;
     this.options = options;
-    this.limit = initial(host.limits.reportsPerSecond);
   }
 
-  /** Whether to build and {@link write} a report. False without a sink, and when the limit for this second is reached. */
-  admits(): boolean {
-    return this.options.to !== undefined && this.step({ type: "report", at: this.host.env.now() });
+  /**
+   * Whether to build and {@link write} a report. False without a sink, and when the limit for this second is reached. The end of a
+   * service and a supervisor that gives up are always reported: each happens once.
+   */
+  admits(budget: ReportBudget): boolean {
+    if (this.options.to === undefined) return false;
+    return budget === "gaveUp" || this.step(budget, { type: "report", at: this.host.env.now() });
   }
 
   /** Passes a report to the sink. A report that the sink throws at is printed, and the first of them says why. */
@@ -251,33 +263,39 @@ export class Reporter {
 
   /** Reports how many reports were left out so far. */
   close(): void {
-    this.step({ type: "over", at: this.host.env.now() });
+    for (const budget of this.budgets.keys()) this.step(budget, { type: "over", at: this.host.env.now() });
   }
 
-  private step(event: Event): boolean {
+  private step(budget: ReportBudget, event: Event): boolean {
     const { host } = this;
     if (this.options.to !== undefined) host.shared?.listeners("write");
-    const [limit, effects] = decide(this.limit, event);
-    this.limit = limit;
+    let spent = this.budgets.get(budget);
+    if (spent === undefined) {
+      spent = { limit: initial(host.limits.reportsPerSecond), timer: undefined };
+      this.budgets.set(budget, spent);
+    }
+    const [limit, effects] = decide(spent.limit, event);
+    spent.limit = limit;
     let prints = false;
     for (const effect of effects) {
       if (effect.type === "print") prints = true;
       else {
-        if (this.timer !== undefined) host.cancelTimer(this.timer);
-        this.timer = undefined;
-        if (effect.type === "summary") this.summarise(effect.count);
+        if (spent.timer !== undefined) host.cancelTimer(spent.timer);
+        spent.timer = undefined;
+        if (effect.type === "summary") this.summarise(budget, effect.count);
         else {
-          const fire = (): void => void this.step({ type: "over", at: host.env.now() });
-          this.timer = host.addTimer(effect.at - host.env.now(), { fire });
+          const fire = (): void => void this.step(budget, { type: "over", at: host.env.now() });
+          spent.timer = host.addTimer(effect.at - host.env.now(), { fire });
         }
       }
     }
     return prints;
   }
 
-  private summarise(count: number): void {
+  private summarise(budget: ReportBudget, count: number): void {
     const { name } = this.host.node;
-    const text = `${name}: ${count} more reports left out; ${this.limit.perSecond} a second are printed (reportsPerSecond)`;
+    const { reportsPerSecond } = this.host.limits;
+    const text = `${name}: ${count} more reports left out (${budget}); ${reportsPerSecond} a second are printed (reportsPerSecond)`;
     this.write({ level: "warn", event: "suppressed", path: name, text });
   }
 }

@@ -32,7 +32,7 @@ export function storeContext(kernel: Kernel): StoreContext {
       return () => void kernel.cancelTimer(timer);
     },
     warn({ message }) {
-      if (!kernel.reports.admits()) return;
+      if (!kernel.reports.admits("store")) return;
       kernel.reports.write({ level: "warn", event: "store", path: kernel.node.name, text: message });
     },
   };

@@ -107,7 +107,7 @@ export class RestartReports<M> {
   ): void {
     const { self: pid } = this.ctx;
     const { reports } = (pid.process as Process).kernel;
-    if (this.quiet || !reports.admits()) return;
+    if (this.quiet || !reports.admits(event)) return;
     const error = reason.type === "crash" ? reason.error : undefined;
     const stack = error && stackOf(error);
     reports.write({

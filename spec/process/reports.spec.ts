@@ -9,6 +9,7 @@ import {
   type ReportOptions,
   System,
   type SystemOptions,
+  supervisor,
 } from "signalbox";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
@@ -188,12 +189,27 @@ describe("a storm of reports", () => {
     expect(reports).toHaveLength(6);
     expect(reports[5]).toMatchObject({ level: "warn", event: "suppressed", path: "shop" });
     expect(reports[5]?.text).toBe(
-      "shop: 995 more reports left out; 5 a second are printed (reportsPerSecond)",
+      "shop: 995 more reports left out (crash); 5 a second are printed (reportsPerSecond)",
     );
     storm(system, 1);
     await system.idle();
     expect(reports).toHaveLength(7);
     expect(system.kernel.pendingTimers).toBe(0);
+  });
+
+  it("hides nothing of another kind behind a flood, least of all that a supervisor gives up [R7]", async () => {
+    await using system = systemOf({});
+    storm(system, 1_000);
+    await system.idle();
+    const clerk = async (): Promise<void> => {
+      throw boom;
+    };
+    const floor = supervisor({ intensity: 0, children: [{ id: "clerk", start: clerk }] });
+    for (let i = 0; i < 30; i++) void system.start(floor);
+    await system.idle();
+    const kinds = reports.map(({ event }) => event);
+    expect(kinds.filter((kind) => kind === "crash")).toHaveLength(20);
+    expect(kinds.filter((kind) => kind === "gaveUp")).toHaveLength(30);
   });
 
   it("counts the reports left out also when the system stops", async () => {

@@ -31,7 +31,7 @@ declare module "../../process/events.js" {
 /** Emits an event, and prints it. */
 export function tellOutage(kernel: Kernel, host: Pid, outage: StoreOutage): void {
   if (kernel.events.wants.storeOutage) kernel.events.publish("storeOutage", { ...outage, host });
-  if (!kernel.reports.admits()) return;
+  if (!kernel.reports.admits("storeOutage")) return;
   const said =
     outage.type === "began"
       ? `cannot use its store, and tries again until it can: ${outage.error.name}: ${outage.error.message}`

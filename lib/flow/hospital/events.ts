@@ -85,7 +85,7 @@ export function eventOf(effect: HospitalEffect): HospitalReport | undefined {
 /** Emits an event, and prints it if people should know. */
 export function tell(kernel: Kernel, host: Pid, event: HospitalReport): void {
   if (kernel.events.wants.hospital) kernel.events.publish("hospital", { ...event, host });
-  if (!kernel.reports.admits()) return;
+  if (!kernel.reports.admits("hospital")) return;
   const isBad = event.type !== "discharged" && event.type !== "waits";
   const path = "flow" in event ? `${pathOf(host)}/${event.flow}` : pathOf(host);
   kernel.reports.write({

@@ -9,7 +9,7 @@ import type { Kernel } from "../../process/kernel.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
-import { crash, type ExitReason, formatReason, SHUTDOWN } from "../../process/reason.js";
+import { crash, type ExitReason, formatReason, isOrderly, SHUTDOWN } from "../../process/reason.js";
 import type { ReportLevel } from "../../process/report.js";
 import type { ReplyTo } from "../../process/request.js";
 import { showThrown } from "../../process/show.js";
@@ -28,7 +28,7 @@ import {
   type TimerName,
 } from "./application-machine.js";
 import { descendants, labelPath, notStarted } from "./descendants.js";
-import { type Cause, type Ending, endingOf, failedPart } from "./ending.js";
+import { type Cause, type Ending, endingOf, failedPart, type LastStraw } from "./ending.js";
 import { ConfigurationError } from "./errors.js";
 
 /** What the process of a service understands. */
@@ -93,6 +93,8 @@ class ApplicationProcess {
   private makeRef: (() => unknown) | undefined;
   /** The root is a supervisor that has given up. */
   private gaveUp = false;
+  /** The child that ended last before a supervisor gave up. */
+  private lastStraw: LastStraw | undefined;
   private killed: readonly string[] = [];
   private hasExited = false;
 
@@ -151,8 +153,13 @@ class ApplicationProcess {
     this.kernel.events.off("restart", this.onRestart);
   }
 
-  private readonly onRestart = ({ gaveUp, supervisor }: RestartReport): void => {
-    if (gaveUp && supervisor === this.root) this.gaveUp = true;
+  private readonly onRestart = ({ gaveUp, supervisor, id: child, reason }: RestartReport): void => {
+    if (!gaveUp) return;
+    const own = { child, reason };
+    // A supervisor below that gave up says more than its own orderly end.
+    const isRoot = supervisor === this.root;
+    this.lastStraw = isRoot && isOrderly(reason) && this.lastStraw !== undefined ? this.lastStraw : own;
+    this.gaveUp ||= isRoot;
   };
 
   private startHealth(): void {
@@ -192,7 +199,8 @@ class ApplicationProcess {
     const { forced, timedOut } = this.loop.state;
     // The kill was this process's own.
     if (forced || timedOut) return { type: "stop" };
-    return { type: "root", reason, gaveUp: this.gaveUp };
+    const { gaveUp, lastStraw } = this;
+    return { type: "root", reason, gaveUp, ...(gaveUp && lastStraw !== undefined ? { lastStraw } : {}) };
   }
 
   private perform(effect: Effect): unknown {

@@ -41,6 +41,14 @@ export const EXIT_CODES: { readonly [outcome in Outcome]: number } = {
   configurationInvalid: 78,
 };
 
+/** A child that ended once more than its supervisor allows. */
+export interface LastStraw {
+  /** The id of the child. */
+  readonly child: string;
+  /** Its exit reason. */
+  readonly reason: ExitReason;
+}
+
 /** What made a service end. */
 export type Cause =
   | {
@@ -66,6 +74,8 @@ export type Cause =
       readonly reason: ExitReason;
       /** Whether the root is a supervisor that had to restart its children too often. */
       readonly gaveUp: boolean;
+      /** The child whose end was one too many. */
+      readonly lastStraw?: LastStraw;
     }
   | {
       /** The tree did not start. */
@@ -161,7 +171,7 @@ function because(cause: Cause, startTimeoutMs: number): string {
     case "fellow":
       return `was stopped because the service ${cause.name} on the same host failed`;
     case "root":
-      if (cause.gaveUp) return "gave up: its root had to restart children too often";
+      if (cause.gaveUp) return `gave up: its root had to restart children too often${last(cause.lastStraw)}`;
       if (isOrderly(cause.reason)) return `is done: its root ended (${formatReason(cause.reason)})`;
       return `gave up: its root ended (${formatReason(cause.reason)})${stack(cause.reason)}`;
     case "start": {
@@ -191,4 +201,8 @@ export function failedPart(reason: ExitReason): { readonly part: string; readonl
     inner = inner.detail.reason;
   }
   return { part: path.join("/"), reason: inner };
+}
+
+function last(straw: LastStraw | undefined): string {
+  return straw === undefined ? "" : `; child "${straw.child}" ended last (${formatReason(straw.reason)})`;
 }

@@ -167,7 +167,7 @@ class HttpProcess {
 
   private report(pid: Pid, { incoming }: Exchange, reason: ExitReason): void {
     const { reports } = (this.ctx.self.process as Process).kernel;
-    if (!reports.admits()) return;
+    if (!reports.admits("request")) return;
     const error = reason.type === "crash" ? reason.error : undefined;
     // A query may hold secrets.
     const path = incoming.url?.split("?")[0];

@@ -73,7 +73,7 @@ export class Recorder implements Taps {
   /** Reports that a function of the user threw. It must not harm the process that runs. */
   complain(what: string, error: unknown): void {
     const { reports, node } = this.kernel;
-    if (!reports.admits()) return;
+    if (!reports.admits("host")) return;
     const text = `${node.name}: ${what} of telemetry threw: ${showThrown(error)}`;
     reports.write({ level: "error", event: "host", path: node.name, error, text });
   }

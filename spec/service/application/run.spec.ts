@@ -85,7 +85,7 @@ describe("the root", () => {
     const lines = stdout.split("\n");
     expect(lines[0]).toMatch(/^report <shop\.\d+ supervisor> gave up: child "clerk" ended once more/);
     expect(lines.slice(1)).toEqual([
-      "report shop gave up: its root had to restart children too often",
+      'report shop gave up: its root had to restart children too often; child "clerk" ended last (crash, Error: out of tea)',
       "exported",
       "flushed",
       "ended",
