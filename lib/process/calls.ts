@@ -62,6 +62,8 @@ export class Calls {
     options: CallOptions | undefined,
   ): void {
     try {
+      // Handles check their options when they are made.
+      onlyKnown(options, CALL_OPTIONS);
       request.message = build(replyAddress(request));
     } catch (error) {
       request.fail(error);
@@ -82,7 +84,6 @@ export class Calls {
     const here = target !== undefined && target.kernel === kernel;
     try {
       if (target === undefined) checkTarget("to", to);
-      onlyKnown(options, CALL_OPTIONS);
       const given = options?.timeoutMs;
       const timeoutMs =
         given === undefined ? kernel.limits.callTimeoutMs : delay("timeoutMs", given, 0, true);
