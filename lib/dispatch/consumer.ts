@@ -12,6 +12,7 @@ import { isThenable } from "../process/thenable.js";
 import { Delivery } from "./delivery.js";
 import { type ConsumerGroup, leaveAll } from "./group.js";
 import type { JoinOptions } from "./member.js";
+import { GROUP_DEFAULTS } from "./settings.js";
 
 /**
  * Works on one payload. The value that it returns is the reply; {@link reject} rejects the envelope; a throw is a crash, and
@@ -37,6 +38,12 @@ export interface ConsumerOptions<T, R = unknown> extends Omit<JoinOptions, "ackn
    * default of `maxInFlight`.
    */
   readonly concurrency?: number;
+  /**
+   * Envelopes that the consumer may have in flight: those that it works on, and those that it has at hand for when it is
+   * done. Further ones wait in the group, where the priority counts, and where the end of this consumer does not concern
+   * them. Default: `concurrency`, or 16 where that is not given.
+   */
+  readonly maxInFlight?: number;
 }
 
 /** A consumer's rejection of one envelope. {@link reject} makes it. */
@@ -85,7 +92,8 @@ export function consumer<T, R = unknown>(
   only("", options, ["group", "concurrency", "id", "maxInFlight", "maxBuffer", "weight", "tags"]);
   const { group, concurrency, ...joining } = options;
   const most = count("concurrency", concurrency ?? 1, 1);
-  const join = concurrency === undefined ? joining : { maxInFlight: most, ...joining };
+  const maxInFlight = joining.maxInFlight ?? concurrency ?? GROUP_DEFAULTS.maxInFlight;
+  const join = { ...joining, maxInFlight };
   // Several processes may share one behaviour. A process whose work is synchronous has no jobs between two messages.
   const all = new WeakMap<Context<Delivery<T>>, Jobs<T>>();
   let asynchronous = false;

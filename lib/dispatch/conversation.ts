@@ -321,7 +321,10 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
   private unselected(why: NoConsumerReason): Event<Member> {
     this.kernel.shared?.stopping("read");
     if (this.kernel.stopping) return { type: "stopping" };
-    return { type: "unselected", why, patient: this.settings.patienceMs > 0 };
+    const { patienceMs, outwaitsRefusals } = this.settings;
+    const { group, kernel, state } = this;
+    const patient = patienceMs > 0 && (outwaitsRefusals || !group.isTurningAway(kernel, state.past.excluded));
+    return { type: "unselected", why, patient };
   }
 
   // ── waiting ───────────────────────────────────────────────────────────────────────────────────────────────────

@@ -42,7 +42,7 @@ const WHY: { readonly [why in NoConsumerReason]: string } = {
 /**
  * No consumer takes the envelope: the group is empty, or the routing function chose none.
  *
- * @remedy Start consumers in the group, set `patienceMs` so that dispatches wait for one, or let the
+ * @remedy Start consumers in the group, raise `patienceMs` so that dispatches wait longer for one, or let the
  * routing function choose a fallback.
  */
 export class NoConsumerError extends DispatchError {

@@ -39,7 +39,7 @@ export interface GroupOptions<T> extends DispatchSettings<T> {
   readonly name?: string;
   /** Chooses the consumer. Default {@link leastLoaded}. */
   readonly route?: RoutingFunction<T> | IsolatedRoute<T>;
-  /** Dispatches that may wait for a slot or a member. Further ones fail with NoConsumerError. Default 10,000. */
+  /** Dispatches that may wait for a slot or a member. Further ones fail with NoConsumerError. Default 100,000. */
   readonly maxWaiting?: number;
   /** Receipts that the group remembers for deduplication by envelope id. Default 10,000. */
   readonly window?: number;
@@ -249,6 +249,15 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     return isTrusted ? members : members.slice();
   }
 
+  /**
+   * @internal Whether there are members, and each of them has rejected the envelope or has a full buffer. To wait for another
+   * member would only delay the failure.
+   */
+  isTurningAway(kernel: Kernel, excluded: readonly Member[]): boolean {
+    const here = this.candidates(kernel, NOBODY, true);
+    return here.length > 0 && here.every((one) => excluded.includes(one) || one.pressure === "reject");
+  }
+
   /** @internal @param key - the affinity key of the envelope, by the routing function */
   context(
     kernel: Kernel,
@@ -315,6 +324,8 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     return isAdmitted;
   }
 }
+
+const NOBODY: readonly Member[] = [];
 
 /** The context that all trusted routing functions of a group get: one object for all dispatches. */
 class SharedContext implements RouteContext {

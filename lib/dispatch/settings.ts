@@ -19,6 +19,8 @@ export const GROUP_DEFAULTS: {
   readonly handoffMs: number;
   /** Milliseconds after which a compensation is killed and counts as failed. */
   readonly compensationTimeoutMs: number;
+  /** Envelopes that a {@link consumer} which works on one at a time may have in flight. */
+  readonly maxInFlight: number;
   /** Dispatches that may wait for a slot or a member. */
   readonly maxWaiting: number;
   /** Receipts that a group remembers for deduplication. */
@@ -33,10 +35,11 @@ export const GROUP_DEFAULTS: {
   deadlineMs: 5_000,
   maxAttempts: 3,
   onCrash: "reroute",
-  patienceMs: 0,
+  patienceMs: 1_000,
   handoffMs: 250,
   compensationTimeoutMs: 5_000,
-  maxWaiting: 10_000,
+  maxInFlight: 16,
+  maxWaiting: 100_000,
   window: 10_000,
   windowMs: 600_000,
   windowBytes: 50_000_000,
@@ -68,7 +71,8 @@ export interface DispatchSettings<T> {
   readonly compensationTimeoutMs?: number;
   /**
    * Milliseconds that a dispatch waits for a member when there is none to choose: the time that a restart takes. 0 fails at
-   * once. Default 0.
+   * once. Default 1,000, and no wait when each member has rejected the envelope or has a full buffer: a time that you give
+   * counts there, too.
    */
   readonly patienceMs?: number;
   /**
@@ -80,6 +84,8 @@ export interface DispatchSettings<T> {
 
 export type FullSettings<T> = Required<Omit<DispatchSettings<T>, "compensate">> & {
   readonly compensate: Compensation<T> | undefined;
+  /** Whether a dispatch that each member turns away waits for another one: `patienceMs` was given. */
+  readonly outwaitsRefusals: boolean;
 };
 
 /** Checks settings, and completes them from `base` or the defaults. @throws OptionError */
@@ -92,7 +98,7 @@ export function settingsOf<T>(
   given: DispatchSettings<T>,
   base: FullSettings<T> | undefined,
 ): FullSettings<T> {
-  const from = base ?? { ...GROUP_DEFAULTS, compensate: undefined };
+  const from = base ?? { ...GROUP_DEFAULTS, compensate: undefined, outwaitsRefusals: false };
   const settings: FullSettings<T> = {
     deadlineMs: delay("deadlineMs", given.deadlineMs ?? from.deadlineMs, 0, true),
     maxAttempts: count("maxAttempts", given.maxAttempts ?? from.maxAttempts, 1, true),
@@ -105,6 +111,7 @@ export function settingsOf<T>(
       true,
     ),
     patienceMs: delay("patienceMs", given.patienceMs ?? from.patienceMs, 0, true),
+    outwaitsRefusals: given.patienceMs !== undefined || from.outwaitsRefusals,
     handoffMs: delay("handoffMs", given.handoffMs ?? from.handoffMs),
   };
   if (settings.onCrash === "compensate" && typeof settings.compensate !== "function") {

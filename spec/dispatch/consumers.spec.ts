@@ -269,6 +269,7 @@ describe("a consumer that its supervisor stops", () => {
     await system.idle();
     await ann.crash("a");
     expect(system.isAlive(ann.pid)).toBe(false);
+    await clock.advance(1_000);
     expect(fates.map((one) => one.code)).toEqual(["ERR_NO_CONSUMER", "ERR_NO_CONSUMER"]);
   });
 });

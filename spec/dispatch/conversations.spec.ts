@@ -155,6 +155,8 @@ describe("a consumer from a function", () => {
     group.join(system.spawn(consumer(work)));
     const dispatch = fate(system.dispatch(group, "one"));
     await system.idle();
+    // A consumer that crashed is waited for.
+    await clock.advance(1_000);
     return dispatch.value ?? dispatch.error;
   };
 

@@ -181,6 +181,7 @@ describe("an envelope that fails everywhere", () => {
     doomed(system, group, "ann", broken);
     const dispatch = fate(system.dispatch(group, "poison"));
     await system.idle();
+    await clock.advance(1_000);
     expect(dispatch.error).toMatchObject({ code: "ERR_NO_CONSUMER", why: "excluded" });
     expect(letters).toEqual([expect.objectContaining({ error: dispatch.error })]);
   });
@@ -189,6 +190,7 @@ describe("an envelope that fails everywhere", () => {
     doomed(system, group, "ann", broken);
     const dispatch = fate(system.dispatch(group, "poison"));
     await system.idle();
+    await clock.advance(1_000);
     const bob = desk(system, group);
     const { envelope } = dispatch.error as AttemptsExhaustedError;
     void system.dispatch(group, envelope as typeof envelope & { payload: string });

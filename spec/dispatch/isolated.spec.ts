@@ -97,7 +97,7 @@ describe("an isolated routing function", () => {
   it("may choose none", async () => {
     staff("ann");
     by(`export default () => undefined;`);
-    await expect(system.dispatch(group, "one")).rejects.toMatchObject({
+    await expect(system.dispatch(group, "one", { patienceMs: 0 })).rejects.toMatchObject({
       code: "ERR_NO_CONSUMER",
       why: "none",
     });

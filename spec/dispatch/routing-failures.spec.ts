@@ -20,16 +20,18 @@ import {
   UnknownConsumerError,
 } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { testClock } from "../../lib/testing/kit/clock.js";
+import { type TestClock, testClock } from "../../lib/testing/kit/clock.js";
 import { desk, envelopeOf, fate } from "./support.js";
 
+let clock: TestClock;
 let system: System;
 let group: ConsumerGroup<string>;
 const reports: string[] = [];
 beforeEach(() => {
   reports.length = 0;
+  clock = testClock();
   system = new System({
-    environment: testClock().environment,
+    environment: clock.environment,
     report: (text) => void reports.push(text),
   });
   group = new ConsumerGroup({ name: "clerks" });
@@ -45,6 +47,8 @@ async function failure(route: unknown): Promise<unknown> {
   group.route = own;
   const next = fate(system.dispatch(group, "two"));
   await system.idle();
+  // A function that chooses nobody is asked once more, after the patience.
+  await clock.advance(1_000);
   expect(next.value?.deliveredTo).toBe("ann");
   expect(group.consumers[0]).toMatchObject({ inFlight: 0, delivered: 1 });
   expect(system.processes().some((pid) => pid.label === "dispatch")).toBe(false);

@@ -49,7 +49,7 @@ describe("a search with reduction sees the outcomes of one without:", () => {
     expectAllOutcomes(
       (sim, seen) => {
         const system = sim.system();
-        const group = new ConsumerGroup();
+        const group = new ConsumerGroup({ patienceMs: 0 });
         worker(system, group, "a");
         does(system, () => {
           system.dispatch(group, "work").then(
