@@ -2,7 +2,6 @@
 // behaviour that has a state offers it by `inspected` of its Callbacks; inspection.ts is the other side.
 
 import type { Process } from "./process.js";
-import { snapshot } from "./snapshot.js";
 
 /** What inspection sees of one process. All members are used between two messages of the process, after its `init`. */
 export interface Inspected {
@@ -67,7 +66,7 @@ export function inspectedOf(
 }
 
 /**
- * A copy of what may be shown of the state. Of plain callbacks, these are the fields of the object. A body has none.
+ * What may be shown of the state, not copied. Of plain callbacks, these are the fields of the object. A body has none.
  *
  * @throws what the formatter throws
  */
@@ -79,10 +78,10 @@ export function formattedState(
   const inspected = inspectedOf(process, behaviour);
   if (inspected === undefined) return fieldsOf(behaviour);
   const state = inspected.state();
-  return snapshot(inspected.format === undefined ? state : inspected.format(state as never));
+  return inspected.format === undefined ? state : inspected.format(state as never);
 }
 
 function fieldsOf(behaviour: object): unknown {
   const fields = Object.entries(behaviour).filter(([, value]) => typeof value !== "function");
-  return fields.length === 0 ? undefined : snapshot(Object.fromEntries(fields));
+  return fields.length === 0 ? undefined : Object.fromEntries(fields);
 }

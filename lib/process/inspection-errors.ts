@@ -48,6 +48,27 @@ export class FormatError extends SignalboxError {
 }
 
 /**
+ * The state has more parts than an inspector copies. The process is unharmed.
+ *
+ * @remedy Ask for what you need of it: `state({ format: (state) => state.orders.size })`. Or raise `maxParts`.
+ */
+export class StateTooLargeError extends SignalboxError {
+  static override readonly name: string = "StateTooLargeError";
+  readonly code = "ERR_STATE_TOO_LARGE";
+  /** The process. */
+  readonly pid: Pid;
+  /** Parts that are copied at most. */
+  readonly maxParts: number;
+  constructor(pid: Pid, maxParts: number) {
+    super(
+      `the state of ${pid} has more than ${maxParts} parts; ask for a part of it with \`format\`, or raise \`maxParts\``,
+    );
+    this.pid = pid;
+    this.maxParts = maxParts;
+  }
+}
+
+/**
  * The process cannot take over the definition: it runs no definition at all, one of another kind, or another one than `from`
  * says. The process goes on as before.
  *

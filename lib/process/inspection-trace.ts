@@ -5,12 +5,12 @@ import type { Callbacks } from "./behaviour.js";
 import type { Context } from "./context.js";
 import { isEntry, plain, type Signal, SignalEntry } from "./entries.js";
 import { formattedState, inspectedOf } from "./inspected.js";
-import { FormatError } from "./inspection-errors.js";
+import { FormatError, StateTooLargeError } from "./inspection-errors.js";
 import type { Process } from "./process.js";
 import { DEAD, STARTING } from "./process-state.js";
 import type { ExitReason } from "./reason.js";
 import { Request } from "./request.js";
-import { sameSnapshot } from "./snapshot.js";
+import { sameSnapshot, snapshot, TooManyParts } from "./snapshot.js";
 import { isThenable } from "./thenable.js";
 import { type Holding, holdFor } from "./via.js";
 
@@ -81,8 +81,8 @@ export type TraceEvent =
       readonly type: "format";
       /** When it happened, in monotonic milliseconds. */
       readonly atMs: number;
-      /** What the formatter threw. */
-      readonly error: FormatError;
+      /** What the formatter threw, or that the state is too large to be shown with each message. */
+      readonly error: FormatError | StateTooLargeError;
     }
   | {
       /** The process has exited. Always the last event. */
@@ -249,9 +249,12 @@ export class Tracer implements Holding {
   private readState(): unknown {
     if (inspectedOf(this.process, this.behaviour) === undefined) return NO_STATE;
     try {
-      return formattedState(this.process, this.behaviour);
+      return snapshot(formattedState(this.process, this.behaviour), MOST_PARTS);
     } catch (cause) {
-      this.emit({ type: "format", atMs: this.now(), error: new FormatError(this.process.pid, cause) });
+      const { pid } = this.process;
+      const error =
+        cause instanceof TooManyParts ? new StateTooLargeError(pid, MOST_PARTS) : new FormatError(pid, cause);
+      this.emit({ type: "format", atMs: this.now(), error });
       return NO_STATE;
     }
   }
@@ -274,6 +277,9 @@ function isTaken(request: Request, message: unknown): boolean {
 
 /** The state is unknown. */
 const NO_STATE: unique symbol = Symbol("no state");
+
+/** Parts of a state that a trace copies and compares after each message. */
+const MOST_PARTS = 10_000;
 
 /** The tracer of a process, made for its first trace. */
 export function tracerOf(process: Process): Tracer {

@@ -13,18 +13,19 @@ import {
   InspectSelfError,
   NotSwappableError,
   OtherNodeError,
+  StateTooLargeError,
   SwapError,
 } from "./inspection-errors.js";
 import { Trace, type TraceListener, type TraceOptions } from "./inspection-stream.js";
 import { InspectionRequest } from "./inspection-trace.js";
 import type { Kernel } from "./kernel.js";
 import { only } from "./known-options.js";
-import { address, delay } from "./options.js";
+import { address, count, delay } from "./options.js";
 import { runningOwner } from "./origin.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import type { CallOptions, Request } from "./request.js";
-import { snapshot } from "./snapshot.js";
+import { Copying, TooManyParts } from "./snapshot.js";
 import type { ProcessSystem } from "./system.js";
 import { isThenable } from "./thenable.js";
 
@@ -38,6 +39,11 @@ export interface InspectOptions {
 export interface StateOptions<T> extends CallOptions {
   /** Makes what is returned of the state. It gets what the `format` of the definition shows, and must not change it. */
   readonly format?: (state: unknown) => T;
+  /**
+   * Parts of the state that are copied at most: values in its arrays, objects, Maps and Sets. A larger state fails the
+   * request; 1 or more, or `Infinity`. Default 100,000.
+   */
+  readonly maxParts?: number;
 }
 
 /** Options of {@link Inspector.swap}. */
@@ -73,20 +79,28 @@ export class Inspector {
    * Plain data is copied: objects without a class, arrays, Maps and Sets. Instances of classes are shared with the process.
    * Nothing checks the type that you state for the answer.
    *
-   * @throws NoProcessError, OtherNodeError, InspectSelfError, FormatError; CallTimeoutError after `timeoutMs` (5,000 ms unless
+   * A large state is copied in slices: other processes and the host go on meanwhile, and the process itself takes no message
+   * until its state is copied, or the request has ended.
+   *
+   * @throws NoProcessError, OtherNodeError, InspectSelfError, FormatError, StateTooLargeError; CallTimeoutError after `timeoutMs` (5,000 ms unless
    *   given), CalleeExitedError when the process exits first, the reason of `signal` when that is aborted first
    * @see https://www.erlang.org/doc/apps/stdlib/sys.html#get_state/1
    * @example const left = await inspect(system, stock.pid).state({ format: (state) => (state as { left: number }).left });
    */
   state<T = unknown>(options: StateOptions<T> = {}): Promise<T> {
-    return this.#ask<T>("the state", ["format", ...CALL], options, (process, request) => {
-      try {
+    const { format } = options;
+    let maxParts: number;
+    try {
+      maxParts = count("maxParts", options.maxParts ?? MAX_PARTS, 1, true);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return this.#ask<T>("the state", ["format", "maxParts", ...CALL], options, (process, request) =>
+      copyState(process, request, maxParts, () => {
         const state = formattedState(process);
-        request.fulfil(options.format === undefined ? (state as T) : snapshot(options.format(state)));
-      } catch (cause) {
-        request.fail(new FormatError(process.pid, cause));
-      }
-    });
+        return format === undefined ? (state as T) : format(state);
+      }),
+    );
   }
 
   /**
@@ -242,6 +256,54 @@ export class Inspector {
     }
     return promise;
   }
+}
+
+/** Default of {@link StateOptions.maxParts}. */
+const MAX_PARTS = 100_000;
+
+/** Parts that are copied in one turn. */
+const SLICE = 2_000;
+
+/** Answers with a copy of what `read` gives. A process whose state takes more than a slice waits for the rest. */
+function copyState<T>(
+  process: Process,
+  request: Request<T>,
+  maxParts: number,
+  read: () => T,
+): PromiseLike<void> | undefined {
+  const { kernel } = process;
+  const failed = (cause: unknown): void =>
+    request.fail(
+      cause instanceof TooManyParts
+        ? new StateTooLargeError(process.pid, maxParts)
+        : new FormatError(process.pid, cause),
+    );
+  let copying: Copying<T>;
+  /** False when there is more to copy. */
+  const advance = (): boolean => {
+    try {
+      if (!copying.advance(SLICE)) return false;
+      request.fulfil(copying.copy);
+    } catch (cause) {
+      failed(cause);
+    }
+    return true;
+  };
+  try {
+    copying = new Copying(read(), maxParts);
+  } catch (cause) {
+    failed(cause);
+    return undefined;
+  }
+  if (advance()) return undefined;
+  return new Promise<void>((done) => {
+    const later = (): void => {
+      kernel.addTimer(0, {
+        fire: () => (!request.open || !process.alive || advance() ? done() : later()),
+      });
+    };
+    later();
+  });
 }
 
 /** Names of the options of every request. */

@@ -107,6 +107,65 @@ describe("the state", () => {
     expect(seen.shelf).toBe(shelf);
   });
 
+  test("that is large is copied in slices: others go on, and the process waits [I16]", async () => {
+    await using system = new System();
+    const big = new Map(Array.from({ length: 20_000 }, (_, i) => [i, { n: i }]));
+    const Big = defineServer({ init: () => big, calls: { grow: (state) => state.set(-1, { n: -1 }).size } });
+    const server = await system.start(Big);
+    let turns = 0;
+    let over = false;
+    const other = system.spawn<number>({
+      handle: (ctx) => {
+        if (over) return;
+        turns++;
+        ctx.send(ctx.self, 0);
+      },
+    });
+    const asked = inspect(system, server.pid).state<typeof big>();
+    const grown = server.call.grow();
+    system.send(other, 0);
+    const seen = await asked;
+    over = true;
+    expect(seen.size).toBe(20_000);
+    expect(seen.get(5)).toEqual({ n: 5 });
+    expect(seen.get(5)).not.toBe(big.get(5));
+    // 40,000 parts, 2,000 a turn, and the other process has its part of each turn.
+    expect(turns).toBeGreaterThan(10);
+    expect(await grown).toBe(20_001);
+  });
+
+  test("that is too large is refused, and `format` shows a part of it [I16]", async () => {
+    await using system = new System();
+    const big = new Map(Array.from({ length: 1_000_000 }, (_, i) => [i, "x"]));
+    const { pid } = await system.start(defineServer({ init: () => big }));
+    const inspector = inspect(system, pid);
+    await expect(inspector.state()).rejects.toMatchObject({ code: "ERR_STATE_TOO_LARGE", maxParts: 100_000 });
+    expect(await inspector.state({ format: (state) => (state as typeof big).size })).toBe(1_000_000);
+    await expect(inspector.state({ maxParts: 0 })).rejects.toMatchObject({ code: "ERR_OPTION" });
+  });
+
+  test("is copied no further once the request has ended, and the process goes on [I16]", async () => {
+    const clock = testClock();
+    await using system = new System({ environment: clock.environment });
+    let read = 0;
+    const parts = Array.from({ length: 50_000 }, () => ({
+      get n() {
+        return ++read;
+      },
+    }));
+    const server = await system.start(defineServer({ init: () => parts, calls: { ping: () => "pong" } }));
+    const end = new AbortController();
+    const asked = inspect(system, server.pid).state({ signal: end.signal });
+    const refused = expect(asked).rejects.toThrow();
+    await system.idle();
+    const first = read;
+    end.abort();
+    await clock.advance(1);
+    await refused;
+    expect([first > 0, first < 2_000, read - first]).toEqual([true, true, 0]);
+    expect(await server.call.ping()).toBe("pong");
+  });
+
   test("of a supervisor is its strategy and its children", async () => {
     await using system = new System({ report: false });
     const Shop = supervisor({
