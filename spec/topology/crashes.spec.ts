@@ -438,6 +438,29 @@ describe("a bolt that ends itself within `execute`, and is closed at leisure", (
   });
 });
 
+describe("an acker that ends", () => {
+  it.each([1, 4])("delays no tuple behind later ones: one of %i ackers [O55]", async (ackers) => {
+    await using stage = new Stage();
+    const [source, sink] = [new Source(), new Sink()];
+    const running = await stage.start(
+      topology("order", { ackers })
+        .spout("source", source.spout)
+        .bolt("sink", sink.bolt, { from: { "source.numbers": grouping.shuffle() } })
+        .build(),
+    );
+    const numbers = upTo(240);
+    for (let next = 0; next < numbers.length; next += 30) {
+      stage.strike(running, "__acker", next % ackers);
+      source.put(...numbers.slice(next, next + 30));
+      await stage.advance(1);
+    }
+    await stage.advance(5_000);
+    const first = sink.seen.filter((n, i) => sink.seen.indexOf(n) === i);
+    expect(first).toEqual(numbers);
+    expect([...source.acked].sort((a, b) => a - b)).toEqual(numbers);
+  });
+});
+
 describe("two runs of one topology", () => {
   it("have nothing to do with each other", async () => {
     await using stage = new Stage();

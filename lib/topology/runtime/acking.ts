@@ -8,6 +8,8 @@ import { ACK, AckerMessage, EXTEND, FAIL, RETURN } from "./messages.js";
 import type { RunningTopology } from "./running-topology.js";
 import type { TaskSlot } from "./task-slots.js";
 
+const TWO_32 = 0x1_0000_0000;
+
 export class Acking {
   /** Some bolt wants to know in which component tuples fail. */
   notesFailures = false;
@@ -28,6 +30,23 @@ export class Acking {
     const slot = this.ackerOf(lo);
     this.run.hooks.slotRead(slot);
     return slot.process;
+  }
+
+  /**
+   * This lower half of a root's id or, while its acker does not run, a number near by whose acker does. Undefined when no
+   * acker runs.
+   */
+  trackable(lo: number): number | undefined {
+    if (this.ackerProcess(lo) !== undefined) return lo;
+    const { length } = this.run.registry.ackers.slots;
+    const past = (lo >>> 0) % length;
+    for (let i = 1; i < length; i++) {
+      const near = (lo >>> 0) - past + ((past + i) % length);
+      // Zero would be no id.
+      const other = (near < TWO_32 ? near : near - length) | 0 || length;
+      if (this.ackerProcess(other) !== undefined) return other;
+    }
+    return undefined;
   }
 
   /** A tuple is done. The acker of each of its trees gets the XOR of the tuple's edge and those of its children. */

@@ -104,13 +104,13 @@ export class Outlet {
     this.send(out, values, copies, options);
   }
 
-  /** Makes the copies of a new tree, whose root is random. Undefined when the acker that is to track it does not run. */
+  /** Makes the copies of a new tree, whose root is random. Undefined when no acker runs. */
   plant(out: OutStream, values: object, options: EmitOptions | undefined): NewTree | undefined {
     const { env } = this.run.kernel;
     const hi = random32(env);
-    const lo = random32(env) || 1;
-    const acker = this.run.acking.ackerProcess(lo);
-    if (acker === undefined) return undefined;
+    const lo = this.run.acking.trackable(random32(env) || 1);
+    if (lo === undefined) return undefined;
+    const acker = this.run.acking.ackerProcess(lo) as Process;
     const copies = this.copies(out, values, options);
     let xorHi = 0;
     let xorLo = 0;

@@ -30,13 +30,6 @@ const CAUSES = {
 /** A component logs a congestion at most once in this time. */
 const CONGESTION_LOG_MS = 30_000;
 
-/** Why a tuple was not emitted. */
-export type NotEmitted =
-  /** Its acker is being restarted: emit it again after the wait before this attempt. */
-  | { readonly type: "no acker"; readonly attempt: number }
-  /** A grouping or `onTasks` threw. */
-  | { readonly type: "threw"; readonly decision: Decision };
-
 export class InFlightTuples {
   private readonly run: RunningTopology;
   private readonly incarnation: Incarnation;
@@ -50,6 +43,8 @@ export class InFlightTuples {
   private readonly pending: Set<PendingTuple>;
   /** Tuples that wait until there is room: emitted in one call of `next` with others, or to be tried again. */
   private readonly line = new Mailbox();
+  /** Tuples that wait until an acker runs, in the order in which they were to be emitted. */
+  private readonly unplanted: PendingTuple[] = [];
   /** The ackers of the trees in flight, each with the monitor that reports its end. */
   private readonly ackers = new Map<Process, Monitor>();
   private tookOver = false;
@@ -102,8 +97,19 @@ export class InFlightTuples {
     this.slot.formerTrees.forget(tuple);
   }
 
-  /** Emits a tuple, or puts it in line while too many are in flight: the ackers have room for no more. */
-  emit(tuple: PendingTuple): NotEmitted | undefined {
+  /**
+   * Emits a tuple, or puts it in line while too many are in flight: the ackers have room for no more. Returns what to do when
+   * the emit threw.
+   */
+  emit(tuple: PendingTuple): Decision | undefined {
+    if (this.unplanted.length > 0) {
+      this.wait(tuple);
+      return undefined;
+    }
+    return this.emitNow(tuple);
+  }
+
+  private emitNow(tuple: PendingTuple): Decision | undefined {
     if (this.retries.inFlight >= this.limit) {
       this.line.push(tuple);
       return undefined;
@@ -112,12 +118,29 @@ export class InFlightTuples {
       const { context } = tuple;
       const emitted =
         context === undefined ? this.emitTree(tuple) : context.runInAsyncScope(this.emitTree, this, tuple);
-      if (!emitted) return { type: "no acker", attempt: tuple.setbacks + 1 };
-      tuple.onTasks = undefined;
+      if (emitted) tuple.onTasks = undefined;
+      else this.wait(tuple);
       return undefined;
     } catch (error) {
       return this.threw(tuple, error);
     }
+  }
+
+  private wait(tuple: PendingTuple): void {
+    this.unplanted.push(tuple);
+    this.incarnation.retrying++;
+  }
+
+  /** An acker may run again: emits those that waited for one. Returns what to do about those whose emit threw. */
+  emitWaiting(): readonly Decision[] {
+    const waited = this.unplanted.splice(0);
+    this.incarnation.retrying -= waited.length;
+    const decisions: Decision[] = [];
+    for (const tuple of waited) {
+      const decision = this.has(tuple) ? this.emit(tuple) : undefined;
+      if (decision !== undefined) decisions.push(decision);
+    }
+    return decisions;
   }
 
   /** The first in line, when there is room for one. */
@@ -176,7 +199,7 @@ export class InFlightTuples {
     }));
   }
 
-  /** False, and nothing is done, when the tree's acker does not run. */
+  /** False, and nothing is done, when no acker runs. */
   private emitTree(tuple: PendingTuple): boolean {
     const isLetter = tuple.deadBecause !== undefined;
     const out = this.outlet.stream(isLetter ? "dead" : tuple.stream);
@@ -198,13 +221,13 @@ export class InFlightTuples {
   }
 
   /** A grouping threw: this try of the tuple has failed. Or `onTasks` threw, and the tuple is in flight all the same. */
-  private threw(tuple: PendingTuple, error: unknown): NotEmitted | undefined {
+  private threw(tuple: PendingTuple, error: unknown): Decision | undefined {
     if (!this.incarnation.alive) throw error;
     const { component, task, meter } = this.slot;
     meter.errors++;
     this.run.log("error", component.name, task, () => `could not emit on ${tuple.stream}: ${textOf(error)}`);
     tuple.onTasks = undefined;
-    return tuple.inFlight ? undefined : { type: "threw", decision: this.retries.emitFailed(tuple) };
+    return tuple.inFlight ? undefined : this.retries.emitFailed(tuple);
   }
 
   /** Trees of this task that keep every task of the largest bolt downstream busy. */

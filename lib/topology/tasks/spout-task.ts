@@ -116,6 +116,7 @@ class SpoutTask {
       case "go":
         this.going = false;
         this.takeOver();
+        this.emitWaiting();
         return this.pump();
       case "tick":
       case "flush":
@@ -269,14 +270,18 @@ class SpoutTask {
   }
 
   private emitPending(tuple: PendingTuple): void {
-    const failed = this.inFlight.emit(tuple);
-    if (failed === undefined) return;
-    if (failed.type === "no acker") this.emitLater(tuple, failed.attempt);
-    else {
-      // Not within `next`, which may be what emitted the tuple.
-      const { decision } = failed;
-      this.process.deliverSignal(new TaskEntry(() => this.thenPump(this.carryOut(decision))));
-    }
+    const decision = this.inFlight.emit(tuple);
+    if (decision !== undefined) this.decideLater(decision);
+  }
+
+  /** Emits what waits for an acker. */
+  private emitWaiting(): void {
+    for (const decision of this.inFlight.emitWaiting()) this.decideLater(decision);
+  }
+
+  /** An emit threw. It is handled not within `next`, which may be what emitted the tuple. */
+  private decideLater(decision: Decision): void {
+    this.process.deliverSignal(new TaskEntry(() => this.thenPump(this.carryOut(decision))));
   }
 
   private emitLater(tuple: PendingTuple, attempt: number): void {
