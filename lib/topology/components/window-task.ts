@@ -10,7 +10,7 @@ import { textOf } from "../definition/errors.js";
 import type { AnyValues, Streams } from "../definition/field.js";
 import { ACKED, type Tuple } from "../definition/tuple.js";
 import { Lineage } from "../runtime/lineage.js";
-import { type PendingTuple, traceOf } from "../tracking/pending-tuple.js";
+import { traceOf } from "../tracking/pending-tuple.js";
 import { give, type HoldingContext, whileAlive } from "./holding.js";
 import { CountWindows } from "./window-count.js";
 import type { WindowView } from "./window-held.js";
@@ -53,8 +53,6 @@ export class WindowTask {
   private readonly times: TimeWindows<Tuple> | undefined;
   /** For windows with `by`. */
   private readonly lineage: Lineage | undefined;
-  /** The spout tuple from which each tuple descends, where known. */
-  private readonly origins = new WeakMap<Tuple, PendingTuple>();
   /** Held tuples that fail when they are released, because the emits of an earlier window with them were lost. */
   private readonly doomed = new Set<Tuple>();
   /** The current tuple, if an earlier try of it was lost here: there is always room for it. */
@@ -173,32 +171,28 @@ export class WindowTask {
     return this.by === undefined ? ctx.now() : checkTime(this.by(tuple.values));
   }
 
-  /** Whether the tuple is another try of a tuple that is held, or that was in all of its windows. */
+  /** Whether the tuple is a try of one that is held, or that was in all of its windows. */
   private isHereAlready(tuple: Tuple, time: number, lineage: Lineage, ctx: Ctx): boolean {
-    const origin = lineage.originOf(tuple);
-    if (origin === undefined) {
+    const place = lineage.placeOf(tuple);
+    if (place === undefined || place.pending.settled) {
       // The spout knows the end of this try already, so nothing waits for the tuple.
       lineage.forget(tuple);
       return true;
     }
-    this.origins.set(tuple, origin);
-    const { trace } = origin;
-    if (trace === undefined) return false;
-    const isSame = (other: Tuple): boolean => this.origins.get(other) === origin;
-    const windowed = trace.windowedAt(lineage.task, time);
+    const isSame = (other: Tuple): boolean => lineage.placeOf(other) === place;
     if (lineage.isStale(tuple)) {
-      // A later try has overtaken this one, or this one keeps its place until a later try comes.
-      const known = windowed?.done || this.times?.has(time, isSame);
-      if (known) lineage.forget(tuple);
-      return known === true;
+      // A later try has overtaken this one, or this one keeps the place until a later try comes.
+      if (!place.done && !this.times?.has(time, isSame)) return false;
+      lineage.forget(tuple);
+      return true;
     }
-    const again = lineage.came(time, origin, tuple);
-    const isBroken = windowed !== undefined && lineage.brokenBelow(origin);
-    if (windowed?.done && !isBroken) {
+    const again = lineage.back(place);
+    const isBroken = place.windowed && lineage.brokenBelow(place.pending);
+    if (place.done && !isBroken) {
       ctx.ack(tuple);
       return true;
     }
-    if (isBroken && !windowed.done) this.doomed.add(tuple);
+    if (isBroken && !place.done) this.doomed.add(tuple);
     const former = this.times?.replace(time, (other) => isSame(other) && lineage.isStale(other), tuple);
     if (former === undefined) {
       if (again) this.expected = tuple;
@@ -212,7 +206,7 @@ export class WindowTask {
   private tooLate(tuple: Tuple, ctx: Ctx): unknown {
     const { late, streams } = this.rules;
     const { lineage } = this;
-    if (this.origins.has(tuple) && lineage?.isStale(tuple)) {
+    if (lineage?.placeOf(tuple) !== undefined && lineage.isStale(tuple)) {
       lineage.forget(tuple);
       return undefined;
     }
@@ -233,8 +227,8 @@ export class WindowTask {
 
   /** Fails a tuple without retries: they would not help, since its windows are over. */
   private failForGood(tuple: Tuple, ctx: Ctx): void {
-    const origin = this.origins.get(tuple);
-    if (origin !== undefined) traceOf(origin).hopeless = true;
+    const pending = this.lineage?.placeOf(tuple)?.pending;
+    if (pending !== undefined) traceOf(pending).hopeless = true;
     ctx.fail(tuple);
     const before = this.late - 1;
     ctx.log(
@@ -268,14 +262,12 @@ export class WindowTask {
     settled: ReadonlySet<Tuple>,
     ctx: Ctx,
   ): readonly Tuple[] {
-    const { lineage } = this;
-    if (lineage === undefined) return released;
+    if (this.lineage === undefined) return released;
     const note = (tuple: Tuple, isLast: boolean): void => {
-      const origin = this.origins.get(tuple);
-      if (origin === undefined) return;
-      const time = this.timeOf(tuple, ctx);
-      traceOf(origin).handedOver(lineage.task, time);
-      if (isLast) traceOf(origin).wasLast(lineage.task, time);
+      const place = this.lineage?.placeOf(tuple);
+      if (place === undefined) return;
+      place.windowed = true;
+      if (isLast) place.done = true;
     };
     for (const tuple of window.added) if (!settled.has(tuple)) note(tuple, false);
     for (const tuple of released) note(tuple, true);

@@ -73,11 +73,12 @@ const MAX_HELD = 100_000;
  *   time on. One tuple far in the future ends all windows before it. A tuple goes into each of its windows that is not
  *   handed over yet. When such a window has ended already, it is handed over at once. A tuple without such a window is
  *   late; see {@link WindowOptions.late}.
- * - With `by`, a tuple that fails in a task, because the task crashes or its `execute` throws, or that fails before it
- *   reaches the task, still gets into its windows when it is retried: until then, and for at most one
- *   `messageTimeoutMs`, no window that ends after the tuple is handed over. A restarted task knows which windows were
- *   handed over. A tuple that is retried because something else failed is in no window twice. `added` and `removed` refer
- *   to the last window of the same process, so after a restart all tuples count as added.
+ * - With `by`, a retried tuple goes to the task that its first try was sent to, whatever the grouping chooses. A tuple
+ *   that fails in a task, because the task crashes or its `execute` throws, or that fails on the way there, still gets
+ *   into its windows when it is retried: until then, and for at most one `messageTimeoutMs`, the task hands over no window
+ *   that ends after the tuple. A restarted task knows which windows were handed over. A tuple that is retried because
+ *   something else failed is in no window twice. `added` and `removed` refer to the last window of the same process, so
+ *   after a restart all tuples count as added. `by` has to be quick: it runs when the tuple is sent, and again later.
  * - When the topology drains, open windows are handed over: windows of time in order; by count, one window with the last
  *   `count` tuples, if any of them is new. Then all tuples are acked.
  *

@@ -121,7 +121,10 @@ async function finish(ctx: BodyContext<"settled">, run: RunningTopology, slot: T
   const deadline = ctx.now() + run.blueprint.config.drainMs;
   let flushedAt = -1;
   const isBusy = (): boolean =>
-    slot.pending > 0 || (slot.process !== undefined && slot.incarnation?.asking === true);
+    slot.pending > 0 ||
+    (slot.process !== undefined && slot.incarnation?.asking === true) ||
+    // What it has lost comes back to it.
+    slot.outstanding(ctx.now()) < Number.POSITIVE_INFINITY;
   for (let left = deadline - ctx.now(); isBusy() && left > 0; left = deadline - ctx.now()) {
     run.settlements.watch(ctx.self.process as Process);
     // One flush, unless more tuples come.

@@ -4,7 +4,6 @@ import { OptionError } from "../../process/errors.js";
 import type { Subscription } from "../definition/blueprint.js";
 import { textOf } from "../definition/errors.js";
 import { EXPIRED, QUEUED, TAKEN, Tuple, type TupleChannel } from "../definition/tuple.js";
-import type { Losses } from "../tracking/losses.js";
 import type { InputMeter } from "./metrics.js";
 import { type Emission, Router, UNREACHABLE } from "./router.js";
 import type { RunningTopology } from "./running-topology.js";
@@ -31,9 +30,14 @@ export class Channel implements TupleChannel {
     return this.slot.component.name;
   }
 
-  /** Tuples that a bolt with windows has lost: in this task or, where any task will do, in all of them. */
-  get losses(): Losses | undefined {
-    return this.subscription.interchangeable ? this.slot.component.losses : this.slot.losses;
+  /** The name of the stream to its subscribers. */
+  get input(): string {
+    return this.subscription.input;
+  }
+
+  /** Another task may get the tuple at the next try. */
+  get roams(): boolean {
+    return !this.subscription.everyone && !this.subscription.direct;
   }
 
   /** A new copy of a tuple, which this channel delivers. */
@@ -43,6 +47,22 @@ export class Channel implements TupleChannel {
   }
 
   send(tuple: Tuple): void {
+    // Only tasks with windows have losses.
+    if (this.slot.losses !== undefined && tuple.anchored) this.sendHome(tuple);
+    else this.deliver(tuple);
+  }
+
+  private sendHome(tuple: Tuple): void {
+    const { slot } = this;
+    const home = slot.component.homes?.homeOf(tuple, slot) ?? slot;
+    if (home === slot) this.deliver(tuple);
+    else {
+      const copy = this.forward(tuple, home);
+      (copy.channel as Channel).deliver(copy);
+    }
+  }
+
+  private deliver(tuple: Tuple): void {
     const { slot, run } = this;
     const process = slot.process;
     if (run.kernel.interception !== undefined) {
@@ -65,11 +85,17 @@ export class Channel implements TupleChannel {
     this.slot.leaves();
     if (tuple.state !== QUEUED) return;
     const { subscription, run } = this;
-    const other =
-      run.switches.ending || !subscription.interchangeable ? undefined : subscription.reroute(tuple);
+    const other = run.switches.ending || this.isHome(tuple) ? undefined : subscription.reroute(tuple);
     if (other === undefined) this.lost(tuple);
-    else other.send(other.forward(tuple));
+    else other.send(this.forward(tuple, other.slot));
     run.settlements.notify();
+  }
+
+  /** No other task will do: the grouping insists, or the task's windows may be those of an earlier time. */
+  private isHome(tuple: Tuple): boolean {
+    const { slot, subscription } = this;
+    if (!subscription.interchangeable) return true;
+    return slot.component.homes !== undefined && tuple.anchored && !slot.leaving;
   }
 
   expired(tuple: Tuple): void {
@@ -80,19 +106,20 @@ export class Channel implements TupleChannel {
   lost(tuple: Tuple): void {
     if (tuple.anchored) this.meter.failed++;
     else this.slot.meter.lost++;
-    this.subscription.target.lost?.(tuple);
+    this.subscription.target.homes?.lost(tuple);
     this.run.acking.fail(tuple);
   }
 
-  /** The same copy, which this channel delivers in place of another. */
-  private forward(tuple: Tuple): Tuple {
-    const copy = this.copy(tuple.values);
+  /** The same copy of a tuple for another task of the bolt. Its channel has to send it. */
+  private forward(tuple: Tuple, to: TaskSlot): Tuple {
+    const copy = this.subscription.channel(to).copy(tuple.values);
     copy.rootHi = tuple.rootHi;
     copy.rootLo = tuple.rootLo;
     copy.edgeHi = tuple.edgeHi;
     copy.edgeLo = tuple.edgeLo;
     copy.more = tuple.more;
     copy.born = tuple.born;
+    this.slot.component.homes?.move(tuple, copy);
     return copy;
   }
 }

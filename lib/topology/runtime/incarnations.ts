@@ -26,6 +26,8 @@ export class Incarnations {
   /** A process has started in a slot. */
   started(slot: TaskSlot, process: Process): Incarnation {
     const { hooks } = this.run;
+    // The system task may not have been notified yet. The new process has to know what the old one has lost.
+    if (slot.incarnation?.alive === false) this.ended(slot.incarnation);
     const incarnation = new Incarnation(slot, process);
     slot.incarnation = incarnation;
     slot.done = false;

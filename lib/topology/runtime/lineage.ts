@@ -4,11 +4,12 @@
 import type { InitContext } from "../definition/component.js";
 import { reachedFrom } from "../definition/downstream.js";
 import { FAILED, type Tuple } from "../definition/tuple.js";
-import { eachTree } from "../tracking/anchors.js";
 import { Losses } from "../tracking/losses.js";
 import { type PendingTuple, traceOf } from "../tracking/pending-tuple.js";
-import type { Channel } from "./channels.js";
+import type { Place } from "../tracking/places.js";
+import { Homes } from "./homes.js";
 import type { TaskMeter } from "./metrics.js";
+import { find, treesOf } from "./origins.js";
 import type { RunningTopology } from "./running-topology.js";
 import type { TaskSlot } from "./task-slots.js";
 
@@ -39,34 +40,18 @@ export class Lineage {
     return Object.assign(ctx, { [LINEAGE]: this });
   }
 
-  /** Begins to note the tuples that are lost on their way to the bolt's tasks, or in them. */
+  /** Begins to note where tuples are, and which are lost on their way to the bolt's tasks, or in them. */
   watch(timeOf: (tuple: Tuple) => number): void {
     const { run } = this;
     const { component } = this.slot;
-    const patienceMs = run.blueprint.config.messageTimeoutMs;
     run.acking.notesFailures = true;
-    component.losses ??= new Losses(patienceMs);
-    this.slot.losses ??= new Losses(patienceMs);
-    component.lost = (tuple) => {
-      const pending = run.switches.ending ? undefined : originOf(run, tuple);
-      if (pending === undefined) return;
-      run.hooks.trees(component.name, "write");
-      try {
-        (tuple.channel as Channel | undefined)?.losses?.add(
-          timeOf(tuple),
-          pending,
-          tuple.rootLo,
-          run.kernel.env.now(),
-        );
-      } catch {
-        // A tuple without a time is in no window.
-      }
-    };
+    component.homes ??= new Homes(run, component, timeOf);
+    this.slot.losses ??= new Losses(run.blueprint.config.messageTimeoutMs);
   }
 
-  /** The spout's tuple that a tuple descends from. Undefined when that is settled, or was never tracked. */
-  originOf(tuple: Tuple): PendingTuple | undefined {
-    return originOf(this.run, tuple);
+  /** The place of a tuple. Undefined when its spout's tuple was settled when it was sent, or was never tracked. */
+  placeOf(tuple: Tuple): Place | undefined {
+    return this.slot.component.homes?.get(tuple);
   }
 
   /** Whether every tree of the tuple has ended. */
@@ -78,22 +63,21 @@ export class Lineage {
 
   /** Notes that the tuple failed and will come again. */
   lost(tuple: Tuple): void {
-    this.slot.component.lost?.(tuple);
+    this.slot.component.homes?.lost(tuple);
   }
 
-  /** A tuple of another try has come. Returns whether a tuple like it was lost here. */
-  came(time: number, pending: PendingTuple, tuple: Tuple): boolean {
+  /** The next try of a tuple has come home. Returns whether the tuple was lost. */
+  back(place: Place): boolean {
     this.run.hooks.trees(this.slot.component.name, "write");
-    return (tuple.channel as Channel | undefined)?.losses?.came(time, pending, tuple.rootLo) === true;
+    const { isLost } = place;
+    place.isLost = false;
+    return isLost;
   }
 
   /** The earliest time of a lost tuple that has not come again. */
   get outstanding(): number {
-    const now = this.run.kernel.env.now();
     this.run.hooks.trees(this.slot.component.name, "read");
-    const { losses, component } = this.slot;
-    const never = Number.POSITIVE_INFINITY;
-    return Math.min(losses?.earliest(now) ?? never, component.losses?.earliest(now) ?? never);
+    return this.slot.outstanding(this.run.kernel.env.now());
   }
 
   /** Discards a tuple of an earlier try: a later try has taken its place. */
@@ -107,7 +91,7 @@ export class Lineage {
   brokenBelow({ trace }: PendingTuple): boolean {
     if (trace === undefined) return false;
     this.below ??= reachedFrom(this.slot.component.name, this.run.blueprint.subscriptions);
-    for (const name of trace.failedAt) if (this.below.has(name)) return true;
+    for (const name of trace.failedAt ?? []) if (this.below.has(name)) return true;
     return trace.expired;
   }
 }
@@ -116,7 +100,10 @@ export class Lineage {
 export function noteFailure(run: RunningTopology, tuple: Tuple, component: string): void {
   for (const { hi, lo } of treesOf(tuple)) {
     const pending = find(run, hi, lo, false);
-    if (pending !== undefined) traceOf(pending).failedAt.add(component);
+    if (pending === undefined) continue;
+    const trace = traceOf(pending);
+    trace.failedAt ??= new Set();
+    trace.failedAt.add(component);
   }
 }
 
@@ -133,35 +120,4 @@ export function inTransit(run: RunningTopology): number {
       if (pending !== undefined) held.add(pending);
     }
   return inFlight - held.size;
-}
-
-/** Of several spouts' tuples, the one that was emitted first, so that it is the same at every try. */
-function originOf(run: RunningTopology, tuple: Tuple): PendingTuple | undefined {
-  if (!tuple.anchored) return undefined;
-  if (tuple.more === undefined) return find(run, tuple.rootHi, tuple.rootLo, false);
-  let first: PendingTuple | undefined;
-  for (const { hi, lo } of treesOf(tuple)) {
-    const pending = find(run, hi, lo, false);
-    if (pending !== undefined && !(first !== undefined && first.serial < pending.serial)) first = pending;
-  }
-  return first;
-}
-
-function find(run: RunningTopology, hi: number, lo: number, current: boolean): PendingTuple | undefined {
-  for (const spout of run.registry.spouts) {
-    for (const slots of [spout.slots, spout.retired])
-      for (const slot of slots) {
-        if (run.kernel.interception !== undefined) run.hooks.trees(slot.id, "read");
-        const pending = current ? slot.retries?.current(hi, lo) : slot.retries?.find(hi, lo);
-        if (pending !== undefined) return pending;
-      }
-  }
-  return undefined;
-}
-
-function treesOf(tuple: Tuple): { readonly hi: number; readonly lo: number }[] {
-  if (!tuple.anchored) return [];
-  const trees = [{ hi: tuple.rootHi, lo: tuple.rootLo }];
-  if (tuple.more !== undefined) eachTree(tuple.more, (hi, lo) => trees.push({ hi, lo }));
-  return trees;
 }

@@ -13,6 +13,7 @@ import { FormerTrees } from "../tracking/former-trees.js";
 import type { Losses } from "../tracking/losses.js";
 import type { PendingTuple } from "../tracking/pending-tuple.js";
 import type { Retries } from "../tracking/retries.js";
+import type { Homes } from "./homes.js";
 import { TaskMeter } from "./metrics.js";
 import type { RoomWait } from "./room.js";
 import type { RunningTopology } from "./running-topology.js";
@@ -170,6 +171,11 @@ export class TaskSlot implements ConsumerView {
     this.component.miss(-1);
   }
 
+  /** Of a bolt with windows: the earliest time of a lost tuple that has not come again; Infinity when there is none. */
+  outstanding(now: number): number {
+    return this.losses === undefined ? Number.POSITIVE_INFINITY : this.losses.earliest(this.task, now);
+  }
+
   /** Of a spout: reliable tuples that are not settled. Of a bolt: tuples queued, in work and held. */
   get pending(): number {
     if (this.component.plan.kind === "spout") return this.pendingTuples.size;
@@ -233,9 +239,8 @@ export class ComponentRun {
   private missed = 0;
   /** Of a spout: it does not log a congestion before this time. */
   quietUntil = 0;
-  /** Of a bolt with windows: lost tuples that any of its tasks will get again, and the function that notes a lost tuple. */
-  losses: Losses | undefined = undefined;
-  lost: ((tuple: Tuple) => void) | undefined = undefined;
+  /** Of a bolt with windows: the homes of its tuples. */
+  homes: Homes | undefined = undefined;
   private readonly run: RunningTopology;
 
   constructor(plan: ComponentPlan, run: RunningTopology) {

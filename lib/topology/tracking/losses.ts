@@ -1,13 +1,15 @@
-// The tuples that window tasks have lost and will get again: tuples that failed in their mailboxes or in their hands, each
-// with its time and the spout's tuple that it descends from. While such a tuple is outstanding, no window that ends after
-// its time is handed over. There is no clock: the caller passes the time.
+// The tuples that a task with windows has lost and will get again: tuples that failed in its mailbox or in its hands. While
+// such a tuple is outstanding, the task hands over no window that ends after the tuple's time. There is no clock: the caller
+// passes the time.
 
-import { type Loss, type PendingTuple, traceOf } from "./pending-tuple.js";
+import type { PendingTuple } from "./pending-tuple.js";
+import type { Place } from "./places.js";
 
+/** The lost tuples of one task, which outlive its processes. */
 export class Losses {
   private readonly patienceMs: number;
   /** A heap, the earliest time first. */
-  private readonly heap: Loss[] = [];
+  private readonly heap: Place[] = [];
 
   /** @param patienceMs - how long a lost tuple is waited for */
   constructor(patienceMs: number) {
@@ -15,84 +17,49 @@ export class Losses {
   }
 
   /** A tuple was lost. Its spout may emit the tuple that it descends from again. */
-  add(time: number, pending: PendingTuple, lo: number, now: number): void {
-    if (isOver(pending)) return;
-    const loss = this.find(time, pending);
-    if (loss.lostOf !== lo) loss.lost = 0;
-    loss.lostOf = lo;
-    loss.need = Math.max(loss.need, ++loss.lost);
-    if (loss.cameOf === lo && loss.came > 0) loss.came--;
-    loss.since = now;
-    if (loss.came >= loss.need || loss.queued) return;
-    loss.queued = true;
-    this.push(loss);
+  add(place: Place, now: number): void {
+    if (place.done || isOver(place.pending)) return;
+    place.isLost = true;
+    place.since = now;
+    if (place.queued) return;
+    place.queued = true;
+    this.push(place);
   }
 
-  /** A tuple of another try has come. Returns whether it was outstanding. */
-  came(time: number, pending: PendingTuple, lo: number): boolean {
-    const loss = this.find(time, pending);
-    const wanted = loss.came < loss.need;
-    if (loss.cameOf !== lo) loss.came = 0;
-    loss.cameOf = lo;
-    loss.came++;
-    return wanted;
-  }
-
-  /** The earliest time of an outstanding tuple; Infinity when there is none. */
-  earliest(now: number): number {
+  /** The earliest time of an outstanding tuple; Infinity when there is none. @param task - that these are the losses of */
+  earliest(task: number, now: number): number {
     for (let first = this.heap[0]; first !== undefined; first = this.heap[0]) {
-      const { came, need, pending, since, time } = first;
-      if (came < need && !isOver(pending) && now - since < this.patienceMs) return time;
-      first.queued = false;
+      const { isLost, pending, since, time } = first;
+      const isHere = first.task === task;
+      if (isLost && isHere && !isOver(pending) && now - since < this.patienceMs) return time;
+      if (isHere) first.queued = false;
       this.pop();
     }
     return Number.POSITIVE_INFINITY;
   }
 
-  /** The loss is kept with the spout's tuple, and forgotten with it. */
-  private find(time: number, pending: PendingTuple): Loss {
-    const { losses } = traceOf(pending);
-    let loss = losses.find((one) => one.table === this && one.time === time);
-    if (loss === undefined) {
-      loss = {
-        table: this,
-        time,
-        pending,
-        since: 0,
-        need: 0,
-        lostOf: 0,
-        lost: 0,
-        cameOf: 0,
-        came: 0,
-        queued: false,
-      };
-      losses.push(loss);
-    }
-    return loss;
-  }
-
-  private push(loss: Loss): void {
+  private push(place: Place): void {
     const { heap } = this;
     let at = heap.length;
-    for (let up = (at - 1) >> 1; at > 0 && (heap[up] as Loss).time > loss.time; up = (at - 1) >> 1) {
-      heap[at] = heap[up] as Loss;
+    for (let up = (at - 1) >> 1; at > 0 && (heap[up] as Place).time > place.time; up = (at - 1) >> 1) {
+      heap[at] = heap[up] as Place;
       at = up;
     }
-    heap[at] = loss;
+    heap[at] = place;
   }
 
   /** Takes out the first. */
   private pop(): void {
     const { heap } = this;
-    const last = heap.pop() as Loss;
+    const last = heap.pop() as Place;
     if (heap.length === 0) return;
     let at = 0;
     for (;;) {
       let down = 2 * at + 1;
       if (down >= heap.length) break;
-      if (down + 1 < heap.length && (heap[down + 1] as Loss).time < (heap[down] as Loss).time) down++;
-      if ((heap[down] as Loss).time >= last.time) break;
-      heap[at] = heap[down] as Loss;
+      if (down + 1 < heap.length && (heap[down + 1] as Place).time < (heap[down] as Place).time) down++;
+      if ((heap[down] as Place).time >= last.time) break;
+      heap[at] = heap[down] as Place;
       at = down;
     }
     heap[at] = last;

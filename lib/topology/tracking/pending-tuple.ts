@@ -1,8 +1,9 @@
 // A reliable tuple of a spout that is not settled yet, and its trace: the ids of its former trees, the components where they
-// failed, and the windows that had it. By the trace, the descendants of a retried tuple are recognized.
+// failed, and the places of its descendants in windows. By the trace, the descendants of a retried tuple are recognized.
 
 import type { AsyncContext } from "../../process/environment.js";
 import type { Failure, SpoutEmitOptions } from "../definition/component.js";
+import type { Place } from "./places.js";
 
 /** A reliable tuple of a spout. */
 export interface PendingTuple {
@@ -78,63 +79,20 @@ export function unheard({ stream, attempts }: PendingTuple): string {
   );
 }
 
-/** The lost tuples of one time that descend from one tuple of a spout. A try is identified by half of its root's id. */
-export interface Loss {
-  /** The `Losses` that this belongs to. */
-  readonly table: object;
-  readonly time: number;
-  readonly pending: PendingTuple;
-  /** When a tuple was lost last. */
-  since: number;
-  /** The most tuples that were lost of one try. This many must come again. */
-  need: number;
-  /** The last try of which tuples were lost, and how many. */
-  lostOf: number;
-  lost: number;
-  /** The last try of which tuples came, and how many are held. */
-  cameOf: number;
-  came: number;
-  /** It is in the heap. */
-  queued: boolean;
-}
-
-/** A tuple of a windowed bolt that was handed over in some or all of its windows. */
-interface Windowed {
-  /** The bolt's task. */
-  readonly task: number;
-  /** The time of the tuple, which decides its windows. */
-  readonly time: number;
-  /** Every window of the tuple was handed over. */
-  done: boolean;
-}
-
 /** The trace of one tuple of a spout. Made when there is something to remember. */
 export class Trace {
   /** Keys of its former trees, the oldest first. */
   readonly trees: string[] = [];
   /** Components in which a descendant failed. */
-  readonly failedAt: Set<string> = new Set();
+  failedAt: Set<string> | undefined = undefined;
   /** A tree of it expired. Where is unknown. */
   expired = false;
   /** A bolt has reported that no retry can succeed. */
   hopeless = false;
-  /** Descendants that bolts with windows have lost. */
-  readonly losses: Loss[] = [];
-  private readonly windowed: Windowed[] = [];
-  /** A window of the task was handed over with a descendant of this time. */
-  handedOver(task: number, time: number): void {
-    if (this.windowedAt(task, time) === undefined) this.windowed.push({ task, time, done: false });
-  }
-
-  /** That was the last window of the descendant. */
-  wasLast(task: number, time: number): void {
-    const one = this.windowedAt(task, time);
-    if (one !== undefined) one.done = true;
-  }
-
-  windowedAt(task: number, time: number): Windowed | undefined {
-    return this.windowed.find((one) => one.task === task && one.time === time);
-  }
+  /** Descendants that bolts with windows have got, or lost on their way there. */
+  readonly places: Place[] = [];
+  /** Where the search for the next place begins. */
+  next = 0;
 }
 
 /** The trace of a tuple. */

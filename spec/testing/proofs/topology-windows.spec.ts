@@ -68,3 +68,53 @@ async function scenario(sim: Simulation): Promise<void> {
 it("a window has each of its tuples once, under any schedule, whatever crashes [O24]", async () => {
   await explored(scenario, { quick: 25, share: 1 / 4, name: "windows", faults: CRASHES });
 });
+
+/** Windows that end on the way, in two tasks of which any may get a tuple, beside a bolt whose first tries fail. */
+async function shuffled(sim: Simulation): Promise<void> {
+  sim.calm();
+  const seen: number[] = [];
+  const late: number[] = [];
+  const windows = windowBolt({
+    input: N,
+    window: tumbling({ ms: 10, by: ({ n }: { n: number }) => n }),
+    late: ({ values: { n } }) => void late.push(n),
+    execute: ({ tuples }) => void seen.push(...tuples.map(({ values: { n } }) => n)),
+  });
+  const failed = new Set<number>();
+  const beside = bolt({
+    input: N,
+    execute: ({ values: { n } }) => {
+      if (n % 10 > 4 || failed.has(n)) return;
+      failed.add(n);
+      throw new Error("not now");
+    },
+  });
+  const numbers = [1, 4, 8, 12, 15, 19, 23];
+  const running = await sim.system({ name: "s" }).start(
+    topology("shuffled", {
+      ...{ ackers: 1, ackerExecutors: 1, intensity: 100, sampleRate: 0, messageTimeoutMs: 1e8, retries: 100 },
+      drainMs: 1e9,
+    })
+      .spout(
+        "items",
+        spoutFrom(
+          numbers.map((n) => ({ n })),
+          { fields: N },
+        ),
+      )
+      .bolt("windows", windows, { tasks: 2, from: { "items.items": grouping.shuffle() } })
+      .bolt("others", beside, { from: { "items.items": grouping.shuffle() } })
+      .build(),
+    { log: false },
+  );
+  sim.storm();
+  await running.finished();
+  sim.calm();
+  expect(await running.stop()).toEqual({ drained: true, unfinished: 0 });
+  expect(late).toEqual([]);
+  expect(seen.sort((a, b) => a - b)).toEqual(numbers);
+}
+
+it("windows of several tasks have each tuple once, under any schedule, whatever crashes [O54]", async () => {
+  await explored(shuffled, { quick: 25, share: 1 / 4, name: "shuffled windows", faults: CRASHES });
+});

@@ -2,6 +2,7 @@
 // been handed over, and what is late is told.
 
 import { test as check, fc } from "@fast-check/vitest";
+import type { RoutingFunction } from "signalbox";
 import type { LogLine, TopologyConfig, TopologyRef, WindowPlan } from "signalbox/topology";
 import { bolt, field, grouping, sliding, topology, tumbling, windowBolt } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
@@ -372,9 +373,18 @@ describe("whatever tasks are killed when", () => {
     throws: fc.constantFrom(0, 0, 1, 5),
   });
   const rest = fc.constantFrom(0, 50, 1_000);
-  check.prop([span, fc.array(kill, { maxLength: 6 }), fc.boolean(), rest], { numRuns: sized(15, 1 / 10) })(
-    "each tuple is in each of its windows once, in two bolts side by side [O24]",
-    async ([ms, every], kills, viaRelay, restMs) => {
+  const run = fc.record({
+    span,
+    kills: fc.array(kill, { maxLength: 6 }),
+    viaRelay: fc.boolean(),
+    restMs: rest,
+    choice: fc.constantFrom("fields", "partialKey", "shuffle", "localOrShuffle", "none", "global"),
+    tasks: fc.integer({ min: 1, max: 4 }),
+  });
+  check.prop([run], { numRuns: sized(30, 1 / 10) })(
+    "each tuple is in each of its windows once, in two bolts side by side, behind any grouping [O24]",
+    async ({ span: [ms, every], kills, viaRelay, restMs, choice, tasks }) => {
+      const choose = (): RoutingFunction<Values> => (grouping[choice] as typeof grouping.fields)("n");
       await using stage = new Stage();
       const source = new Source();
       const plan = (): WindowPlan<Values> => sliding({ ms: ms as number, everyMs: every as number, by });
@@ -392,10 +402,10 @@ describe("whatever tasks are killed when", () => {
         topology("chaos", { ...QUICK, retries: 50 })
           .spout("source", source.spout)
           .bolt("relay", relay, { from: { "source.numbers": grouping.shuffle() } })
-          .bolt("windows", windows.bolt, { tasks: 2, from: { "source.numbers": grouping.fields("n") } })
+          .bolt("windows", windows.bolt, { tasks, from: { "source.numbers": choose() } })
           .bolt("others", others.bolt, {
-            tasks: 2,
-            from: { [viaRelay ? "relay.numbers" : "source.numbers"]: grouping.fields("n") } as never,
+            tasks,
+            from: { [viaRelay ? "relay.numbers" : "source.numbers"]: choose() } as never,
           })
           .build(),
         { log: false },
