@@ -63,7 +63,7 @@ export async function startsOf(system: System, end: "kill" | "shutdown"): Promis
     starts += 1;
   };
   const order = await Orders.at(system, "orders").startLike([started]);
-  if (order !== undefined) system.exit(order, end);
+  if (order !== undefined) system.exit(order.pid, end);
   await system.idle();
   return starts;
 }

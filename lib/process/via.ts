@@ -11,6 +11,15 @@ import type { Process } from "./process.js";
 export interface Claim {
   /** @internal Takes it for a process that has not run yet. Throws when another process has it. */
   claim(process: Process): void;
+  /** @internal The address of whoever has it, if one process at most can have it. */
+  readonly via?: (() => SoleVia) | undefined;
+}
+
+/** A name that one process at most can have. Two names are the same when both the place and the key are the same. */
+export interface SoleName {
+  /** Where it is a name: in the names of a system, or in a registry. */
+  readonly place: object;
+  readonly key: unknown;
 }
 
 /** Something that holds entries of processes. It drops the entries of a process that ends. */
@@ -43,6 +52,28 @@ export abstract class Via<in M = never> extends Pid<M> {
   override toString(): string {
     return this.label as string;
   }
+}
+
+/** A name, or a key of a registry, as an address: whichever process has it now. */
+export class SoleVia<in M = never> extends Via<M> {
+  readonly sole: SoleName;
+  readonly #holder: () => Process | undefined;
+
+  constructor(kernel: Kernel, label: string, sole: SoleName, holder: () => Process | undefined) {
+    super(kernel, label);
+    this.sole = sole;
+    this.#holder = holder;
+  }
+
+  override get process(): Process | undefined {
+    return this.#holder();
+  }
+}
+
+/** The address of whichever process has a registered name. */
+export function nameVia(kernel: Kernel, name: string): SoleVia {
+  const { names } = kernel;
+  return new SoleVia(kernel, name, { place: names, key: name }, () => names.find(name));
 }
 
 /** The process at an address: an address that is looked up becomes the pid of its holder. */

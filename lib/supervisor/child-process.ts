@@ -7,6 +7,7 @@ import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import { SHUTDOWN } from "../process/reason.js";
 import { reportEarlyEnd, spawnAwaited } from "../process/start.js";
+import type { Claim } from "../process/via.js";
 import { childLaunch, type FullChildSpec, type Shutdown } from "./child.js";
 
 /** How the start of a child ended. */
@@ -22,11 +23,12 @@ export function launchChild<M>(
   spec: FullChildSpec,
   args: readonly unknown[],
   id: string = spec.id,
+  name: string | Claim | undefined = spec.name,
 ): Pid {
   const supervisor = ctx.self.process as Process;
   const { kernel } = supervisor;
   const { behaviour, options: own } = childLaunch(spec.start, args);
-  const { id: label, name, mailbox } = spec;
+  const { id: label, mailbox } = spec;
   // Object spreads are slow on Node 20, and a plain child needs none.
   const options =
     own === undefined && name === undefined && mailbox === undefined

@@ -4,8 +4,10 @@ import type { Behaviour, MailboxLimits } from "../process/behaviour.js";
 import type { BodyContext } from "../process/body-context.js";
 import { checkBound } from "../process/bound.js";
 import { OptionError } from "../process/errors.js";
+import type { Kernel } from "../process/kernel.js";
 import { only } from "../process/known-options.js";
 import { delay, oneOf, text } from "../process/options.js";
+import type { Pid } from "../process/pid.js";
 import { isStartable, type Launch, launch, type Startable, supervising } from "../process/start.js";
 import type { Claim } from "../process/via.js";
 
@@ -43,6 +45,10 @@ export type ArgsOf<S> =
       ? readonly unknown[]
       : Readonly<A>
     : readonly [];
+
+/** The handle of a child: that of its definition, or the address of a plain process. */
+export type ChildHandle<S> =
+  S extends Startable<never, infer Ref> ? Ref : S extends Behaviour<infer M> ? Pid<M> : never;
 
 /** The options of a child, without the code that it runs. */
 export interface ChildOptions {
@@ -202,6 +208,17 @@ function isRunnable(start: unknown): start is ChildStart {
     start !== null &&
     typeof (start as { handle?: unknown }).handle === "function"
   );
+}
+
+/** The handle of the child at an address. */
+export function childHandle(
+  start: ChildStart,
+  args: readonly unknown[],
+  address: Pid<never>,
+  kernel: Kernel,
+): unknown {
+  if (!isStartable(start)) return address;
+  return (start as Startable<readonly unknown[], unknown>)[launch](args).ref(address, kernel);
 }
 
 /** What to spawn for a child, given the arguments. */

@@ -6,100 +6,30 @@
 //             ▼                    ▼                  ▼
 //           gone               stopping ─exited─▶   gone
 //
+// A child may have a name. It keeps the name until it is gone, so one child at most has it. A request to start or get the child
+// of a name creates it when there is none, and is answered at once when the child runs. In all other states of the child the request
+// waits with the child:
+//
+//   - the child comes up (`started`): all that wait get its process;
+//   - its first start fails or is ignored: all that wait get that outcome, like the request that started the child;
+//   - the child is gone for another reason: all that wait are asked again, in order. The first one starts a new child.
+//
 // For speed the tables of children are updated in place: a state that was given to `decide` must not be used again. The
 // machine stays deterministic, and reads no clock and no randomness.
 
 import { type ExitReason, isOrderly, SHUTDOWN } from "../process/reason.js";
-import type { FullChildSpec } from "./child.js";
-import type { Answer, Restarting } from "./protocol.js";
+import type { SoleName } from "../process/via.js";
+import { ByName } from "./child-name.js";
+import type {
+  DynamicChild,
+  DynamicConfig,
+  DynamicEffect,
+  DynamicEvent,
+  DynamicState,
+} from "./dynamic-protocol.js";
+import type { Answer } from "./protocol.js";
 import { Queue } from "./queue.js";
-import { countRestart, isRestarted, type RestartLimits } from "./restart-rule.js";
-
-/** How the supervisor treats its children. */
-export interface DynamicConfig extends RestartLimits {
-  readonly spec: FullChildSpec;
-  readonly maxChildren: number;
-}
-
-/** One child. */
-export interface DynamicChild<P> {
-  readonly key: string;
-  readonly args: readonly unknown[];
-  /** Its process. Undefined while it waits for its next start. */
-  pid: P | undefined;
-  /** Its last process, until the next start has succeeded: a request may still name the child by that pid. */
-  former: P | undefined;
-  starting: boolean;
-  /** The request that added the child, until the first start has ended. */
-  asker: number | undefined;
-  /** The requests that terminate the child, if there are any. */
-  stopping: number[] | undefined;
-  /** When it last came up. */
-  since: number;
-  /** How often it was started again without a calm time between. */
-  attempts: number;
-  /** Why it last ended. */
-  failure: ExitReason;
-}
-
-export interface DynamicState<P> {
-  readonly config: DynamicConfig;
-  readonly children: Map<string, DynamicChild<P>>;
-  readonly byPid: Map<P, DynamicChild<P>>;
-  /** Times of the restarts within the period. */
-  restarts: Queue<number>;
-  /** Why the supervisor stops its children and ends, once it does. */
-  closing: ExitReason | undefined;
-  /** While closing: children that have yet to get the order to stop, or to die. */
-  orders: Queue<DynamicChild<P>>;
-  /** While closing: the shutdown time that all children share is over. */
-  timeIsUp: boolean;
-  lastKey: number;
-}
-
-/** `token` names a request in its answer. */
-export type DynamicEvent<P> =
-  | { readonly type: "add"; readonly token: number; readonly args: readonly unknown[] }
-  | { readonly type: "terminate"; readonly token: number; readonly pid: P | undefined }
-  /** A start that the machine ordered has a process now. */
-  | { readonly type: "spawned"; readonly key: string; readonly pid: P }
-  | { readonly type: "started"; readonly key: string; readonly at: number }
-  | { readonly type: "ignored"; readonly key: string }
-  | { readonly type: "failed"; readonly key: string; readonly reason: ExitReason }
-  | {
-      readonly type: "exited";
-      readonly pid: P;
-      readonly reason: ExitReason;
-      readonly at: number;
-      /** A number in [0, 1) for the jitter of a backoff; see {@link isRestart}. */
-      readonly roll: number;
-    }
-  /** A failed start is tried again. */
-  | { readonly type: "retry"; readonly key: string; readonly at: number; readonly roll: number }
-  /** The wait of a backoff is over. */
-  | { readonly type: "resume"; readonly key: string }
-  | { readonly type: "close"; readonly reason: ExitReason }
-  | { readonly type: "time-up" }
-  | { readonly type: "go-on" };
-
-export type DynamicEffect<P> =
-  | { readonly type: "start"; readonly key: string; readonly args: readonly unknown[] }
-  | { readonly type: "answer"; readonly token: number; readonly answer: Answer<P> }
-  | { readonly type: "refuse"; readonly token: number; readonly why: "max_children" }
-  /** Stops one child within its shutdown time. */
-  | { readonly type: "stop"; readonly key: string; readonly pid: P }
-  /** The child of a `stop` has ended: its timer is no longer needed. */
-  | { readonly type: "stopped"; readonly key: string }
-  | { readonly type: "abort-start" | "shut-down" | "kill"; readonly pid: P }
-  | { readonly type: "retry"; readonly key: string }
-  | { readonly type: "resume-after"; readonly key: string; readonly delayMs: number }
-  | { readonly type: "time-up-after"; readonly delayMs: number }
-  /** More orders are left: the supervisor comes back to them after its other messages. */
-  | { readonly type: "go-on" }
-  | { readonly type: "report-restart"; readonly key: string; readonly restart: Restarting }
-  /** A child failed and is not restarted. */
-  | { readonly type: "report-exit"; readonly reason: ExitReason }
-  | { readonly type: "exit"; readonly reason: ExitReason };
+import { countRestart, isRestarted } from "./restart-rule.js";
 
 /** A closing supervisor gives orders to this many children at a time, so that the host runs in between. */
 export const AT_ONCE = 250;
@@ -111,6 +41,7 @@ export function initial<P>(config: DynamicConfig): DynamicState<P> {
     config,
     children: new Map(),
     byPid: new Map(),
+    byName: new ByName(),
     restarts: Queue.of(),
     closing: undefined,
     orders: Queue.of(),
@@ -130,9 +61,9 @@ export function decide<P>(
 function effectsOf<P>(state: DynamicState<P>, event: DynamicEvent<P>): readonly DynamicEffect<P>[] {
   switch (event.type) {
     case "add":
-      return add(state, event.token, event.args);
+      return add(state, event);
     case "terminate":
-      return terminate(state, event.token, event.pid);
+      return terminate(state, event);
     case "exited":
       return exited(state, event);
     case "close":
@@ -178,6 +109,9 @@ function ofChild<P>(
       return state.closing === undefined ? restart(state, child, child.failure, 0, event) : NOTHING;
     case "resume":
       return state.closing === undefined ? [start(child)] : NOTHING;
+    case "withdrawn":
+      child.waiting?.delete(event.token);
+      return NOTHING;
     default:
       return event satisfies never;
   }
@@ -201,34 +135,54 @@ export function listed<P>(state: DynamicState<P>): DynamicChild<P>[] {
   return [...state.children.values()].filter((child) => child.asker === undefined);
 }
 
+/** The process that has a name, as far as the supervisor knows. It may have ended: then its end is still to be handled. */
+export function holderOf<P>(state: DynamicState<P>, name: SoleName): P | undefined {
+  return state.byName.get(name)?.pid;
+}
+
 function add<P>(
   state: DynamicState<P>,
-  token: number,
-  args: readonly unknown[],
+  { token, args, name, orGet = false, isDead = false }: Extract<DynamicEvent<P>, { type: "add" }>,
 ): readonly DynamicEffect<P>[] {
   // The end of the supervisor answers the request.
   if (state.closing !== undefined) return NOTHING;
+  const holder = name?.sole === undefined ? undefined : state.byName.get(name.sole);
+  if (holder !== undefined)
+    return orGet ? get(holder, token, isDead) : [{ type: "refuse", token, why: "already_started" }];
   if (state.children.size >= state.config.maxChildren)
     return [{ type: "refuse", token, why: "max_children" }];
   const child: DynamicChild<P> = {
     key: String(++state.lastKey),
     args,
+    name,
     pid: undefined,
     former: undefined,
     starting: true,
     asker: token,
     stopping: undefined,
+    waiting: undefined,
     since: 0,
     attempts: 0,
     failure: SHUTDOWN,
   };
   state.children.set(child.key, child);
+  if (name?.sole !== undefined) state.byName.set(name.sole, child);
   return [start(child)];
+}
+
+/** Somebody asks for a child that there is. */
+function get<P>(child: DynamicChild<P>, token: number, isDead: boolean): readonly DynamicEffect<P>[] {
+  const { key, pid, starting, stopping } = child;
+  if (pid !== undefined && !starting && stopping === undefined && !isDead)
+    return [{ type: "answer", token, answer: { ok: true, pid } }];
+  child.waiting ??= new Set();
+  child.waiting.add(token);
+  return [{ type: "hold", key, token }];
 }
 
 function start<P>(child: DynamicChild<P>): DynamicEffect<P> {
   child.starting = true;
-  return { type: "start", key: child.key, args: child.args };
+  return { type: "start", key: child.key, args: child.args, name: child.name };
 }
 
 function started<P>(state: DynamicState<P>, child: DynamicChild<P>, at: number): readonly DynamicEffect<P>[] {
@@ -238,9 +192,32 @@ function started<P>(state: DynamicState<P>, child: DynamicChild<P>, at: number):
   child.since = at;
   if (child.former !== undefined) state.byPid.delete(child.former);
   child.former = undefined;
-  return asker === undefined
-    ? NOTHING
-    : [{ type: "answer", token: asker, answer: { ok: true, pid: child.pid } }];
+  if (asker === undefined && child.waiting === undefined) return NOTHING;
+  return answers(child, asker, { ok: true, pid: child.pid });
+}
+
+/** Answers the request that started a child, and all that wait with the child. */
+function answers<P>(
+  child: DynamicChild<P>,
+  asker: number | undefined,
+  answer: Answer<P>,
+): DynamicEffect<P>[] {
+  const effects: DynamicEffect<P>[] = [];
+  if (asker !== undefined) effects.push({ type: "answer", token: asker, answer });
+  for (const token of child.waiting ?? NOTHING) effects.push({ type: "answer", token, answer });
+  child.waiting = undefined;
+  return effects;
+}
+
+/** The child is gone: whoever still waits with it is asked again. The end of a closing supervisor answers them. */
+function askAgain<P>(
+  state: DynamicState<P>,
+  { waiting }: DynamicChild<P>,
+  effects: DynamicEffect<P>[],
+): DynamicEffect<P>[] {
+  if (state.closing === undefined)
+    for (const token of waiting ?? NOTHING) effects.push({ type: "ask-again", token });
+  return effects;
 }
 
 /** A start ended without a running child, and is not tried again. */
@@ -249,23 +226,26 @@ function startEnded<P>(
   child: DynamicChild<P>,
   answer: Answer<P>,
 ): readonly DynamicEffect<P>[] {
-  const effects: DynamicEffect<P>[] = [];
   forget(state, child);
-  if (child.asker !== undefined) effects.push({ type: "answer", token: child.asker, answer });
-  if (child.stopping !== undefined) answerStopping(child, child.stopping, effects);
-  return andEnd(state, effects);
+  const { asker, stopping } = child;
+  // The outcome of a first start that nobody stopped is that of all who wait for it.
+  const isShared = asker !== undefined && stopping === undefined;
+  const effects = isShared ? answers(child, asker, answer) : [];
+  if (asker !== undefined && !isShared) effects.push({ type: "answer", token: asker, answer });
+  if (stopping !== undefined) answerStopping(child, stopping, effects);
+  return andEnd(state, askAgain(state, child, effects));
 }
 
 function terminate<P>(
   state: DynamicState<P>,
-  token: number,
-  pid: P | undefined,
+  { token, pid, name }: Extract<DynamicEvent<P>, { type: "terminate" }>,
 ): readonly DynamicEffect<P>[] {
-  const child = pid === undefined ? undefined : state.byPid.get(pid);
+  const named = name && state.byName.get(name);
+  const child = named ?? (pid && state.byPid.get(pid));
   if (child === undefined) return [{ type: "answer", token, answer: { ok: false, problem: "not_found" } }];
   if (child.pid === undefined) {
     forget(state, child);
-    return [{ type: "answer", token, answer: { ok: true, pid: undefined } }];
+    return askAgain(state, child, [{ type: "answer", token, answer: { ok: true, pid: undefined } }]);
   }
   if (child.stopping !== undefined) {
     child.stopping.push(token);
@@ -293,7 +273,7 @@ function exited<P>(
   }
   forget(state, child);
   if (state.closing !== undefined) return andEnd(state, []);
-  return isOrderly(reason) ? NOTHING : [{ type: "report-exit", reason }];
+  return askAgain(state, child, isOrderly(reason) ? [] : [{ type: "report-exit", reason }]);
 }
 
 /** A child that was to be stopped has ended. */
@@ -310,7 +290,7 @@ function stopped<P>(
     effects.push({ type: "answer", token: child.asker, answer });
   }
   answerStopping(child, askers, effects);
-  return andEnd(state, effects);
+  return andEnd(state, askAgain(state, child, effects));
 }
 
 function answerStopping<P>(
@@ -394,4 +374,5 @@ function forget<P>(state: DynamicState<P>, child: DynamicChild<P>): void {
   state.children.delete(child.key);
   if (child.pid !== undefined) state.byPid.delete(child.pid);
   if (child.former !== undefined) state.byPid.delete(child.former);
+  if (child.name?.sole !== undefined) state.byName.delete(child.name.sole);
 }

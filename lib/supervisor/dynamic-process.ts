@@ -3,26 +3,20 @@
 
 import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
-import type { Signal } from "../process/entries.js";
+import { GONE, type Holder, type Signal, type Withdrawable } from "../process/entries.js";
 import { OptionError } from "../process/errors.js";
 import type { TimerRef } from "../process/owned-timer.js";
 import { Pid } from "../process/pid.js";
+import type { Process } from "../process/process.js";
 import { crash, SHUTDOWN } from "../process/reason.js";
-import type { ReplyTo } from "../process/request.js";
+import type { ReplyTo, Request } from "../process/request.js";
 import { supervising } from "../process/start.js";
+import { actual, SoleVia } from "../process/via.js";
 import type { FullChildSpec } from "./child.js";
 import { abortStart, killAfter, launchChild, type Outcome } from "./child-process.js";
 import { countOf } from "./counts.js";
-import {
-  type DynamicConfig,
-  type DynamicEffect,
-  type DynamicEvent,
-  type DynamicState,
-  decide,
-  initial,
-  isRestart,
-  listed,
-} from "./dynamic-machine.js";
+import { decide, holderOf, initial, isRestart, listed } from "./dynamic-machine.js";
+import type { DynamicConfig, DynamicEffect, DynamicEvent, DynamicState } from "./dynamic-protocol.js";
 import { ChildError } from "./errors.js";
 import type { Answer } from "./protocol.js";
 import type { ChildInfo, SupervisorMessage, SupervisorState } from "./ref.js";
@@ -56,14 +50,26 @@ export function dynamicBehaviour(
   };
 }
 
+/** A request for a child that has yet to be answered, and the child that it waits with. */
+interface Asked {
+  readonly replyTo: ReplyTo<Answer<Pid>>;
+  /** Of a request for a child with a name. */
+  readonly wanted: Wanted | undefined;
+  waitsWith: string | undefined;
+}
+
+type Wanted = Pick<Extract<SupervisorMessage, { readonly type: "add-like" }>, "args" | "name" | "orGet">;
+
 /** Holds the machine's state, and what the effects in progress need. */
-class DynamicProcess {
+class DynamicProcess implements Holder {
   private readonly ctx: Context<Message>;
   private readonly spec: FullChildSpec;
   private readonly reports: RestartReports<Message>;
   private state: DynamicState<Pid>;
   /** The requests that wait for an answer, by token. */
-  private readonly asking = new Map<number, ReplyTo<Answer<Pid>>>();
+  private readonly asking = new Map<number, Asked>();
+  /** The tokens of those that wait with a child. */
+  private readonly held = new Map<Withdrawable, number>();
   /** The timers that kill children which do not stop in time, by key. */
   private readonly timers = new Map<string, TimerRef>();
   private lastToken = 0;
@@ -89,14 +95,17 @@ class DynamicProcess {
     switch (message.type) {
       case "add-like": {
         const { args, replyTo } = message;
-        if (Array.isArray(args)) return this.dispatch({ type: "add", token: this.tokenOf(replyTo), args });
+        if (Array.isArray(args)) return this.dispatch(this.addition(this.tokenOf(replyTo, message), message));
         if (this.state.closing === undefined)
           ctx.refuse(replyTo, new OptionError("args", args, "an array of arguments"));
         return undefined;
       }
       case "terminate": {
-        const pid = message.id instanceof Pid ? message.id : undefined;
-        return this.dispatch({ type: "terminate", token: this.tokenOf(message.replyTo), pid });
+        const { id } = message;
+        const token = this.tokenOf(message.replyTo);
+        if (id instanceof SoleVia)
+          return this.dispatch({ type: "terminate", token, pid: actual(id), name: id.sole });
+        return this.dispatch({ type: "terminate", token, pid: id instanceof Pid ? id : undefined });
       }
       case "which":
         ctx.reply(message.replyTo, this.children().reverse());
@@ -161,13 +170,24 @@ class DynamicProcess {
     const { ctx, spec } = this;
     switch (effect.type) {
       case "start":
-        return this.start(effect.key, effect.args);
-      case "answer":
-        ctx.reply(this.askerOf(effect.token), effect.answer);
+        return this.start(effect);
+      case "answer": {
+        const asker = this.askerOf(effect.token);
+        if (asker !== undefined) ctx.reply(asker, effect.answer);
         return undefined;
-      case "refuse":
-        ctx.refuse(this.askerOf(effect.token), new ChildError(String(ctx.self), spec.id, effect.why));
+      }
+      case "refuse": {
+        const asker = this.askerOf(effect.token);
+        if (asker !== undefined) ctx.refuse(asker, new ChildError(String(ctx.self), spec.id, effect.why));
         return undefined;
+      }
+      case "hold":
+        this.hold(effect.token, effect.key);
+        return undefined;
+      case "ask-again": {
+        const wanted = this.release(effect.token)?.wanted;
+        return wanted === undefined ? undefined : this.addition(effect.token, wanted);
+      }
       case "stop": {
         const timer = killAfter(ctx, effect.pid, spec.shutdown);
         if (timer !== undefined) this.timers.set(effect.key, timer);
@@ -211,9 +231,13 @@ class DynamicProcess {
     }
   }
 
-  private start(key: string, args: readonly unknown[]): DynamicEvent<Pid> | undefined {
+  private start({
+    key,
+    args,
+    name,
+  }: Extract<DynamicEffect<Pid>, { readonly type: "start" }>): DynamicEvent<Pid> | undefined {
     try {
-      return { type: "spawned", key, pid: launchChild(this.ctx, this.spec, args, key) };
+      return { type: "spawned", key, pid: launchChild(this.ctx, this.spec, args, key, name?.claim) };
     } catch (error) {
       const outcome = { type: "failed", reason: crash(error) } as const;
       this.ctx.send(this.ctx.self, { type: "outcome", id: key, outcome });
@@ -234,16 +258,58 @@ class DynamicProcess {
     }
   }
 
-  private tokenOf(replyTo: ReplyTo<Answer<Pid>>): number {
+  private addition(token: number, { args, name, orGet = false }: Wanted): DynamicEvent<Pid> {
+    const holder = orGet && name?.sole !== undefined ? holderOf(this.state, name.sole) : undefined;
+    return { type: "add", token, args, name, orGet, isDead: holder !== undefined && !this.isAlive(holder) };
+  }
+
+  private isAlive(pid: Pid): boolean {
+    (this.ctx.self.process as Process).kernel.shared?.process(pid, "read");
+    return pid.process !== undefined;
+  }
+
+  // ── requests that have yet to be answered ─────────────────────────────────────────────────────────────────────
+
+  private tokenOf(replyTo: ReplyTo<Answer<Pid>>, message?: Wanted): number {
     const token = ++this.lastToken;
-    this.asking.set(token, replyTo);
+    const wanted = message?.orGet ? message : undefined;
+    this.asking.set(token, { replyTo, wanted, waitsWith: undefined });
     return token;
   }
 
-  private askerOf(token: number): ReplyTo<Answer<Pid>> {
-    const replyTo = this.asking.get(token) as ReplyTo<Answer<Pid>>;
+  /** The request is to be answered now. Undefined when its caller has given up while it waited. */
+  private askerOf(token: number): ReplyTo<Answer<Pid>> | undefined {
+    const asked = this.release(token);
     this.asking.delete(token);
-    return replyTo;
+    return asked?.replyTo;
+  }
+
+  /** From now on the request counts as waiting: when its caller gives up, nothing comes of it. */
+  private hold(token: number, key: string): void {
+    const asked = this.asking.get(token) as Asked;
+    const entry = entryOf(asked);
+    asked.waitsWith = key;
+    entry.queuedIn = this;
+    this.held.set(entry, token);
+  }
+
+  private release(token: number): Asked | undefined {
+    const asked = this.asking.get(token);
+    if (asked?.waitsWith === undefined) return asked;
+    const entry = entryOf(asked);
+    entry.queuedIn = undefined;
+    asked.waitsWith = undefined;
+    this.held.delete(entry);
+    return asked;
+  }
+
+  /** A request that waits has ended. */
+  withdraw(entry: Withdrawable): void {
+    const token = this.held.get(entry) as number;
+    const key = this.asking.get(token)?.waitsWith as string;
+    this.askerOf(token);
+    entry.queuedIn = GONE;
+    this.dispatch({ type: "withdrawn", key, token });
   }
 
   private children(): ChildInfo[] {
@@ -254,4 +320,9 @@ class DynamicProcess {
         : { id, type, pid: pid as Pid<unknown>, status: "running" },
     );
   }
+}
+
+/** The call behind a reply address. */
+function entryOf({ replyTo }: Asked): Withdrawable {
+  return replyTo as unknown as Request;
 }

@@ -4,9 +4,19 @@
 import { only } from "../process/known-options.js";
 import { count } from "../process/options.js";
 import { type Launch, launch, supervising } from "../process/start.js";
-import { type ArgsOf, type ChildOptions, type ChildSpec, type ChildStart, checkChild } from "./child.js";
-import type { DynamicConfig } from "./dynamic-machine.js";
+import type { Claim } from "../process/via.js";
+import {
+  type ArgsOf,
+  type ChildHandle,
+  type ChildOptions,
+  type ChildSpec,
+  type ChildStart,
+  checkChild,
+  type FullChildSpec,
+} from "./child.js";
+import { checkTemplateName, type TemplateName } from "./child-name.js";
 import { dynamicBehaviour } from "./dynamic-process.js";
+import type { DynamicConfig } from "./dynamic-protocol.js";
 import {
   checkLimits,
   checkNaming,
@@ -14,15 +24,21 @@ import {
   SUPERVISION_OPTIONS,
   type SupervisionOptions,
 } from "./options.js";
-import { checkAddress, DynamicSupervisorRef } from "./ref.js";
+import { checkAddress, DynamicSupervisorRef, type Template } from "./ref.js";
 import type { SupervisorDefinition } from "./supervisor.js";
 
 /** Options of a dynamic supervisor. */
 export interface DynamicSupervisorOptions<S extends ChildStart = ChildStart> extends SupervisionOptions {
-  /** The specification of every child. `startLike(args)` gives the arguments for its `init`. */
-  readonly child: ChildOptions & {
+  /** The specification of every child. `startLike(args)` and `startOrGet(args)` give the arguments for its `init`. */
+  readonly child: Omit<ChildOptions, "name"> & {
     /** The code that every child runs: a definition, a function body or callbacks. */
     readonly start: S;
+    /**
+     * The name of a child: a text, or a key of a registry (`registry.claim(key)`), or a function that gives one of these for the arguments
+     * of the child. Each child keeps its name over restarts, and no two children of one supervisor have the same name, unless it is a key of a
+     * registry with duplicate keys. The function runs in the code that asks for the child, once for each request. Default: no name.
+     */
+    readonly name?: string | Claim | ((...args: ArgsOf<S>) => string | Claim);
   };
   /**
    * How many children there may be at once, 1 or more. One more is refused with ChildError `max_children`. Default
@@ -38,14 +54,23 @@ export interface DynamicSupervisorOptions<S extends ChildStart = ChildStart> ext
  * @example
  * const Sessions = dynamicSupervisor({ child: { id: "session", start: Session, restart: "temporary" }, maxChildren: 10_000 });
  * const sessions = await system.start(Sessions);
- * const pid = await sessions.startLike(["user-17"]);
+ * const session = await sessions.startLike(["user-17"]);
+ *
+ * @example
+ * // A process per key: with a name, `startOrGet` gives the child that runs, or starts it.
+ * const users = new Registry<string>(system);
+ * const named = await system.start(dynamicSupervisor({
+ *   child: { id: "session", start: Session, name: (user) => users.claim(user) },
+ * }));
+ * const same = await named.startOrGet(["user-17"]);
  */
 export function dynamicSupervisor<S extends ChildStart>(
   options: DynamicSupervisorOptions<S>,
-): SupervisorDefinition<DynamicSupervisorRef<ArgsOf<S>>> {
+): SupervisorDefinition<DynamicSupervisorRef<ArgsOf<S>, ChildHandle<S>>> {
   only("", options, [...SUPERVISION_OPTIONS, "child", "maxChildren"]);
+  const { spec, template } = checkTemplate(options.child as ChildTemplate);
   const config: DynamicConfig = {
-    spec: checkChild("child", options.child as ChildSpec, "never"),
+    spec,
     maxChildren: count("maxChildren", options.maxChildren ?? Number.POSITIVE_INFINITY, 1, true),
     ...checkLimits(options),
   };
@@ -53,11 +78,21 @@ export function dynamicSupervisor<S extends ChildStart>(
   const quiet = checkQuiet(options);
   return {
     [supervising]: true,
-    at: (system, address) => new DynamicSupervisorRef(checkAddress(address), system.kernel),
-    [launch]: (): Launch<DynamicSupervisorRef<ArgsOf<S>>> => ({
+    at: (system, address) => new DynamicSupervisorRef(checkAddress(address), system.kernel, template),
+    [launch]: (): Launch<DynamicSupervisorRef<ArgsOf<S>, ChildHandle<S>>> => ({
       behaviour: dynamicBehaviour(config, quiet),
       options: naming,
-      ref: (pid, kernel) => new DynamicSupervisorRef(pid, kernel),
+      ref: (pid, kernel) => new DynamicSupervisorRef(pid, kernel, template),
     }),
   };
+}
+
+type ChildTemplate = Omit<ChildSpec, "name"> & { readonly name?: TemplateName };
+
+/** @throws OptionError */
+function checkTemplate(child: ChildTemplate): { readonly spec: FullChildSpec; readonly template: Template } {
+  const { name, ...unnamed } = child ?? {};
+  const spec = checkChild("child", child && (unnamed as ChildSpec), "never");
+  if (name !== undefined) checkTemplateName(`child(${spec.id}).name`, name);
+  return { spec, template: { id: spec.id, start: spec.start, name } };
 }

@@ -15,12 +15,12 @@ export class ChildError extends SignalboxError {
   /** Stable across versions: match on this rather than on the text. */
   readonly code = "ERR_CHILD";
   /** Why the request failed. */
-  readonly problem: ChildProblem | "max_children";
+  readonly problem: DynamicProblem;
   /** Why it did not start, for `start_failed`. */
   readonly reason: ExitReason | undefined;
 
   /** The library creates these errors. */
-  constructor(supervisor: string, id: string, problem: ChildProblem | "max_children", reason?: ExitReason) {
+  constructor(supervisor: string, id: string, problem: DynamicProblem, reason?: ExitReason) {
     super(
       `${supervisor}: child "${id}" ${TEXTS[problem]}${reason === undefined ? "" : `: ${formatReason(reason)}`}`,
       reason?.type === "crash" ? { cause: reason.error } : undefined,
@@ -30,12 +30,15 @@ export class ChildError extends SignalboxError {
   }
 }
 
-const TEXTS: { readonly [problem in ChildProblem | "max_children"]: string } = {
+type DynamicProblem = ChildProblem | "max_children" | "ignored";
+
+const TEXTS: { readonly [problem in DynamicProblem]: string } = {
   not_found: "is not one of its children; see whichChildren()",
   running: "is running; terminate it first",
   restarting: "is being restarted; terminate it first to end that restart",
-  already_started: "is running already; choose another id",
+  already_started: "is running already; choose another id or name, or use startOrGet",
   already_present: "is known and stopped; use restartChild, or deleteChild first",
   start_failed: "did not start",
+  ignored: "did not want to run: its init returned `ignore`",
   max_children: "would be one more than maxChildren allows",
 };

@@ -1,6 +1,7 @@
 export type {
   ArgsOf,
   AutoShutdown,
+  ChildHandle,
   ChildOptions,
   ChildSpec,
   ChildStart,

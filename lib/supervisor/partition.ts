@@ -7,7 +7,7 @@ import type { Kernel } from "../process/kernel.js";
 import { only } from "../process/known-options.js";
 import { count } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
-import { isStartable, type Launch, launch, type Startable, supervising } from "../process/start.js";
+import { type Launch, launch, type Startable, supervising } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
 import type { Via } from "../process/via.js";
 import {
@@ -16,6 +16,7 @@ import {
   type ChildSpec,
   type ChildStart,
   checkChild,
+  childHandle,
   type FullChildSpec,
 } from "./child.js";
 import {
@@ -81,9 +82,7 @@ export class PartitionSupervisorRef<S extends ChildStart = ChildStart> extends A
         const process = typeof address === "string" ? kernel.names.find(address) : address.process;
         return process && tables.get(process.behaviour as Callbacks<never>)?.holder(kernel, partition);
       });
-      const start = plan.start as ChildStart;
-      if (!isStartable(start)) return via as PartitionHandle<S>;
-      return start[launch](plan.argsOf(partition)).ref(via, kernel) as PartitionHandle<S>;
+      return childHandle(plan.start, plan.argsOf(partition), via, kernel) as PartitionHandle<S>;
     };
   }
 

@@ -6,7 +6,8 @@ import { Pid } from "../process/pid.js";
 import type { ExitReason } from "../process/reason.js";
 import type { CallOptions, ReplyTo } from "../process/request.js";
 import type { ProcessSystem } from "../process/system.js";
-import type { ChildSpec, ChildStart, ChildType } from "./child.js";
+import { type ChildSpec, type ChildStart, type ChildType, childHandle } from "./child.js";
+import { type ChildName, childName, type TemplateName } from "./child-name.js";
 import { ChildError } from "./errors.js";
 import type { Answer, ChildStatus, RestartStrategy } from "./protocol.js";
 import type { SupervisorStatus } from "./status.js";
@@ -54,7 +55,14 @@ export interface SupervisorState {
 /** What a supervisor's process understands. */
 export type SupervisorMessage =
   | { readonly type: "add"; readonly spec: ChildSpec; readonly replyTo: ReplyTo<Answer<Pid>> }
-  | { readonly type: "add-like"; readonly args: readonly unknown[]; readonly replyTo: ReplyTo<Answer<Pid>> }
+  | {
+      readonly type: "add-like";
+      readonly args: readonly unknown[];
+      readonly name?: ChildName | undefined;
+      /** Whether a child that has the name already is the answer. */
+      readonly orGet?: boolean;
+      readonly replyTo: ReplyTo<Answer<Pid>>;
+    }
   | {
       readonly type: "terminate" | "restart" | "delete";
       readonly id: string | Pid;
@@ -70,12 +78,13 @@ export type SupervisorMessage =
  */
 export abstract class AnySupervisorRef {
   readonly #address: Pid<SupervisorMessage> | string;
-  readonly #kernel: Kernel;
+  /** @internal */
+  protected readonly kernel: Kernel;
 
   /** @internal */
   constructor(address: Pid<never> | string, kernel: Kernel) {
     this.#address = address as Pid<SupervisorMessage> | string;
-    this.#kernel = kernel;
+    this.kernel = kernel;
   }
 
   /**
@@ -86,7 +95,7 @@ export abstract class AnySupervisorRef {
   get pid(): Pid<SupervisorMessage> {
     const address = this.#address;
     return typeof address === "string"
-      ? (this.#kernel.locate(address).pid as Pid<SupervisorMessage>)
+      ? (this.kernel.locate(address).pid as Pid<SupervisorMessage>)
       : address;
   }
 
@@ -114,7 +123,7 @@ export abstract class AnySupervisorRef {
     build: (replyTo: ReplyTo<R>) => SupervisorMessage,
     options: CallOptions | undefined,
   ): Promise<R> {
-    return this.#kernel.calls.call(undefined, this.#address, build, {
+    return this.kernel.calls.call(undefined, this.#address, build, {
       timeoutMs: Number.POSITIVE_INFINITY,
       ...options,
     });
@@ -179,25 +188,95 @@ export class SupervisorRef extends AnySupervisorRef {
   }
 }
 
-/** The handle of a running dynamic supervisor. The `init` of its children takes the arguments `A`. */
+/** The template of the children of a dynamic supervisor. */
+export interface Template {
+  readonly id: string;
+  readonly start: ChildStart;
+  readonly name: TemplateName | undefined;
+}
+
+/** The arguments of a request for a dynamic child. They may be left out when the `init` of the children needs none. */
+type Given<A extends readonly unknown[]> = readonly [] extends A
+  ? [args?: A, options?: CallOptions]
+  : [args: A, options?: CallOptions];
+
+/**
+ * The handle of a running dynamic supervisor. The `init` of its children takes the arguments `A`, and their handles are `H`: the handle
+ * of the definition that they run, or the pid of a plain process.
+ *
+ * A child with a name has it from its first start until its supervisor has forgotten it, over all restarts, and its handle leads to
+ * whichever process runs the child. Without a name, the handle is that of one process, and ends with it.
+ */
 export class DynamicSupervisorRef<
   A extends readonly unknown[] = readonly unknown[],
+  H = unknown,
 > extends AnySupervisorRef {
-  /**
-   * Starts a child with these arguments for its `init`. Returns its pid, or undefined when `init` returned `ignore`.
-   *
-   * @throws ChildError with the problem `max_children` or `start_failed`
-   */
-  async startLike(
-    ...given: readonly [] extends A ? [args?: A, options?: CallOptions] : [args: A, options?: CallOptions]
-  ): Promise<Pid<unknown> | undefined> {
-    const [args = [], options] = given;
-    return this.settle("(dynamic)", (replyTo) => ({ type: "add-like", args, replyTo }), options);
+  readonly #template: Template;
+
+  /** @internal */
+  constructor(address: Pid<never> | string, kernel: Kernel, template: Template) {
+    super(address, kernel);
+    this.#template = template;
   }
 
-  /** Stops a child and forgets it. @throws ChildError */
-  async terminateChild(id: Pid, options?: CallOptions): Promise<void> {
+  /**
+   * Starts a child with these arguments for its `init`. Returns its handle, or undefined when `init` returned `ignore`.
+   *
+   * @throws ChildError with the problem `max_children`, `start_failed`, or `already_started` when there is a child with the name that the
+   *   template gives to these arguments
+   */
+  async startLike(...given: Given<A>): Promise<H | undefined> {
+    const [args = [], options] = given;
+    return (await this.#add(args, false, options)) as H | undefined;
+  }
+
+  /**
+   * The child that has the name for these arguments: starts it when there is none. Of all who ask at the same time, one starts the child
+   * and the others get the same one. The arguments of the others are not used. When the child is starting, restarting or stopping, the
+   * request waits until the child runs, or is gone; then another one is started. A caller that gives up meanwhile starts nothing.
+   *
+   * @returns the handle of the child. It stays good over restarts. A call fails with `noproc` in the moment between a crash and the
+   *   restart
+   * @throws ChildError with the problem `max_children`, `start_failed`, or `ignored` when the `init` of the child returned `ignore`;
+   *   OptionError when the template has no `name`
+   * @example
+   * const device = await devices.startOrGet(["sensor-7"]);
+   */
+  async startOrGet(...given: Given<A>): Promise<H> {
+    const [args = [], options] = given;
+    const handle = await this.#add(args, true, options);
+    if (handle === undefined) throw new ChildError(String(this), this.#template.id, "ignored");
+    return handle as H;
+  }
+
+  /**
+   * Stops a child and forgets it. A child with a name is found by its handle also while it waits for its restart.
+   *
+   * @param child - its handle or its pid
+   * @throws ChildError
+   */
+  async terminateChild(child: Pid | { readonly pid: Pid }, options?: CallOptions): Promise<void> {
+    const id = child instanceof Pid ? child : (child?.pid ?? String(child));
     await this.settle(String(id), (replyTo) => ({ type: "terminate", id, replyTo }), options);
+  }
+
+  async #add(args: readonly unknown[], orGet: boolean, options: CallOptions | undefined): Promise<unknown> {
+    const { id, start } = this.#template;
+    // The supervisor refuses what is no array.
+    const name = Array.isArray(args) ? this.#nameOf(args) : undefined;
+    if (orGet && Array.isArray(args) && name?.sole === undefined)
+      throw new OptionError("startOrGet", args, "asked of a template with a `name` that one child can have");
+    const pid = await this.settle(
+      id,
+      (replyTo) => ({ type: "add-like", args, name, orGet, replyTo }),
+      options,
+    );
+    return pid === undefined ? undefined : childHandle(start, args, name?.via ?? pid, this.kernel);
+  }
+
+  #nameOf(args: readonly unknown[]): ReturnType<typeof childName> | undefined {
+    const { id, name } = this.#template;
+    return name === undefined ? undefined : childName(this.kernel, `child(${id}).name`, name, args);
   }
 }
 

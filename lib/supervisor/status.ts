@@ -2,7 +2,7 @@
 
 import type { Pid } from "../process/pid.js";
 import type { ChildType } from "./child.js";
-import type { DynamicState } from "./dynamic-machine.js";
+import type { DynamicState } from "./dynamic-protocol.js";
 import type { Queue } from "./queue.js";
 import { countRecent, type RestartLimits } from "./restart-rule.js";
 import type { State } from "./state.js";

@@ -16,6 +16,7 @@ import {
   consumer,
   custom,
   type Delivery,
+  type DynamicSupervisorRef,
   defer,
   defineServer,
   defineStateMachine,
@@ -244,6 +245,7 @@ declare const sessions: Registry<string, { since: number }, string>;
 declare const hits: Registry<string, number>;
 declare const topics: Registry<string, undefined, Order>;
 declare const tasks: TaskSupervisorRef;
+declare const devices: DynamicSupervisorRef<readonly [id: string], { readonly pid: Pid }>;
 declare const counters: PartitionSupervisorRef<typeof Stock>;
 declare function openPool(): Promise<void>;
 declare function shutDown(error: unknown): void;
@@ -329,7 +331,7 @@ export const rest: () => readonly unknown[] = () => [
   sticky,
   weighted,
   where,
-  () => [sessions, hits, topics, counters, tasks],
+  () => [sessions, hits, topics, counters, devices, tasks],
   task,
   taskStream,
   taskSupervisor,

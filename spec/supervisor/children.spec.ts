@@ -1,13 +1,6 @@
 // Children added, stopped, restarted, deleted, listed and counted while the supervisor runs.
 
-import {
-  ChildError,
-  type ChildProblem,
-  dynamicSupervisor,
-  ignore,
-  supervisor,
-  supervisorRef,
-} from "signalbox";
+import { ChildError, dynamicSupervisor, ignore, supervisor, supervisorRef } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { child, House, hanging, planned, statuses, stubborn } from "./house.js";
 
@@ -18,7 +11,7 @@ beforeEach(() => {
 afterEach(() => house.close());
 
 /** What a request is refused with. */
-async function problem(request: Promise<unknown>): Promise<ChildProblem | "max_children"> {
+async function problem(request: Promise<unknown>): Promise<ChildError["problem"]> {
   const error = await request.then(
     () => new Error("it was granted"),
     (e: unknown) => e,

@@ -3,18 +3,24 @@
 import fc from "fast-check";
 import { type ExitReason, SHUTDOWN } from "signalbox";
 import { describe, expect, it } from "vitest";
+import type { SoleName } from "../../lib/process/via.js";
 import { checkChild } from "../../lib/supervisor/child.js";
+import type { ChildName } from "../../lib/supervisor/child-name.js";
 import {
   AT_ONCE,
-  type DynamicConfig,
-  type DynamicEffect,
-  type DynamicEvent,
-  type DynamicState,
   decide,
+  holderOf,
   initial,
   isRestart,
   listed,
 } from "../../lib/supervisor/dynamic-machine.js";
+import type {
+  DynamicConfig,
+  DynamicEffect,
+  DynamicEvent,
+  DynamicState,
+} from "../../lib/supervisor/dynamic-protocol.js";
+import type { Answer } from "../../lib/supervisor/protocol.js";
 import { child } from "./house.js";
 
 const CRASH: ExitReason = { type: "custom", value: "broken" };
@@ -22,6 +28,8 @@ const REASONS: readonly ExitReason[] = [{ type: "normal" }, SHUTDOWN, { type: "k
 
 type Command =
   | { readonly do: "add" | "close" | "deliver" | "next start fails" }
+  | { readonly do: "add named"; readonly name: string; readonly orGet: boolean }
+  | { readonly do: "give up"; readonly who: number }
   | { readonly do: "terminate" | "obey"; readonly who: number }
   | { readonly do: "start ends"; readonly who: number; readonly how: "started" | "ignored" | "failed" }
   | { readonly do: "crash"; readonly who: number; readonly reason: ExitReason }
@@ -45,6 +53,9 @@ class World {
   readonly told = new Set<number>();
   readonly mail: News[] = [];
   readonly open = new Set<number>();
+  /** The names that requests are for, and the children that requests wait with, by token. */
+  readonly wanted = new Map<number, { readonly name: ChildName; readonly orGet: boolean }>();
+  readonly held = new Map<number, string>();
   readonly restartTimes: number[] = [];
   effects: DynamicEffect<number>[] = [];
   private startFails = false;
@@ -59,6 +70,12 @@ class World {
     switch (command.do) {
       case "add":
         this.add();
+        return;
+      case "add named":
+        this.addNamed(command.name, command.orGet);
+        return;
+      case "give up":
+        this.giveUp(nth(this.held.keys(), command.who));
         return;
       case "close":
         this.dispatch({ type: "close", reason: SHUTDOWN });
@@ -91,6 +108,36 @@ class World {
 
   add(): void {
     this.dispatch({ type: "add", token: this.ask(), args: [] });
+  }
+
+  addNamed(name: string, orGet = true): number {
+    const token = this.ask();
+    this.wanted.set(token, { name: { claim: name, sole: { place: PLACE, key: name } }, orGet });
+    this.askFor(token);
+    return token;
+  }
+
+  /** A caller stops to wait. */
+  giveUp(token: number | undefined): void {
+    if (token === undefined) return;
+    this.open.delete(token);
+    const key = this.held.get(token) as string;
+    this.held.delete(token);
+    this.dispatch({ type: "withdrawn", key, token });
+  }
+
+  private askFor(token: number): void {
+    const wanted = this.wanted.get(token);
+    const pid = wanted?.name.sole && holderOf(this.state, wanted.name.sole);
+    const isDead = pid !== undefined && !this.alive.has(pid);
+    this.dispatch({ type: "add", token, args: [], ...wanted, isDead });
+  }
+
+  /** A request for a name gets a process of this name. */
+  private checkAnswer(token: number, answer: Answer<number>): void {
+    const name = this.wanted.get(token)?.name;
+    if (!answer.ok || answer.pid === undefined || name === undefined) return;
+    expect(this.state.byPid.get(answer.pid)?.name?.claim).toBe(name.claim);
   }
 
   ask(): number {
@@ -154,8 +201,20 @@ class World {
         this.start(effect.key);
         return;
       case "answer":
+        this.checkAnswer(effect.token, effect.answer);
+        expect(this.open.delete(effect.token)).toBe(true);
+        this.held.delete(effect.token);
+        return;
       case "refuse":
         expect(this.open.delete(effect.token)).toBe(true);
+        return;
+      case "hold":
+        expect(this.held.has(effect.token)).toBe(false);
+        this.held.set(effect.token, effect.key);
+        return;
+      case "ask-again":
+        expect(this.held.delete(effect.token)).toBe(true);
+        this.askFor(effect.token);
         return;
       case "stop":
       case "shut-down":
@@ -229,8 +288,23 @@ class World {
       ({ pid, starting }) => pid !== undefined && !starting && !this.alive.has(pid) && !this.isOnItsWay(pid),
     );
     expect(wrong).toEqual([]);
+    this.checkNames();
+  }
+
+  /** Each name has one child, and whoever waits does so with a child that there is. */
+  private checkNames(): void {
+    const { children, byName } = this.state;
+    const named = [...children.values()].filter(({ name }) => name !== undefined);
+    expect(byName.size).toBe(named.length);
+    for (const one of named) expect(byName.get(one.name?.sole as SoleName)).toBe(one);
+    for (const { stopping, starting, pid, waiting } of named) {
+      const runs = pid !== undefined && !starting && stopping === undefined && this.alive.has(pid);
+      if (runs) expect([...(waiting ?? [])]).toEqual([]);
+    }
   }
 }
+
+const PLACE = {};
 
 function nth<T>(items: Iterable<T>, n: number): T | undefined {
   const all = [...items];
@@ -257,6 +331,15 @@ const who = fc.nat({ max: 9 });
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 6, arbitrary: fc.constant<Command>({ do: "deliver" }) },
   { weight: 4, arbitrary: fc.constant<Command>({ do: "add" }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant("add named"),
+      name: fc.constantFrom("a", "b"),
+      orGet: fc.constantFrom(true, true, true, false),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("give up"), who }) },
   { weight: 1, arbitrary: fc.constantFrom<Command>({ do: "close" }, { do: "next start fails" }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constantFrom("terminate", "obey"), who }) },
   {
@@ -275,7 +358,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 describe("a dynamic supervisor, after any sequence of events", () => {
-  it("has answered each request once, restarted no more often than allowed, and ends with its last child", () => {
+  it("has answered each request once, restarted no more often than allowed, and ends with its last child [V37]", () => {
     fc.assert(
       fc.property(config, fc.array(command, { maxLength: 60 }), (given, commands) => {
         const world = new World(given);
@@ -295,6 +378,97 @@ describe("a dynamic supervisor, after any sequence of events", () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe("a request to start or get the child of a name", () => {
+  const tokens = (world: World, type: DynamicEffect<number>["type"]): number[] =>
+    world.effects.flatMap((effect) => (effect.type === type && "token" in effect ? [effect.token] : []));
+  const named = (given = configOf()): World => {
+    const world = new World(given);
+    world.addNamed("a");
+    world.settle();
+    world.effects = [];
+    return world;
+  };
+  const answer = (token: number, pid: number) => ({ type: "answer", token, answer: { ok: true, pid } });
+
+  it("is answered with the child that runs, with the one that starts, and with no other name's", () => {
+    const world = named();
+    world.addNamed("a");
+    expect(world.effects).toEqual([answer(2, 1)]);
+    world.addNamed("b");
+    world.addNamed("b");
+    world.effects = [];
+    world.settle();
+    expect(world.effects).toEqual([answer(3, 2), answer(4, 2)]);
+  });
+
+  it("counts no child twice towards maxChildren, and a request that may not get is refused", () => {
+    const world = named(configOf({ maxChildren: 1 }));
+    world.addNamed("a");
+    world.addNamed("b");
+    world.addNamed("a", false);
+    expect(world.effects.slice(1)).toEqual([
+      { type: "refuse", token: 3, why: "max_children" },
+      { type: "refuse", token: 4, why: "already_started" },
+    ]);
+  });
+
+  it("waits for the restart of a child that has crashed, also before the supervisor has noticed", () => {
+    const world = named(configOf({ backoff: { minMs: 100, maxMs: 100, jitter: 0 } }));
+    world.end(1, CRASH);
+    world.addNamed("a");
+    world.deliver();
+    world.addNamed("a");
+    expect(tokens(world, "hold")).toEqual([2, 3]);
+    world.settle();
+    expect(world.effects.slice(-2)).toEqual([answer(2, 2), answer(3, 2)]);
+  });
+
+  it("starts another child when the one that it waits for is stopped, and the others get that one", () => {
+    const world = named();
+    world.dispatch({ type: "terminate", token: world.ask(), pid: 1 });
+    world.addNamed("a");
+    world.addNamed("a");
+    expect(world.alive.size).toBe(1);
+    world.settle();
+    expect(world.effects.slice(-2)).toEqual([answer(3, 2), answer(4, 2)]);
+    expect(world.alive).toEqual(new Set([2]));
+  });
+
+  it("gets the failure of the first start that it waits for", () => {
+    for (const how of ["failed", "ignored"] as const) {
+      const world = new World(configOf());
+      world.addNamed("a");
+      world.addNamed("a");
+      world.startEnds(1, how);
+      world.effects = [];
+      world.settle();
+      expect(tokens(world, "answer")).toEqual([1, 2]);
+      expect(world.state.byName.size).toBe(0);
+    }
+  });
+
+  it("starts nothing after its caller has given up", () => {
+    const world = named();
+    world.dispatch({ type: "terminate", token: world.ask(), pid: 1 });
+    world.giveUp(world.addNamed("a"));
+    world.settle();
+    expect(world.state.children.size).toBe(0);
+  });
+
+  it("finds a child by its name also while it waits for its restart, to terminate it", () => {
+    const world = named(configOf({ backoff: { minMs: 100, maxMs: 100, jitter: 0 } }));
+    world.end(1, CRASH);
+    world.deliver();
+    world.dispatch({
+      type: "terminate",
+      token: world.ask(),
+      pid: undefined,
+      name: { place: PLACE, key: "a" },
+    });
+    expect(world.state.children.size).toBe(0);
   });
 });
 

@@ -8,6 +8,7 @@ import {
   type ExitInput,
   type ExitReason,
   type Pid,
+  type SupervisorDefinition,
 } from "signalbox";
 import { child, House } from "./house.js";
 
@@ -18,8 +19,13 @@ export class Sessions extends House {
   many(
     more: Partial<DynamicSupervisorOptions["child"]> = {},
     options: Partial<DynamicSupervisorOptions> = {},
-  ): Promise<DynamicSupervisorRef> {
-    return this.system.start(dynamicSupervisor({ label: "supervisor", child: child("a", more), ...options }));
+  ): Promise<DynamicSupervisorRef<readonly unknown[], Pid<unknown>>> {
+    const { name, ...plain } = more;
+    const template = name === undefined ? child("a", plain) : { ...child("a", plain), name };
+    const definition = dynamicSupervisor({ label: "supervisor", child: template, ...options });
+    return this.system.start(
+      definition as SupervisorDefinition<DynamicSupervisorRef<readonly unknown[], Pid<unknown>>>,
+    );
   }
 
   /** Ends a child, and waits until everything that comes of it has happened. */

@@ -10,9 +10,8 @@ import type { Process } from "../../process/process.js";
 import type { SharedState } from "../../process/shared-state.js";
 import { show } from "../../process/show.js";
 import { ProcessSystem } from "../../process/system.js";
-import { type Claim, holdFor, post, processOf, type Via } from "../../process/via.js";
+import { type Claim, holdFor, post, processOf, SoleVia, type Via } from "../../process/via.js";
 import { KeyTakenError, NotRegisteredError } from "./errors.js";
-import { RegistryVia } from "./registry-via.js";
 import { type Held, RegistryTable } from "./table.js";
 
 /** Options of a registry. */
@@ -192,7 +191,7 @@ export class Registry<K, V = undefined, M = never> {
    */
   via(key: K): Via<M> {
     if (!this.#isUnique) throw new OptionError("keys", "duplicate", "unique: an address has one holder");
-    return new RegistryVia<M>(this.#kernel, `${this.name}[${show(key)}]`, () => this.#first(key)?.owner);
+    return this.#via(key);
   }
 
   /**
@@ -204,7 +203,10 @@ export class Registry<K, V = undefined, M = never> {
    * const session = await system.startWith({ name }, Session, "user-17");
    */
   claim(key: K, ...value: ValueOf<V>): Claim {
-    return { claim: (process) => this.#add(process, key, value[0] as V) };
+    return {
+      claim: (process) => this.#add(process, key, value[0] as V),
+      via: this.#isUnique ? () => this.#via(key) : undefined,
+    };
   }
 
   /**
@@ -230,6 +232,11 @@ export class Registry<K, V = undefined, M = never> {
     if (this.#listeners.delete(process)) shared?.part(this, LISTENERS, "write");
     if (shared !== undefined) for (const { key } of this.#table.ownedBy(process)) this.#changing(key);
     for (const held of this.#table.release(process)) this.#notify("unregistered", held);
+  }
+
+  #via(key: K): SoleVia<M> {
+    const label = `${this.name}[${show(key)}]`;
+    return new SoleVia<M>(this.#kernel, label, { place: this, key }, () => this.#first(key)?.owner);
   }
 
   #add(process: Process, key: K, value: V): void {

@@ -7,7 +7,6 @@ import {
   MailboxFullError,
   type MailboxLimits,
   OptionError,
-  type Pid,
   type ServerRef,
   System,
   supervisor,
@@ -114,8 +113,8 @@ describe("the bound of a mailbox", () => {
     }
     const Many = dynamicSupervisor({ child: { id: "desk", start: Desk, mailbox: bound } });
     const many = await clock.until(system.start(Many));
-    const pid = await clock.until(many.startLike());
-    expect(await endsOf(Desk.at(system, pid as Pid<never>), 3)).toEqual(["waits", "waits", full]);
+    const desk = (await clock.until(many.startLike())) as ReturnType<typeof Desk.at>;
+    expect(await endsOf(desk, 3)).toEqual(["waits", "waits", full]);
   });
 
   it("is checked where it is given [B19]", async () => {

@@ -26,7 +26,7 @@ const SLOW_MS = 10;
 type Unstamped<A> = A extends unknown ? Omit<A, "step"> : never;
 
 /** Of sessions that are started with a number each. */
-type Ref = DynamicSupervisorRef<readonly [number]>;
+type Ref = DynamicSupervisorRef<readonly [number], { readonly pid: Pid<never> }>;
 
 export class Sessions {
   readonly acts: DynamicAct[] = [];
@@ -88,7 +88,7 @@ export class Sessions {
     };
     this.requests.push(
       (this.ref as Ref).startLike([session]).then(
-        (pid) => answered(pid, undefined),
+        (handle) => answered(handle?.pid as Pid<unknown> | undefined, undefined),
         (error) => answered(undefined, problemOf(error)),
       ),
     );
@@ -129,7 +129,7 @@ export class Sessions {
     return complaint;
   }
 
-  private definition(): Startable<[number], unknown> {
+  private definition(): Startable<[number], { readonly pid: Pid<never> }> {
     const { kind } = this.plan;
     return defineServer({
       init: async (ctx, session: number) => {

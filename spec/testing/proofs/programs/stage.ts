@@ -438,7 +438,10 @@ export class Stage {
     });
   }
 
-  private dynamic(name: string, proc: Proc): SupervisorDefinition<DynamicSupervisorRef<readonly []>> {
+  private dynamic(
+    name: string,
+    proc: Proc,
+  ): SupervisorDefinition<DynamicSupervisorRef<readonly [], Pid<never>>> {
     return dynamicSupervisor({
       intensity: 2,
       report: false,
@@ -469,7 +472,7 @@ export class Stage {
     return supervisor({}).at(this.system, this.pid(number));
   }
 
-  dynamicAt(number: number): DynamicSupervisorRef<readonly []> | undefined {
+  dynamicAt(number: number): DynamicSupervisorRef<readonly [], Pid<never>> | undefined {
     const proc = this.proc(number);
     return proc.kind === "dynamic" ? this.dynamic("any", proc).at(this.system, this.pid(number)) : undefined;
   }
