@@ -32,12 +32,8 @@ export class Acking {
     return slot.process;
   }
 
-  /**
-   * This lower half of a root's id or, while its acker does not run, a number near by whose acker does. Undefined when no
-   * acker runs.
-   */
-  trackable(lo: number): number | undefined {
-    if (this.ackerProcess(lo) !== undefined) return lo;
+  /** Instead of this lower half of a root's id, whose acker does not run: a number near by whose acker does, if any runs. */
+  nearby(lo: number): number {
     const { length } = this.run.registry.ackers.slots;
     const past = (lo >>> 0) % length;
     for (let i = 1; i < length; i++) {
@@ -46,7 +42,7 @@ export class Acking {
       const other = (near < TWO_32 ? near : near - length) | 0 || length;
       if (this.ackerProcess(other) !== undefined) return other;
     }
-    return undefined;
+    return lo;
   }
 
   /** A tuple is done. The acker of each of its trees gets the XOR of the tuple's edge and those of its children. */

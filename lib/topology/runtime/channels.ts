@@ -47,23 +47,9 @@ export class Channel implements TupleChannel {
   }
 
   send(tuple: Tuple): void {
-    // Only tasks with windows have losses.
-    if (this.slot.losses !== undefined && tuple.anchored) this.sendHome(tuple);
-    else this.deliver(tuple);
-  }
-
-  private sendHome(tuple: Tuple): void {
-    const { slot } = this;
-    const home = slot.component.homes?.homeOf(tuple, slot) ?? slot;
-    if (home === slot) this.deliver(tuple);
-    else {
-      const copy = this.forward(tuple, home);
-      (copy.channel as Channel).deliver(copy);
-    }
-  }
-
-  private deliver(tuple: Tuple): void {
     const { slot, run } = this;
+    // Only tasks with windows have losses.
+    if (slot.losses !== undefined && tuple.anchored && this.sentHome(tuple)) return;
     const process = slot.process;
     if (run.kernel.interception !== undefined) {
       run.hooks.slotRead(slot);
@@ -78,6 +64,16 @@ export class Channel implements TupleChannel {
     }
     slot.arrives();
     process.deliver(tuple);
+  }
+
+  /** Sends the tuple to its home, if that is another task. */
+  private sentHome(tuple: Tuple): boolean {
+    const { slot } = this;
+    const home = slot.component.homes?.homeOf(tuple, slot) ?? slot;
+    if (home === slot) return false;
+    const copy = this.forward(tuple, home);
+    (copy.channel as Channel).send(copy);
+    return true;
   }
 
   /** The task ended before it took the tuple. Where any task will do, another gets it; else it has failed. */

@@ -108,9 +108,14 @@ export class Outlet {
   plant(out: OutStream, values: object, options: EmitOptions | undefined): NewTree | undefined {
     const { env } = this.run.kernel;
     const hi = random32(env);
-    const lo = this.run.acking.trackable(random32(env) || 1);
-    if (lo === undefined) return undefined;
-    const acker = this.run.acking.ackerProcess(lo) as Process;
+    const { acking } = this.run;
+    let lo = random32(env) || 1;
+    let acker = acking.ackerProcess(lo);
+    if (acker === undefined) {
+      lo = acking.nearby(lo);
+      acker = acking.ackerProcess(lo);
+      if (acker === undefined) return undefined;
+    }
     const copies = this.copies(out, values, options);
     let xorHi = 0;
     let xorLo = 0;

@@ -30,6 +30,8 @@ const CAUSES = {
 /** A component logs a congestion at most once in this time. */
 const CONGESTION_LOG_MS = 30_000;
 
+const NONE: readonly Decision[] = [];
+
 export class InFlightTuples {
   private readonly run: RunningTopology;
   private readonly incarnation: Incarnation;
@@ -106,10 +108,6 @@ export class InFlightTuples {
       this.wait(tuple);
       return undefined;
     }
-    return this.emitNow(tuple);
-  }
-
-  private emitNow(tuple: PendingTuple): Decision | undefined {
     if (this.retries.inFlight >= this.limit) {
       this.line.push(tuple);
       return undefined;
@@ -133,6 +131,7 @@ export class InFlightTuples {
 
   /** An acker may run again: emits those that waited for one. Returns what to do about those whose emit threw. */
   emitWaiting(): readonly Decision[] {
+    if (this.unplanted.length === 0) return NONE;
     const waited = this.unplanted.splice(0);
     this.incarnation.retrying -= waited.length;
     const decisions: Decision[] = [];
