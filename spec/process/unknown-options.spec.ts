@@ -12,7 +12,7 @@ import {
   System,
   supervisor,
 } from "signalbox";
-import { sliding, tumbling } from "signalbox/topology";
+import { batchBolt, sliding, tumbling, windowBolt } from "signalbox/topology";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 let system: System;
@@ -125,6 +125,18 @@ const ENTRANCES: readonly (readonly [what: string, unknown: string, meant: strin
   ["system.envelope", "prio", "priority", () => system.envelope(1, { prio: 5 } as never)],
   ["tumbling", "lag", "lagMs", () => tumbling({ ms: 5, by: () => 1, lag: 5 } as never)],
   ["sliding", "everyms", "everyMs", () => sliding({ ms: 5, everyMs: 1, by: () => 1, everyms: 5 } as never)],
+  [
+    "windowBolt",
+    "maxheld",
+    "maxHeld",
+    () => windowBolt({ input: {}, window: tumbling({ ms: 5 }), execute: () => 1, maxheld: 5 } as never),
+  ],
+  [
+    "batchBolt",
+    "every",
+    "everyMs",
+    () => batchBolt({ input: {}, size: 5, execute: () => 1, every: 5 } as never),
+  ],
 ];
 
 describe("an unknown option", () => {

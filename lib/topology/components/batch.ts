@@ -82,7 +82,7 @@ export function batchBolt<I extends Inputs, S extends Streams = Record<never, ne
 export function batchBolt(
   options: BatchOptions<Streams, unknown, never> & { readonly input?: Fields; readonly inputs?: Inputs },
 ): BoltDefinition {
-  checkOptions("batchBolt(options)", options, []);
+  checkOptions("batchBolt(options)", options, ["size", "everyMs"]);
   const size = count("size", options.size, 1);
   const everyMs = options.everyMs === undefined ? undefined : delay("everyMs", options.everyMs, 1);
   const streams = Object.keys(options.streams ?? {});

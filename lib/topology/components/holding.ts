@@ -2,6 +2,7 @@
 // fails them by how the function ends. The function's emits are anchored to all of these tuples.
 
 import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
 import { isThenable } from "../../process/thenable.js";
 import {
   type BoltContext,
@@ -124,12 +125,19 @@ export function whileAlive<H>(ctx: HoldingContext<H>, result: unknown, next: () 
   return isThenable(result) ? result.then(goOn) : goOn();
 }
 
-/** Checks the functions among the options here, because `bolt` only sees the wrapped ones. @throws OptionError */
-export function checkOptions(path: string, options: unknown, functions: readonly string[]): void {
+const FUNCTIONS = ["init", "activate", "deactivate", "close"];
+
+/**
+ * Checks the names of the options, and their functions, because `bolt` only sees the wrapped ones.
+ *
+ * @param own - the options that other bolts of this kind do not have
+ * @throws OptionError
+ */
+export function checkOptions(path: string, options: unknown, own: readonly string[]): void {
   if (typeof options !== "object" || options === null) throw new OptionError(path, options, "an object");
+  only(path, options, ["input", "inputs", "streams", "config", "execute", ...FUNCTIONS, ...own]);
   const given = options as Readonly<Record<string, unknown>>;
-  const optional = ["init", "activate", "deactivate", "close", ...functions];
-  for (const name of ["execute", ...optional.filter((name) => given[name] !== undefined)])
+  for (const name of ["execute", ...FUNCTIONS.filter((name) => given[name] !== undefined)])
     if (typeof given[name] !== "function") throw new OptionError(name, given[name], "a function");
 }
 

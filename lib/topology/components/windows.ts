@@ -103,7 +103,7 @@ export function windowBolt<I extends Inputs, S extends Streams = Record<never, n
 export function windowBolt(
   options: WindowOptions<Streams, unknown, never> & { readonly input?: Fields; readonly inputs?: Inputs },
 ): BoltDefinition {
-  checkOptions("windowBolt(options)", options, []);
+  checkOptions("windowBolt(options)", options, ["window", "maxHeld", "retries", "retryBackoff", "late"]);
   const plan = options.window as WindowPlan<AnyValues>;
   const maxHeld = count("maxHeld", options.maxHeld ?? MAX_HELD, 1);
   const late = options.late as WindowRules["late"];
