@@ -18,6 +18,9 @@ import { textOf } from "../definition/errors.js";
 import type { Fields, Streams } from "../definition/field.js";
 import { runGenerator } from "../definition/generator.js";
 import type { Tuple } from "../definition/tuple.js";
+import { Lineage } from "../runtime/lineage.js";
+
+const NONE: readonly Tuple[] = [];
 
 type UserContext = BoltContext<Streams, unknown>;
 
@@ -67,6 +70,7 @@ export function holdingBolt<H>(options: HoldingOptions, parts: HoldingParts<H>):
     ...(tick !== undefined && { tick: tick.run }),
     mode: "manual",
     oneAtATime: true,
+    collects: true,
     init: (ctx: InitContext) => {
       const start = (user: unknown): Holding<H> => ({ user, held: parts.hold(ctx) });
       const made = init?.(ctx);
@@ -99,14 +103,18 @@ export function give<H>(
 ): PromiseLike<void> | undefined {
   const given = new GivenContext(ctx, streams, tuples);
   const { settled } = given;
+  const lineage = Lineage.of(ctx);
+  lineage?.works(tuples);
   const returned = (): undefined => {
     // The task has ended in the meantime, and its held tuples were settled then.
     if (!ctx.process.alive) return;
+    lineage?.works(NONE);
     for (const tuple of release(true, settled)) if (!settled.has(tuple)) ctx.ack(tuple);
   };
   const threw = (error: unknown): undefined => {
     // The process was ended on purpose, which is no failure of the function.
     if (!ctx.process.alive) throw error;
+    lineage?.works(NONE);
     for (const tuple of release(false, settled)) if (!settled.has(tuple)) ctx.fail(tuple);
     ctx.log("error", () => `work on ${tuples.length} tuples failed: ${textOf(error)}`);
   };

@@ -191,6 +191,8 @@ export interface BoltOptions<S extends Streams, State, In> extends Hooks<BoltCon
   readonly tick?: (ctx: BoltContext<S, State>) => unknown;
   /** @internal The bolt works on one tuple at a time, whatever `concurrency` says: it depends on their order. */
   readonly oneAtATime?: boolean;
+  /** @internal The bolt collects tuples, and works only on those that it reports by `Lineage.works`. */
+  readonly collects?: boolean;
   /** @internal Even a stop without time to drain waits for its `close`: the bolt has a program outside of this host. */
   readonly closes?: boolean;
   /** How many milliseconds the bolt may hold a tuple before it settles it. Must be less than the tuple takes to expire. */

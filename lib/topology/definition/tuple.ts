@@ -22,8 +22,8 @@ export interface TupleChannel {
   readonly to: string;
   /** The task ended before it took the tuple out of its mailbox. */
   returned(tuple: Tuple): void;
-  /** The tuple will not be worked on any more. */
-  lost(tuple: Tuple): void;
+  /** The tuple will not be worked on any more. @param isInnocent - that is not its fault, although a task had taken it */
+  lost(tuple: Tuple, isInnocent?: boolean): void;
   /** The tuple expired while its bolt held it. */
   expired(tuple: Tuple): void;
 }

@@ -1,7 +1,7 @@
 // How tasks notify the ackers: a tuple is acked, has failed, or takes long.
 
 import type { Process } from "../../process/process.js";
-import { ACKED, FAILED, QUEUED, type Tuple } from "../definition/tuple.js";
+import { ACKED, FAILED, type Tuple } from "../definition/tuple.js";
 import { eachTree } from "../tracking/anchors.js";
 import { noteFailure } from "./lineage.js";
 import { ACK, AckerMessage, EXTEND, FAIL, RETURN } from "./messages.js";
@@ -57,9 +57,9 @@ export class Acking {
     );
   }
 
-  /** A tuple has failed. A tuple that no task had taken has only come back. */
-  fail(tuple: Tuple): void {
-    const kind = tuple.state === QUEUED ? RETURN : FAIL;
+  /** A tuple has failed. @param isInnocent - it has only come back, and spends no retry */
+  fail(tuple: Tuple, isInnocent = false): void {
+    const kind = isInnocent ? RETURN : FAIL;
     tuple.state = FAILED;
     if (!tuple.anchored) return;
     if (this.notesFailures && tuple.channel !== undefined) noteFailure(this.run, tuple, tuple.channel.to);

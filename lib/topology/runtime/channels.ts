@@ -99,11 +99,11 @@ export class Channel implements TupleChannel {
     this.meter.expired++;
   }
 
-  lost(tuple: Tuple): void {
+  lost(tuple: Tuple, isInnocent: boolean = tuple.state === QUEUED): void {
     if (tuple.anchored) this.meter.failed++;
     else this.slot.meter.lost++;
     this.subscription.target.homes?.lost(tuple);
-    this.run.acking.fail(tuple);
+    this.run.acking.fail(tuple, isInnocent);
   }
 
   /** The same copy of a tuple for another task of the bolt. Its channel has to send it. */

@@ -44,12 +44,15 @@ export class Incarnations {
   /** A process has ended. What a bolt had taken and not settled fails now. */
   ended(incarnation: Incarnation): void {
     if (!this.running.delete(incarnation)) return;
-    const { held, current, inWork } = incarnation;
+    const { held, current, inWork, given, process } = incarnation;
     incarnation.current = undefined;
     if (current?.state === TAKEN) held.add(current);
     for (const tuple of inWork) if (tuple.state === TAKEN) held.add(tuple);
     inWork.clear();
-    for (const tuple of held) tuple.channel?.lost(tuple);
+    // What a batch or a window only collects did no harm, if it is known what did.
+    const isKnown = given !== undefined && (given.length > 0 || process.exitReason?.type !== "crash");
+    const worked = new Set(given);
+    for (const tuple of held) tuple.channel?.lost(tuple, isKnown && !worked.has(tuple));
     held.clear();
     this.run.settlements.notify();
   }

@@ -40,6 +40,11 @@ export class Lineage {
     return Object.assign(ctx, { [LINEAGE]: this });
   }
 
+  /** The task works on these tuples now. If it ends meanwhile, the others that it holds spend no retry. */
+  works(tuples: readonly Tuple[]): void {
+    if (this.slot.incarnation !== undefined) this.slot.incarnation.given = tuples;
+  }
+
   /** Begins to note where tuples are, and which are lost on their way to the bolt's tasks, or in them. */
   watch(timeOf: (tuple: Tuple) => number): void {
     const { run } = this;

@@ -28,6 +28,8 @@ export class Incarnation {
   current: Tuple | undefined = undefined;
   /** Of a bolt with `concurrency`: the tuples in work. */
   readonly inWork: Set<Tuple> = new Set();
+  /** Of a bolt that collects tuples: those that its function works on. */
+  given: readonly Tuple[] | undefined = undefined;
   /** Of a bolt: `flush` has begun and not ended. */
   flushing = false;
   /** Of a spout: an asynchronous `next` runs. */

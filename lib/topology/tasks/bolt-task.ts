@@ -95,6 +95,7 @@ class BoltTask {
     return whenDone(options.init?.(known), (state) => {
       if (!ctx.alive) return undefined;
       this.incarnation = run.incarnations.started(slot, this.process);
+      if (options.collects) this.incarnation.given = [];
       this.outlet = new Outlet(run, this.incarnation);
       this.own = {
         ...known,
