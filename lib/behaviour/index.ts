@@ -65,8 +65,10 @@ export type {
   MachineAsks,
   MachineCalls,
   MachineCasts,
+  MachineSnapshot,
   Moves,
   MovesOf,
+  NeedsData,
   PayloadArgs,
   PayloadOf,
   ReplyTypeOf,
@@ -76,6 +78,8 @@ export type {
   StateHandler,
   StateNamed,
   StatesOf,
+  StateWithData,
+  TransitionArgs,
 } from "./state-machine/types.js";
 export {
   TaskAwaitedError,

@@ -29,6 +29,7 @@ import {
   type Arrival,
   type Change,
   decide,
+  type EndState,
   initial,
   moved,
   type Order,
@@ -86,7 +87,7 @@ export class MachineProcess implements Callbacks<never>, Holder {
   /** The start, until its actions and the first `enter` are done. */
   private begun: Step | undefined = undefined;
   /** What `terminate` sees, where that is not the state of the order. */
-  private endState: NamedState | undefined = undefined;
+  private end: EndState | undefined = undefined;
   private readonly timers: Map<number, TimerRef> = new Map();
   /** How many calls wait among the postponed and retried events, and those of them whose callers have given up. */
   private held = 0;
@@ -110,20 +111,29 @@ export class MachineProcess implements Callbacks<never>, Holder {
   }
 
   init(ctx: Context<never>): unknown {
-    const made = this.table.init(initMoves(ctx), ...this.args);
+    const { data } = this.table;
+    const made = data?.(ctx, ...this.args);
     return isThenable(made)
-      ? Promise.resolve(made).then((state) => this.start(ctx, state))
-      : this.start(ctx, made);
+      ? Promise.resolve(made).then((late) => this.first(ctx, late))
+      : this.first(ctx, made);
+  }
+
+  /** Makes the first state, with the data at hand. */
+  private first(ctx: Context<never>, data: unknown): unknown {
+    const made = this.table.init(initMoves(ctx, data), ...this.args);
+    return isThenable(made)
+      ? Promise.resolve(made).then((state) => this.start(ctx, state, data))
+      : this.start(ctx, made, data);
   }
 
   /** As in OTP the machine has started when its `init` has returned, and its first `enter` comes after that. */
-  private start(ctx: Context<never>, made: unknown): unknown {
+  private start(ctx: Context<never>, made: unknown, data: unknown): unknown {
     if (made instanceof Stop || made === ignore) return made;
     if (made instanceof Step && made.reason !== undefined) return stop(made.reason);
     const step = made instanceof Step ? made : isNamed(made) ? moves.next(made) : undefined;
     if (step?.state === undefined) throw new BadStepError("init", made);
     declared(this.table, this.table.initial, "", "init", step);
-    this.order = initial(this.table.rules, step.state);
+    this.order = initial(this.table.rules, step.state, data);
     if (step.actions.length === 0 && this.table.states[step.state.name]?.enter === undefined)
       return undefined;
     this.begun = step;
@@ -148,12 +158,12 @@ export class MachineProcess implements Callbacks<never>, Holder {
     if (this.begun !== undefined) return this.beginBefore(ctx, carried(ctx, message));
     if (message instanceof CastEvent || message instanceof CallEvent) return this.arrived(ctx, message);
     if (message instanceof StopMachine) return stop(message.reason);
-    return this.receive(ctx, message, this.table.info as ((message: unknown) => unknown) | undefined);
+    return this.receive(ctx, message, this.table.info as Translation);
   }
 
   signal(ctx: Context<never>, signal: Signal): unknown {
     if (this.begun !== undefined) return this.beginBefore(ctx, new SignalEntry(signal));
-    return this.receive(ctx, signal, this.table.signal as ((signal: unknown) => unknown) | undefined);
+    return this.receive(ctx, signal, this.table.signal as Translation);
   }
 
   parentExit(ctx: Context<never>, reason: ExitReason): unknown {
@@ -162,12 +172,8 @@ export class MachineProcess implements Callbacks<never>, Holder {
   }
 
   /** A message or a signal, which the definition may turn into an event. */
-  private receive(
-    ctx: Context<never>,
-    message: unknown,
-    toEvent: ((message: unknown) => unknown) | undefined,
-  ): unknown {
-    const event = toEvent?.(message);
+  private receive(ctx: Context<never>, message: unknown, toEvent: Translation): unknown {
+    const event = toEvent?.(message, this.order.data);
     if (event === undefined) {
       if (message instanceof Request) message.refuse(new UnknownEventError(message, this.table.events));
       return unhandled(ctx, message);
@@ -186,7 +192,7 @@ export class MachineProcess implements Callbacks<never>, Holder {
       return arrival instanceof CallEvent ? arrival.refuse(error) : unhandled(ctx, arrival);
     }
     if (!takesAtOnce(order)) return this.loop(ctx, { type: "arrived", arrival });
-    const step = handleIn(table, order.state, event, arrival.from, cell);
+    const step = handleIn(table, order.state, event, arrival.from, order.data, cell);
     if (!(step instanceof Step)) return this.resume(ctx, handledEvent(arrival, step));
     const after = moved(order, step, arrival);
     if (after === undefined) return this.loop(ctx, { type: "handled", arrival, step });
@@ -269,10 +275,10 @@ export class MachineProcess implements Callbacks<never>, Holder {
         this.cancelTimer(ctx, effect.timer);
         return undefined;
       case "stop":
-        this.endState = effect.state;
+        this.end = effect;
         return new Stop(effect.reason);
       case "fail":
-        this.endState = effect.state;
+        this.end = effect;
         throw effect.error;
       default:
         return effect satisfies never;
@@ -315,13 +321,14 @@ export class MachineProcess implements Callbacks<never>, Holder {
   }
 
   private call(arrival: Arrival): unknown {
-    const step = handleIn(this.table, this.order.state, arrival.event, arrival.from);
+    const { state, data } = this.order;
+    const step = handleIn(this.table, state, arrival.event, arrival.from, data);
     return handledEvent(arrival, step);
   }
 
   private enter(change: Change): unknown {
-    const { state, previous } = change;
-    const step = enterIn(this.table, state, previous);
+    const { state, previous, data } = change;
+    const step = enterIn(this.table, state, previous, data);
     if (step instanceof Step || !isThenable(step)) return { type: "entered", change, step };
     return Promise.resolve(step).then((late) => ({ type: "entered", change, step: late }));
   }
@@ -362,24 +369,42 @@ export class MachineProcess implements Callbacks<never>, Holder {
   }
 
   private terminated(_ctx: Context<never>, reason: ExitReason): unknown {
-    return this.table.terminate?.((this.endState ?? this.order.state) as never, reason);
+    const { state, data } = this.end ?? this.order;
+    return this.table.terminate?.(state as never, reason, data);
   }
 
   inspected(): Inspected {
+    const { table } = this;
+    const { format } = table;
     return {
       kind: STATE_MACHINE,
-      state: () => this.order.state,
-      format: this.table.format,
+      // Beside data it is both, as `sys:get_state` gives both of a gen_statem.
+      state: () => (table.rules.hasData ? whole(this.order) : this.order.state),
+      format:
+        format === undefined
+          ? undefined
+          : table.rules.hasData
+            ? ({ state, data }: EndState) => format(state as never, data)
+            : (state: NamedState) => format(state as never, undefined),
       swap: {
-        definition: this.table,
-        replace: (definition, state) => {
-          this.table = definition as Table;
-          this.order = { ...this.order, rules: this.table.rules, state: state as NamedState };
+        definition: table,
+        replace: (definition, made) => {
+          const successor = definition as Table;
+          const { rules } = successor;
+          const { state, data } = (rules.hasData ? (made ?? {}) : { state: made }) as EndState;
+          this.table = successor;
+          this.order = { ...this.order, rules, state, data };
           this.terminate = this.terminated;
         },
       },
     };
   }
+}
+
+type Translation = ((message: unknown, data: unknown) => unknown) | undefined;
+
+function whole({ state, data }: EndState): EndState {
+  return { state, data };
 }
 
 const PASSED: OrderEvent = { type: "passed" };

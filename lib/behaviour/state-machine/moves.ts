@@ -47,6 +47,11 @@ export type Action =
     }
   | { readonly type: "postpone" }
   | {
+      readonly type: "setData";
+      /** The data from now on. */
+      readonly data: unknown;
+    }
+  | {
       readonly type: "insert";
       /** The event that is handled before all others. */
       readonly event: TypedEvent;
@@ -153,6 +158,7 @@ export const moves = {
   refuseTo: (to: ReplyTo<never>, error: Error): Action => ({ type: "refuse", to, error }),
   postpone: (): Action => ({ type: "postpone" }),
   insert: (event: TypedEvent): Action => ({ type: "insert", event: checkEvent(event) }),
+  setData: (data: unknown): Action => ({ type: "setData", data }),
   stateTimeout: (...words: Words): Action => timeout(STATE, words),
   eventTimeout: (...words: Words): Action => timeout(EVENT, words),
   timeout: (name: string, ...words: Words): Action =>
@@ -160,3 +166,17 @@ export const moves = {
   run: (effect: Effect): Action => ({ type: "run", effect: checkEffect(effect) }),
   task: (effect: Effect): Action => ({ type: "task", effect: checkEffect(effect) }),
 } as const;
+
+/** The same with the data of a machine: one of its own for each handler that is called, for the data change between them. */
+class DataMoves {
+  readonly data: unknown;
+  constructor(data: unknown) {
+    this.data = data;
+  }
+}
+Object.assign(DataMoves.prototype, moves);
+
+/** What a handler gets as `m`. */
+export function movesWith(data: unknown): typeof moves {
+  return data === undefined ? moves : (new DataMoves(data) as unknown as typeof moves);
+}

@@ -33,6 +33,8 @@ export interface Rules {
   readonly enters: { readonly [state: string]: boolean | undefined };
   readonly events: ReadonlySet<string>;
   readonly maxPostponed: number;
+  /** Whether the machine has data that its states share. */
+  readonly hasData: boolean;
 }
 
 /** A list whose head is taken in constant time and which shares its tail, so that a retry of many events costs little. */
@@ -54,6 +56,8 @@ type TimeoutAction = Extract<Action, { key: TimeoutKey }>;
 export interface Order {
   readonly rules: Rules;
   readonly state: NamedState;
+  /** What all states share. */
+  readonly data: unknown;
   /** Inserted and retried events that have not had their turn, the next one first. */
   readonly queue: List | undefined;
   /** Postponed events, the youngest first. */
@@ -71,6 +75,8 @@ export interface Change {
   /** The state before. The `enter` of the first state gets that state itself. */
   readonly previous: NamedState;
   readonly state: NamedState;
+  /** The data after the step. They count from the end of the step on, as the state does. */
+  readonly data: unknown;
   readonly arrival: Arrival | undefined;
   /** Whether the name of the state changes. */
   readonly changes: boolean;
@@ -106,19 +112,26 @@ export type OrderEffect =
   | { readonly type: "run" | "task"; readonly effect: (ctx: Context<never>) => unknown }
   | { readonly type: "startTimer"; readonly timer: number; readonly afterMs: number }
   | { readonly type: "cancelTimer"; readonly timer: number }
-  /** The machine stops. `state` is what its `terminate` sees. */
-  | { readonly type: "stop"; readonly reason: ExitReason; readonly state: NamedState }
-  | { readonly type: "fail"; readonly error: Error; readonly state: NamedState };
+  /** The machine stops. `state` and `data` are what its `terminate` sees. */
+  | ({ readonly type: "stop"; readonly reason: ExitReason } & EndState)
+  | ({ readonly type: "fail"; readonly error: Error } & EndState);
+
+/** What `terminate` sees. */
+export interface EndState {
+  readonly state: NamedState;
+  readonly data: unknown;
+}
 
 type Decision = readonly [Order, readonly OrderEffect[]];
 
 const NOTHING: readonly never[] = Object.freeze([]);
 
 /** A machine that is in `state` and has nothing to do. */
-export function initial(rules: Rules, state: NamedState): Order {
+export function initial(rules: Rules, state: NamedState, data?: unknown): Order {
   return {
     rules,
     state,
+    data,
     queue: undefined,
     postponed: undefined,
     postponedCount: 0,
@@ -169,11 +182,11 @@ export function moved(order: Order, { type, state, actions }: Step, arrival: Arr
   if (order.queue !== undefined || order.due.length > 0) return undefined;
   if (state === undefined) return type === "keep" ? order : undefined;
   if (type !== "next") return undefined;
-  const { rules, queue, postponed, postponedCount, running, due, lastTimer } = order;
+  const { rules, data, queue, postponed, postponedCount, running, due, lastTimer } = order;
   const isChange = state.name !== order.state.name;
   if (isChange && (postponed !== undefined || running.length > 0 || rules.enters[state.name] !== false))
     return undefined;
-  return { rules, state, queue, postponed, postponedCount, running, due, lastTimer };
+  return { rules, state, data, queue, postponed, postponedCount, running, due, lastTimer };
 }
 
 /** The timer may have been cancelled while its expiry waited in the mailbox: then nothing happened. */
@@ -189,7 +202,7 @@ function handled(order: Order, arrival: Arrival, result: unknown): Decision {
     return order.queue === undefined && order.due.length === 0 ? [order, NOTHING] : advance(order, []);
   if (!(result instanceof Step)) {
     const where = `the handler of "${arrival.event.type}" in state "${order.state.name}"`;
-    return [order, [{ type: "fail", error: new BadStepError(where, result), state: order.state }]];
+    return [order, [failed(order, new BadStepError(where, result))]];
   }
   return step(order, arrival, result, false);
 }
@@ -204,6 +217,7 @@ function step(order: Order, arrival: Arrival | undefined, taken: Step, entersAny
   const begun: Change = {
     previous: order.state,
     state,
+    data: dataAfter(actions, order.data),
     arrival,
     changes,
     postpones: false,
@@ -212,34 +226,35 @@ function step(order: Order, arrival: Arrival | undefined, taken: Step, entersAny
   };
   const effects: OrderEffect[] = [];
   const change = actions.length === 0 ? begun : collect(order.rules, begun, taken, false, effects);
-  if (change instanceof Error) return [order, [...effects, { type: "fail", error: change, state }]];
-  if (type === "stop") return [order, [...effects, stopped(taken, state)]];
+  if (change instanceof Error) return [order, [...effects, failed(begun, change)]];
+  if (type === "stop") return [order, [...effects, stopped(taken, change)]];
   if (entersAnyway || (enters && (changes || type === "repeat")))
     return [order, [...effects, { type: "enter", change }]];
   return commit(order, change, effects);
 }
 
 function entered(order: Order, before: Change, result: unknown): Decision {
-  const failed = (error: Error, effects: readonly OrderEffect[] = []): Decision => [
+  const fails = (error: Error, effects: readonly OrderEffect[] = []): Decision => [
     order,
-    [...effects, { type: "fail", error, state: before.state }],
+    [...effects, failed(before, error)],
   ];
   const { name } = before.state;
-  if (!(result instanceof Step)) return failed(new BadStepError(`the enter of state "${name}"`, result));
+  if (!(result instanceof Step)) return fails(new BadStepError(`the enter of state "${name}"`, result));
   if (result.type === "next" && result.state?.name !== name)
-    return failed(new BadEnterStepError(name, String(result.state?.name)));
+    return fails(new BadEnterStepError(name, String(result.state?.name)));
   const effects: OrderEffect[] = [];
+  const data = dataAfter(result.actions, before.data);
   const change = collect(
     order.rules,
-    { ...before, state: result.state ?? before.state },
+    { ...before, state: result.state ?? before.state, data },
     result,
     true,
     effects,
   );
-  if (change instanceof Error) return failed(change, effects);
+  if (change instanceof Error) return fails(change, effects);
   switch (result.type) {
     case "stop":
-      return [order, [...effects, stopped(result, change.state)]];
+      return [order, [...effects, stopped(result, change)]];
     case "repeat":
       return [order, [...effects, { type: "enter", change }]];
     default:
@@ -247,14 +262,26 @@ function entered(order: Order, before: Change, result: unknown): Decision {
   }
 }
 
-function stopped({ reason }: Step, state: NamedState): OrderEffect {
+function stopped({ reason }: Step, { state, data }: EndState): OrderEffect {
   invariant(reason !== undefined, "a step that stops has a reason");
-  return { type: "stop", reason, state };
+  return { type: "stop", reason, state, data };
 }
 
-function unknownState({ rules, state: { name }, state }: Order, target: NamedState): OrderEffect {
-  const wrong = rules.enters[name] === undefined ? name : target.name;
-  return { type: "fail", error: new UnknownStateError(wrong, Object.keys(rules.enters)), state };
+function failed({ state, data }: EndState, error: Error): OrderEffect {
+  return { type: "fail", error, state, data };
+}
+
+function unknownState(order: Order, target: NamedState): OrderEffect {
+  const { rules, state } = order;
+  const wrong = rules.enters[state.name] === undefined ? state.name : target.name;
+  return failed(order, new UnknownStateError(wrong, Object.keys(rules.enters)));
+}
+
+/** Of several actions that set the data the last one counts. */
+function dataAfter(actions: readonly Action[], before: unknown): unknown {
+  let data = before;
+  for (const action of actions) if (action?.type === "setData") data = action.data;
+  return data;
 }
 
 /** Goes through the actions of a step, in their order: replies are sent at once, and the rest is noted in the change. */
@@ -288,6 +315,8 @@ function collect(
       case "insert":
         inserts.push(action.event);
         break;
+      case "setData":
+        break;
       default:
         timeouts.push(action);
     }
@@ -297,7 +326,7 @@ function collect(
 
 /** Why an action may not stand where it stands. */
 function wrongAction(
-  { events }: Rules,
+  { events, hasData }: Rules,
   { state, arrival }: Change,
   action: Action,
   step: Step["type"],
@@ -305,7 +334,10 @@ function wrongAction(
 ): Error | undefined {
   const type = (action as Action | undefined | null)?.type;
   const isReply = type === "reply" || type === "refuse";
-  if (step === "stop" && !isReply) return new BadActionError(action, "a step that stops may only reply");
+  if (type === "setData")
+    return hasData ? undefined : new BadActionError(action, "the definition has no `data` to make the first");
+  if (step === "stop" && !isReply)
+    return new BadActionError(action, "a step that stops may only reply and set the data");
   switch (type) {
     case "reply":
     case "refuse":
@@ -338,7 +370,7 @@ function unknownEvent(events: ReadonlySet<string>, event: TypedEvent): Error | u
 
 /** The step is over: the new state counts from here on. */
 function commit(order: Order, change: Change, effects: OrderEffect[]): Decision {
-  const { state, arrival, changes, inserts, timeouts } = change;
+  const { state, data, arrival, changes, inserts, timeouts } = change;
   let { queue, postponed, postponedCount } = order;
   if (change.postpones) {
     postponed = { head: arrival as Arrival, tail: postponed };
@@ -352,7 +384,7 @@ function commit(order: Order, change: Change, effects: OrderEffect[]): Decision 
     postponedCount = 0;
   } else if (postponedCount > order.rules.maxPostponed) {
     const error = new PostponedLimitError(state.name, order.rules.maxPostponed);
-    return [order, [...effects, { type: "fail", error, state }]];
+    return [order, [...effects, failed(change, error)]];
   }
   for (let at = inserts.length - 1; at >= 0; at--)
     queue = { head: { event: inserts[at] as TypedEvent, from: undefined }, tail: queue };
@@ -361,7 +393,7 @@ function commit(order: Order, change: Change, effects: OrderEffect[]): Decision 
   if (timeouts.length > 0) table.apply(timeouts);
   const { running, due, lastTimer } = table;
   return advance(
-    { rules: order.rules, state, queue, postponed, postponedCount, running, due, lastTimer },
+    { rules: order.rules, state, data, queue, postponed, postponedCount, running, due, lastTimer },
     effects,
   );
 }

@@ -1,5 +1,6 @@
 // A state machine, after OTP's gen_statem: states and events as unions, a handler for each pair, and a pure transition.
 
+import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
 import { OptionError } from "../../process/errors.js";
 import { type Swappable, successor } from "../../process/inspected.js";
@@ -20,34 +21,67 @@ import type {
   Begun,
   Going,
   InitMoves,
+  MachineSnapshot,
+  NeedsData,
   Sendable,
   Starting,
   StateHandler,
   StateNamed,
   StatesOf,
+  TransitionArgs,
 } from "./types.js";
 
-/** The definition of a state machine. `S` is the union of its states, `V` that of its events, `Args` are the arguments of a start. */
+/**
+ * The definition of a state machine. `S` is the union of its states, `V` that of its events, `Args` are the arguments of a start,
+ * and `D` is the type of the data that all states share.
+ */
 export interface StateMachineOptions<
   S extends NamedState,
   V extends TypedEvent,
   Args extends readonly unknown[],
+  D = undefined,
 > {
+  /**
+   * Makes the data that all states share, before `init`, with the arguments of the start. Handlers read them as `m.data` and replace
+   * them by the action `m.setData`. It may return a promise; a throw fails the start. A machine without data leaves it out.
+   *
+   * @example
+   * type Door = { name: "open" } | { name: "shut" };
+   * const Door = defineStateMachine<Door, { type: "push" }, [id: string], { id: string; pushes: number }>({
+   *   data: (_ctx, id) => ({ id, pushes: 0 }),
+   *   init: startIn("shut", () => ({ name: "shut" })),
+   *   states: {
+   *     open: { on: { push: "ignore" } },
+   *     shut: {
+   *       on: {
+   *         push: to("open", (_shut, _push, m) =>
+   *           m.next({ name: "open" }, m.setData({ ...m.data, pushes: m.data.pushes + 1 })),
+   *         ),
+   *       },
+   *     },
+   *   },
+   * });
+   * await system.start(Door, "door-7");
+   */
+  readonly data?: (ctx: Context<unknown>, ...args: Args) => D | Promise<D>;
   /**
    * Makes the first state: `startIn("waiting", (m, …args) => ({ name: "waiting" }))`. The machine counts as started when
    * `init` has ended; the `enter` of the first state comes after that.
    */
-  readonly init: Starting<S, V, Args>;
+  readonly init: Starting<S, V, Args, D>;
   /** Each state by its name, with what it does with each event. The compiler misses a state or an event that is not there. */
-  readonly states: StatesOf<S, V>;
+  readonly states: StatesOf<S, V, D>;
   /** Turns a message that no handle sent, such as one of `ctx.send`, into an event. `undefined` makes it a dead letter. */
-  readonly info?: (message: unknown) => Sendable<V> | undefined;
+  readonly info?: (message: unknown, data: D) => Sendable<V> | undefined;
   /** Turns an EXIT (when trapping), a DOWN or a change of a group into an event. `undefined` makes it a dead letter. */
-  readonly signal?: (signal: Signal) => Sendable<V> | undefined;
+  readonly signal?: (signal: Signal, data: D) => Sendable<V> | undefined;
   /** Runs before the machine exits: when it stops by itself, throws, or traps exits and gets a `shutdown` from its parent. */
-  readonly terminate?: (state: S, reason: ExitReason) => unknown;
-  /** What inspection shows of the state. Use it to hide secrets. It must not change the state. Default: all of it. */
-  readonly format?: (state: S) => unknown;
+  readonly terminate?: (state: S, reason: ExitReason, data: D) => unknown;
+  /**
+   * What inspection shows of the machine. Use it to hide secrets. It must not change the state or the data. Default: the state, or
+   * `{ state, data }` of a machine with data.
+   */
+  readonly format?: (state: S, data: D) => unknown;
   /** The name of the machine in reports and drawings. Default `state machine`. */
   readonly label?: string;
   /** Whether the machine traps exits, so that `terminate` runs when its supervisor stops it. Default false. */
@@ -61,18 +95,19 @@ export interface StateMachineDefinition<
   S extends NamedState,
   V extends TypedEvent,
   Args extends readonly unknown[],
+  D = undefined,
 > extends Startable<Args, StateMachineRef<V>>,
-    Swappable<S> {
+    Swappable<MachineSnapshot<S, D>> {
   /** A handle of a running machine, by its pid or by its registered name. A handle by name still works after a restart. */
   at(system: ProcessSystem, address: Pid<never> | string): StateMachineRef<V>;
   /**
    * What an event leads to in a state: the next state, and the actions of the handler and of the `enter` that follows. Pure: no
-   * process runs, and nothing is carried out.
+   * process runs, and nothing is carried out. A machine with data gets them as the third argument, and gives those after the event.
    *
-   * @param from - what the handler of a call gets as `from`
+   * @param rest - the data of a machine that has some; then what the handler of a call gets as `from`
    * @throws what the handler throws; UndeclaredTransitionError and the other errors of a bad step; AsyncTransitionError
    */
-  transition(state: S, event: V, from?: ReplyTo<never>): Transition<S>;
+  transition(state: S, event: V, ...rest: TransitionArgs<D>): Transition<S, D>;
   /** The machine as a Mermaid flowchart: an arrow for each declared target. @throws OptionError when an option is invalid */
   toMermaid(options?: MachinePictureOptions): string;
   /** The same picture for Graphviz. @throws OptionError when an option is invalid */
@@ -95,11 +130,11 @@ export interface StateMachineDefinition<
  *   },
  * });
  */
-export function to<S, E, A extends NamedState, V, const T extends A["name"]>(
+export function to<S, E, A extends NamedState, V, const T extends A["name"], D = undefined>(
   targets: T | readonly T[],
-  handle: StateHandler<S, E, S | StateNamed<A, T>, V>,
-): Going<S, E, A, V> {
-  return withTargets(targets as string, handle) as unknown as Going<S, E, A, V>;
+  handle: StateHandler<S, E, S | StateNamed<A, T>, V, D>,
+): Going<S, E, A, V, D> {
+  return withTargets(targets as string, handle) as unknown as Going<S, E, A, V, D>;
 }
 
 /**
@@ -116,14 +151,20 @@ export function to<S, E, A extends NamedState, V, const T extends A["name"]>(
  * });
  * await system.start(Counter, 7);
  */
-export function startIn<A extends NamedState, V, Args extends readonly unknown[], const T extends A["name"]>(
+export function startIn<
+  A extends NamedState,
+  V,
+  Args extends readonly unknown[],
+  const T extends A["name"],
+  D = undefined,
+>(
   targets: T | readonly T[],
   init: (
-    m: InitMoves<NoInfer<StateNamed<A, T>>, V>,
+    m: InitMoves<NoInfer<StateNamed<A, T>>, V, D>,
     ...args: Args
   ) => Begun<NoInfer<StateNamed<A, T>>> | Promise<Begun<NoInfer<StateNamed<A, T>>>>,
-): Starting<A, V, Args> {
-  return withTargets(targets as string, init) as unknown as Starting<A, V, Args>;
+): Starting<A, V, Args, D> {
+  return withTargets(targets as string, init) as unknown as Starting<A, V, Args, D>;
 }
 
 /**
@@ -162,7 +203,8 @@ export function defineStateMachine<
   S extends NamedState,
   V extends TypedEvent,
   Args extends readonly unknown[] = [],
->(definition: StateMachineOptions<S, V, Args>): StateMachineDefinition<S, V, Args> {
+  D = undefined,
+>(definition: StateMachineOptions<S, V, Args, D> & NeedsData<D>): StateMachineDefinition<S, V, Args, D> {
   if (typeof definition !== "object" || definition === null)
     throw new OptionError("definition", definition, "an object with init and states");
   const table = compile(definition);
@@ -173,7 +215,10 @@ export function defineStateMachine<
     new StateMachineRef<V>(address, kernel, methods);
   return {
     at: (system, address) => ref(address, system.kernel),
-    transition: (state, event, from) => transitionOf(table, state, event, from) as Transition<S>,
+    transition: (state, event, ...rest) => {
+      const [data, from] = table.rules.hasData ? rest : [undefined, ...rest];
+      return transitionOf(table, state, event, from as ReplyTo<never> | undefined, data) as Transition<S, D>;
+    },
     toMermaid: (options) => machineMermaid(label, table, options),
     toDot: (options) => machineDot(label, table, options),
     [successor]: { kind: STATE_MACHINE, definition: table },

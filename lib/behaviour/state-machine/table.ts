@@ -14,7 +14,7 @@ import {
   UnknownStateError,
   WrongStateError,
 } from "./errors.js";
-import { KEEP, moves, type NamedState, Step, type TypedEvent } from "./moves.js";
+import { KEEP, moves, movesWith, type NamedState, Step, type TypedEvent } from "./moves.js";
 import type { Rules } from "./order-machine.js";
 
 type LooseHandler = (state: NamedState, event: TypedEvent, m: typeof moves, from: unknown) => unknown;
@@ -40,16 +40,18 @@ export interface StatePlan {
 
 export interface Table {
   readonly rules: Rules;
+  /** Makes the data that all states share. Absent: the machine has none. */
+  readonly data: ((ctx: Context<never>, ...args: readonly unknown[]) => unknown) | undefined;
   readonly init: (m: object, ...args: readonly unknown[]) => unknown;
   /** The states in which the machine may start. */
   readonly initial: readonly string[];
   /** By name. No prototype. */
   readonly states: { readonly [name: string]: StatePlan | undefined };
   readonly events: readonly string[];
-  readonly info: ((message: unknown) => TypedEvent | undefined) | undefined;
-  readonly signal: ((signal: never) => TypedEvent | undefined) | undefined;
-  readonly terminate: ((state: never, reason: ExitReason) => unknown) | undefined;
-  readonly format: ((state: never) => unknown) | undefined;
+  readonly info: ((message: unknown, data: unknown) => TypedEvent | undefined) | undefined;
+  readonly signal: ((signal: never, data: unknown) => TypedEvent | undefined) | undefined;
+  readonly terminate: ((state: never, reason: ExitReason, data: unknown) => unknown) | undefined;
+  readonly format: ((state: never, data: unknown) => unknown) | undefined;
 }
 
 /** What `to` and `startIn` make: a function with the states it may go to. */
@@ -63,6 +65,7 @@ export class Targets {
 }
 
 const OPTIONS = [
+  "data",
   "init",
   "states",
   "info",
@@ -77,10 +80,10 @@ const OPTIONS = [
 /** @throws OptionError when a part of the definition is not what it has to be */
 export function compile(definition: object): Table {
   only("", definition, OPTIONS);
-  const { init, states, info, signal, terminate, format, maxPostponed } = definition as {
+  const { data, init, states, info, signal, terminate, format, maxPostponed } = definition as {
     [name: string]: unknown;
   };
-  for (const [path, value] of Object.entries({ info, signal, terminate, format })) {
+  for (const [path, value] of Object.entries({ data, info, signal, terminate, format })) {
     if (value !== undefined && typeof value !== "function") throw new OptionError(path, value, "a function");
   }
   if (!(init instanceof Targets))
@@ -100,7 +103,8 @@ export function compile(definition: object): Table {
   ) as Rules["enters"];
   const limit = count("maxPostponed", maxPostponed ?? Number.POSITIVE_INFINITY, 1, true);
   return {
-    rules: { enters, events: new Set(events), maxPostponed: limit },
+    rules: { enters, events: new Set(events), maxPostponed: limit, hasData: data !== undefined },
+    data: data as Table["data"],
     init: init.handle as Table["init"],
     initial: init.targets,
     states: plans,
@@ -231,13 +235,14 @@ export function handleIn(
   state: NamedState,
   event: TypedEvent,
   from: unknown,
+  data: unknown,
   cell: CellPlan = cellOf(table, state, event),
 ): unknown {
   const { handle, step, targets } = cell;
   if (handle === undefined) return step;
   let result: unknown;
   try {
-    result = handle(state, event, moves, from);
+    result = handle(state, event, movesWith(data), from);
   } catch (error) {
     result = thrownStep(error);
   }
@@ -248,9 +253,9 @@ export function handleIn(
 }
 
 /** Calls the `enter` of a state. @throws whatever it throws */
-export function enterIn(table: Table, state: NamedState, previous: NamedState): unknown {
+export function enterIn(table: Table, state: NamedState, previous: NamedState, data: unknown): unknown {
   try {
-    const result = table.states[state.name]?.enter?.(state, previous, moves);
+    const result = table.states[state.name]?.enter?.(state, previous, movesWith(data));
     return isThenable(result) ? resolvedStep(result) : result;
   } catch (error) {
     return thrownStep(error);
@@ -288,12 +293,13 @@ export function handleNow(
   state: NamedState,
   event: TypedEvent,
   from: ReplyTo<never> | undefined,
+  data: unknown,
 ): unknown {
-  return atOnce(handleIn(table, state, event, from), state, event.type);
+  return atOnce(handleIn(table, state, event, from, data), state, event.type);
 }
 
-export function enterNow(table: Table, state: NamedState, previous: NamedState): unknown {
-  return atOnce(enterIn(table, state, previous), state, "enter");
+export function enterNow(table: Table, state: NamedState, previous: NamedState, data: unknown): unknown {
+  return atOnce(enterIn(table, state, previous, data), state, "enter");
 }
 
 function atOnce(result: unknown, state: NamedState, event: string): unknown {
@@ -303,7 +309,7 @@ function atOnce(result: unknown, state: NamedState, event: string): unknown {
   throw new AsyncTransitionError(state.name, event);
 }
 
-/** What `init` gets: the context of the process, and the moves that a start may make. */
-export function initMoves(ctx: Context<never>): object {
-  return { ...moves, ctx };
+/** What `init` gets: the context of the process, the data, and the moves that a start may make. */
+export function initMoves(ctx: Context<never>, data: unknown): object {
+  return { ...moves, ctx, data };
 }

@@ -4,13 +4,15 @@ import type { ExitReason } from "../../process/reason.js";
 import type { ReplyTo } from "../../process/request.js";
 import { UnknownEventError, UnknownStateError } from "./errors.js";
 import { type Action, type NamedState, Step, type TypedEvent } from "./moves.js";
-import { decide, initial, type OrderEffect, type OrderEvent } from "./order-machine.js";
+import { decide, type EndState, initial, type OrderEffect, type OrderEvent } from "./order-machine.js";
 import { enterNow, handleNow, isEventOf, type Table } from "./table.js";
 
 /** What an event leads to. */
-export interface Transition<S> {
+export interface Transition<S, D = undefined> {
   /** The state after the event. */
   readonly state: S;
+  /** The data after the event. A machine without data has none. */
+  readonly data: D;
   /** What the machine does besides, in this order: the actions of the handler, then those of the `enter` of the new state. */
   readonly actions: readonly Action[];
   /** Present when the machine stops: why. */
@@ -26,13 +28,14 @@ export function transitionOf(
   state: NamedState,
   event: TypedEvent,
   from: ReplyTo<never> = NOBODY,
-): Transition<NamedState> {
+  data?: unknown,
+): Transition<NamedState, unknown> {
   if (table.states[state.name] === undefined)
     throw new UnknownStateError(state.name, Object.keys(table.states));
   if (!isEventOf(table, event)) throw new UnknownEventError(event, table.events);
   const arrival = { event, from };
-  let order = initial(table.rules, state);
-  let step = handleNow(table, state, event, from);
+  let order = initial(table.rules, state, data);
+  let step = handleNow(table, state, event, from, data);
   let next: OrderEvent = { type: "handled", arrival, step };
   const actions: Action[] = [];
   for (;;) {
@@ -44,13 +47,24 @@ export function transitionOf(
       case "fail":
         throw last.error;
       case "stop":
-        return { state: last.state, actions, stops: last.reason };
+        return { ...resultOf(table, last, actions), stops: last.reason };
       case "enter":
-        step = enterNow(table, last.change.state, last.change.previous);
+        step = enterNow(table, last.change.state, last.change.previous, last.change.data);
         next = { type: "entered", change: last.change, step };
         break;
       default:
-        return { state: order.state, actions };
+        return resultOf(table, order, actions);
     }
   }
+}
+
+function resultOf(
+  table: Table,
+  { state, data }: EndState,
+  actions: readonly Action[],
+): Transition<NamedState, unknown> {
+  return (table.rules.hasData ? { state, data, actions } : { state, actions }) as Transition<
+    NamedState,
+    unknown
+  >;
 }

@@ -42,7 +42,16 @@ export type EventTyped<V extends TypedEvent, T> = V extends unknown
   : never;
 
 /** The moves that `init`, `enter` and handlers have in common. Every one returns a value and does nothing yet. */
-export interface CommonMoves<V> {
+export interface CommonMoves<V, D = undefined> {
+  /**
+   * The data that all states share, as they were when the handler was called. A handler is pure: it does not change them in place
+   * and returns {@link CommonMoves.setData}. `undefined` in a machine without data.
+   */
+  readonly data: D;
+  /**
+   * Replaces the data when this step ends: the `enter` of a new state sees the new data. Of several such actions the last one counts.
+   */
+  setData(data: D): Action;
   /** Answers a call that was handled before, by the `from` that its handler got. The answer is discarded when the call has ended. */
   replyTo<R>(from: ReplyTo<R>, value: NoInfer<R>): Action;
   /** Answers such a call with an error: it rejects with exactly that error. */
@@ -86,8 +95,8 @@ export interface CommonMoves<V> {
   task(effect: (ctx: Context<unknown>) => Sendable<V> | undefined | Promise<Sendable<V> | undefined>): Action;
 }
 
-/** What `init` gets as `m`. `N` are the states in which the machine may start, `V` its events. */
-export interface InitMoves<N, V> extends CommonMoves<V> {
+/** What `init` gets as `m`. `N` are the states in which the machine may start, `V` its events, `D` its data. */
+export interface InitMoves<N, V, D = undefined> extends CommonMoves<V, D> {
   /** The context of the process. */
   readonly ctx: Context<unknown>;
   /** Starts in a state, with actions. `init` may also return the state alone. */
@@ -97,7 +106,7 @@ export interface InitMoves<N, V> extends CommonMoves<V> {
 }
 
 /** What an `enter` gets as `m`. `S` is its state, `V` the events of the machine. */
-export interface EnterMoves<S, V> extends CommonMoves<V> {
+export interface EnterMoves<S, V, D = undefined> extends CommonMoves<V, D> {
   /** Stays as it is. */
   keep(...actions: readonly Action[]): Step;
   /** Stays in this state with other data. */
@@ -109,7 +118,7 @@ export interface EnterMoves<S, V> extends CommonMoves<V> {
 }
 
 /** What a handler gets as `m`. `N` are the states it may go to: its own and those it declares. */
-export interface Moves<N, V> extends CommonMoves<V> {
+export interface Moves<N, V, D = undefined> extends CommonMoves<V, D> {
   /** Stays in this state as it is. */
   keep(...actions: readonly Action[]): Step;
   /** Goes to a state. The name of the present state with other data is no change of state. */
@@ -125,7 +134,7 @@ export interface Moves<N, V> extends CommonMoves<V> {
 }
 
 /** What the handler of a {@link Call} gets as `m`: it can answer. */
-export interface CallMoves<N, V, R> extends Moves<N, V> {
+export interface CallMoves<N, V, R, D = undefined> extends Moves<N, V, D> {
   /** Answers this call. */
   reply(value: R): Action;
   /** Answers this call with an error: it rejects with exactly that error. */
@@ -133,55 +142,75 @@ export interface CallMoves<N, V, R> extends Moves<N, V> {
 }
 
 /** The `m` of the handler of `E`. */
-export type MovesOf<E, N, V> = IsCall<E> extends true ? CallMoves<N, V, ReplyTypeOf<E>> : Moves<N, V>;
+export type MovesOf<E, N, V, D = undefined> =
+  IsCall<E> extends true ? CallMoves<N, V, ReplyTypeOf<E>, D> : Moves<N, V, D>;
 
 /** The handler of event `E` in state `S`. `from` is for a reply that comes later. It may be asynchronous. */
-export type StateHandler<S, E, N, V> = (
+export type StateHandler<S, E, N, V, D = undefined> = (
   state: S,
   event: E,
-  m: MovesOf<E, N, V>,
+  m: MovesOf<E, N, V, D>,
   from: IsCall<E> extends true ? ReplyTo<ReplyTypeOf<E>> : undefined,
 ) => Step | Promise<Step>;
 
 declare const fits: unique symbol;
 
 /** What {@link to} makes: a handler with the states it may go to. */
-export interface Going<S, E, A, V> {
+export interface Going<S, E, A, V, D = undefined> {
   /** In types only. */
-  [fits](state: S, event: E, events: V): readonly [A, V];
+  [fits](state: S, event: E, events: V, data: D): readonly [A, V, D];
 }
 
 /** What {@link startIn} makes: the start of a machine with the states it may start in. */
-export interface Starting<A, V, Args> {
+export interface Starting<A, V, Args extends readonly unknown[], D = undefined> {
   /** In types only. */
-  [fits](args: Args, events: V): readonly [A, V];
+  [fits](events: V, data: D, ...args: Args): readonly [A, V, D];
 }
 
 /**
  * What a state does with an event: a handler that stays in the state, a handler with targets (see {@link to}), `"postpone"`,
  * `"ignore"` for a cast, or `"refuse"` for a call, which rejects with WrongStateError.
  */
-export type Cell<S, E, A, V> =
+export type Cell<S, E, A, V, D = undefined> =
   | "postpone"
   | (IsCall<E> extends true ? "refuse" : "ignore")
-  | StateHandler<S, E, S, V>
-  | Going<S, E, A, V>;
+  | StateHandler<S, E, S, V, D>
+  | Going<S, E, A, V, D>;
 
-/** One state of a definition. `A` is the union of all states, `V` that of all events. */
-export interface StateDefinition<S, A, V extends TypedEvent> {
+/** One state of a definition. `A` is the union of all states, `V` that of all events, `D` the data of the machine. */
+export interface StateDefinition<S, A, V extends TypedEvent, D = undefined> {
   /** Called when the machine comes into this state, before the next event. */
-  readonly enter?: (state: S, previous: A, m: EnterMoves<S, V>) => Step | Promise<Step>;
+  readonly enter?: (state: S, previous: A, m: EnterMoves<S, V, D>) => Step | Promise<Step>;
   /** What the state does with each event. Every event has to be there. */
-  readonly on: { readonly [T in V["type"]]: Cell<S, EventTyped<V, T>, A, V> };
+  readonly on: { readonly [T in V["type"]]: Cell<S, EventTyped<V, T>, A, V, D> };
 }
 
 /** What `init` may return: a state, a step, `ignore` or `stop(reason)`. */
 export type Begun<N> = N | Step | Stop | typeof ignore;
 
 /** The states of a definition, by name. */
-export type StatesOf<A extends NamedState, V extends TypedEvent> = {
-  readonly [N in A["name"]]: StateDefinition<StateNamed<A, N>, A, V>;
+export type StatesOf<A extends NamedState, V extends TypedEvent, D = undefined> = {
+  readonly [N in A["name"]]: StateDefinition<StateNamed<A, N>, A, V, D>;
 };
+
+/** A machine with data between two events: what inspection shows of it, and what a swap migrates. */
+export interface StateWithData<S, D> {
+  /** The state. */
+  readonly state: S;
+  /** The data that all states share. */
+  readonly data: D;
+}
+
+/** What inspection shows of a machine: its state, and beside it the data of a machine that has some. */
+export type MachineSnapshot<S, D> = [D] extends [undefined] ? S : StateWithData<S, D>;
+
+/** What `transition` gets besides the state and the event: the data of a machine that has some, and whom to answer. */
+export type TransitionArgs<D> = [D] extends [undefined]
+  ? [from?: ReplyTo<never>]
+  : [data: D, from?: ReplyTo<never>];
+
+/** A definition whose machine has data says how the first are made. */
+export type NeedsData<D> = [D] extends [undefined] ? unknown : { readonly data: unknown };
 
 /** What an event carries besides its type. */
 export type PayloadOf<E> = E extends unknown ? Omit<E, "type" | typeof reply> : never;

@@ -20,6 +20,7 @@ const rules = (enters: boolean): Rules => ({
   enters: Object.assign(Object.create(null), { a: enters, b: enters }),
   events: new Set(EVENTS),
   maxPostponed: Number.POSITIVE_INFINITY,
+  hasData: false,
 });
 
 /** A driver for the machine: what handlers and enters return, and what was seen. */
