@@ -1,5 +1,7 @@
 // A state machine, after OTP's gen_statem: states and events as unions, a handler for each pair, and a pure transition.
 
+import type { MailboxLimits } from "../../process/behaviour.js";
+import { checkBound } from "../../process/bound.js";
 import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
 import { OptionError } from "../../process/errors.js";
@@ -84,6 +86,8 @@ export interface StateMachineOptions<
   readonly format?: (state: S, data: D) => unknown;
   /** The name of the machine in reports and drawings. Default `state machine`. */
   readonly label?: string;
+  /** A bound for the mailbox. Without it the mailbox grows as needed. A start or a child spec may give another one. */
+  readonly mailbox?: MailboxLimits;
   /** Whether the machine traps exits, so that `terminate` runs when its supervisor stops it. Default false. */
   readonly trapExit?: boolean;
   /** How many events may be postponed at once, 1 or more. One more crashes the machine. Default `Infinity`. */
@@ -210,6 +214,7 @@ export function defineStateMachine<
   const table = compile(definition);
   const label = text("label", definition.label ?? "state machine");
   const trapExit = flag("trapExit", definition.trapExit ?? false);
+  const mailbox = definition.mailbox === undefined ? {} : { mailbox: checkBound(definition.mailbox) };
   const methods = methodsOf(table.events);
   const ref = (address: Pid<never> | string, kernel: Kernel): StateMachineRef<V> =>
     new StateMachineRef<V>(address, kernel, methods);
@@ -224,7 +229,7 @@ export function defineStateMachine<
     [successor]: { kind: STATE_MACHINE, definition: table },
     [launch]: (args): Launch<StateMachineRef<V>> => ({
       behaviour: new MachineProcess(table, args),
-      options: { label, trapExit },
+      options: { label, trapExit, ...mailbox },
       ref,
     }),
   };

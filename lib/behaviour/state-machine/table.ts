@@ -73,6 +73,7 @@ const OPTIONS = [
   "terminate",
   "format",
   "label",
+  "mailbox",
   "trapExit",
   "maxPostponed",
 ];

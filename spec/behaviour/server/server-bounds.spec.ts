@@ -1,14 +1,18 @@
-// Bounded mailboxes of servers: given by the definition, a start or a child spec, and what a call to a full one gets.
+// Bounded mailboxes of servers and state machines: given by the definition, a start or a child spec, and what a call to a full one gets.
 
 import {
+  type Call,
   CalleeExitedError,
   defineServer,
+  defineStateMachine,
   dynamicSupervisor,
   MailboxFullError,
   type MailboxLimits,
   OptionError,
-  type ServerRef,
+  type Pid,
+  type Startable,
   System,
+  startIn,
   supervisor,
 } from "signalbox";
 import { testClock } from "signalbox/testing";
@@ -31,26 +35,53 @@ afterEach(() => {
   return clock.until(system.stop());
 });
 
-type Ref = ServerRef<{ readonly ask: (state: never, n: number) => Promise<number> }, Record<never, never>>;
+/** What is asked: a server, or a state machine. */
+type Desk = Startable<[], Ref> & {
+  at(system: System, address: Pid<never> | string): Ref;
+};
+type Ref = {
+  readonly pid: Pid<never>;
+  readonly call: { ask(given: { readonly n: number }): Promise<number> };
+};
 
-function define(mailbox?: MailboxLimits) {
+const bounded = (mailbox?: MailboxLimits): { mailbox?: MailboxLimits } =>
+  mailbox === undefined ? {} : { mailbox };
+
+function server(mailbox?: MailboxLimits): Desk {
   return defineServer({
     init: () => ({}),
     calls: {
-      ask: async (_state, n: number) => {
+      ask: async (_state: object, { n }: { readonly n: number }) => {
         await door;
         return n;
       },
     },
-    ...(mailbox === undefined ? {} : { mailbox }),
+    ...bounded(mailbox),
+  });
+}
+
+function machine(mailbox?: MailboxLimits): Desk {
+  return defineStateMachine<{ name: "open" }, Call<{ type: "ask"; readonly n: number }, number>>({
+    init: startIn("open", () => ({ name: "open" })),
+    states: {
+      open: {
+        on: {
+          ask: async (_open, { n }, m) => {
+            await door;
+            return m.keep(m.reply(n));
+          },
+        },
+      },
+    },
+    ...bounded(mailbox),
   });
 }
 
 /** Asks with 1, 2, … of which the first is taken at once; gives how each call has ended before the door opens. */
-async function endsOf(server: Ref, calls: number): Promise<unknown[]> {
+async function endsOf(ref: Ref, calls: number): Promise<unknown[]> {
   const ends: unknown[] = new Array(calls).fill("waits");
   for (let n = 1; n <= calls; n++) {
-    server.call.ask(n).then(
+    ref.call.ask({ n }).then(
       (value) => {
         ends[n - 1] = value;
       },
@@ -66,24 +97,36 @@ async function endsOf(server: Ref, calls: number): Promise<unknown[]> {
 
 const full = expect.any(MailboxFullError);
 
-describe("a call to a full mailbox ends at its caller at once, with an error", () => {
+const kinds = [
+  ["server", server],
+  ["state machine", machine],
+] as const;
+
+describe.each(kinds)("a call to the full mailbox of a %s ends at its caller at once", (_kind, define) => {
+  const start = (mailbox: MailboxLimits): Promise<Ref> => clock.until(system.start(define(mailbox)));
+
   it("of its own call when new messages are refused or dropped [B19]", async () => {
     for (const overflow of ["reject", "drop-newest"] as const) {
-      const server = await clock.until(system.start(define({ capacity: 2, overflow })));
-      expect(await endsOf(server, 5)).toEqual(["waits", "waits", "waits", full, full]);
+      expect(await endsOf(await start({ capacity: 2, overflow }), 5)).toEqual([
+        "waits",
+        "waits",
+        "waits",
+        full,
+        full,
+      ]);
     }
   });
 
   it("of the oldest call when that is dropped, and of all when the server exits [B19]", async () => {
-    const oldest = await clock.until(system.start(define({ capacity: 2, overflow: "drop-oldest" })));
+    const oldest = await start({ capacity: 2, overflow: "drop-oldest" });
     expect(await endsOf(oldest, 5)).toEqual(["waits", full, full, "waits", "waits"]);
-    const fragile = await clock.until(system.start(define({ capacity: 2, overflow: "exit" })));
+    const fragile = await start({ capacity: 2, overflow: "exit" });
     const exited = expect.any(CalleeExitedError);
     expect(await endsOf(fragile, 4)).toEqual([exited, exited, exited, full]);
   });
 });
 
-describe("the bound of a mailbox", () => {
+describe.each(kinds)("the bound of the mailbox of a %s", (_kind, define) => {
   const bound: MailboxLimits = { capacity: 1, overflow: "reject" };
 
   it("comes from the definition, unless the start gives another one [B19]", async () => {
@@ -113,7 +156,7 @@ describe("the bound of a mailbox", () => {
     }
     const Many = dynamicSupervisor({ child: { id: "desk", start: Desk, mailbox: bound } });
     const many = await clock.until(system.start(Many));
-    const desk = (await clock.until(many.startLike())) as ReturnType<typeof Desk.at>;
+    const desk = (await clock.until(many.startLike())) as Ref;
     expect(await endsOf(desk, 3)).toEqual(["waits", "waits", full]);
   });
 
