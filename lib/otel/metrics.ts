@@ -23,13 +23,13 @@ export function measure(stream: TelemetryStream, meter: Meter): () => void {
   });
   const dispatches = seconds("dispatch.duration", "From a dispatch to its end.");
   stream.subscribe("dispatch:end", ({ group, outcome, durationMs }) => {
-    dispatches.record(durationMs / 1_000, { group: groups.of(group), outcome });
+    dispatches.record(durationMs / 1_000, { group: groups.name(group), outcome });
   });
   const attempts = meter.createCounter("signalbox.dispatch.attempts", {
     description: "Attempts of dispatches that have ended.",
   });
   stream.subscribe("attempt:end", ({ group, outcome }) => {
-    attempts.add(1, { group: groups.of(group), outcome });
+    attempts.add(1, { group: groups.name(group), outcome });
   });
   const crashes = meter.createCounter("signalbox.crashes", { description: "Processes that have crashed." });
   const names = new Labels();
@@ -38,7 +38,7 @@ export function measure(stream: TelemetryStream, meter: Meter): () => void {
   });
   const restarts = meter.createCounter("signalbox.restarts", { description: "Restarts by supervisors." });
   stream.subscribe("restart", ({ supervisor, child, gaveUp }) => {
-    restarts.add(1, { supervisor: names.of(supervisor), child: names.of(child), gave_up: gaveUp });
+    restarts.add(1, { supervisor: names.of(supervisor), child: names.name(child), gave_up: gaveUp });
   });
   const steps = seconds(
     "flow.step.duration",

@@ -40,9 +40,13 @@ export function holdFor(process: Process, holding: Holding): void {
  * holder of the moment. Without a holder, messages are dead letters and calls reject with `noproc`.
  */
 export abstract class Via<in M = never> extends Pid<M> {
+  /** @internal What the code of the service calls all such addresses: the name of their registry. Never a key. */
+  readonly family?: string | undefined;
+
   /** @internal */
-  constructor(kernel: Kernel, label: string) {
+  constructor(kernel: Kernel, label: string, family: string | undefined) {
     super(kernel.node, 0, label, undefined);
+    this.family = family;
   }
 
   /** @internal The holder, if there is one. */
@@ -59,8 +63,14 @@ export class SoleVia<in M = never> extends Via<M> {
   readonly sole: SoleName;
   readonly #holder: () => Process | undefined;
 
-  constructor(kernel: Kernel, label: string, sole: SoleName, holder: () => Process | undefined) {
-    super(kernel, label);
+  constructor(
+    kernel: Kernel,
+    label: string,
+    sole: SoleName,
+    holder: () => Process | undefined,
+    family?: string,
+  ) {
+    super(kernel, label, family);
     this.sole = sole;
     this.#holder = holder;
   }

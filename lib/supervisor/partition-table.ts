@@ -59,7 +59,7 @@ export class PartitionVia extends Via {
   readonly #holder: () => Process | undefined;
 
   constructor(kernel: Kernel, label: string, holder: () => Process | undefined) {
-    super(kernel, label);
+    super(kernel, label, label);
     this.#holder = holder;
   }
 

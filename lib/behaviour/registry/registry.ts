@@ -236,7 +236,8 @@ export class Registry<K, V = undefined, M = never> {
 
   #via(key: K): SoleVia<M> {
     const label = `${this.name}[${show(key)}]`;
-    return new SoleVia<M>(this.#kernel, label, { place: this, key }, () => this.#first(key)?.owner);
+    const holder = (): Process | undefined => this.#first(key)?.owner;
+    return new SoleVia<M>(this.#kernel, label, { place: this, key }, holder, this.name);
   }
 
   #add(process: Process, key: K, value: V): void {

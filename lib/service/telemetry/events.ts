@@ -34,7 +34,7 @@ export interface CallBegin extends SpanBegin {
   readonly from: Pid | undefined;
   /** The pid or the name that is called. */
   readonly to: Pid | string;
-  /** Label of the callee, or the name that no process has. */
+  /** Label of the callee. Without one: the name of its registry, or `unregistered` for a name that no process has. */
   readonly label: string;
   /** The call of a server, or undefined for a `ctx.call`, whose messages telemetry does not read. */
   readonly method: string | undefined;
@@ -54,7 +54,7 @@ export interface CastSent extends SpanBegin {
   readonly from: Pid | undefined;
   /** The pid or the name of the server. */
   readonly to: Pid | string;
-  /** Label of the server, or the name that no process has. */
+  /** Label of the server. Without one: the name of its registry, or `unregistered` for a name that no process has. */
   readonly label: string;
   /** The cast. */
   readonly method: string;

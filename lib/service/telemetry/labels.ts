@@ -1,20 +1,41 @@
-// Labels of processes, as metrics and gauges tell them apart: not pids, of which there are without end.
+// The one rule for what tells processes apart in metrics and spans: names that the code of the service gives to definitions, children
+// and registries. Never keys, pids or payloads, of which there are without end, and which outsiders choose.
 
 import type { Pid } from "../../process/pid.js";
+import { Via } from "../../process/via.js";
 import { MAX_LABELS, OTHER } from "./options.js";
 
 /** The label of a process that has none. */
 const UNLABELLED = "process";
 
+/** Stands for a registered name that no process has: whoever asks may have made it up. */
+export const UNREGISTERED = "unregistered";
+
+/**
+ * The name of what is at an address: the label of a process, or the name of the registry in which nobody holds the key.
+ *
+ * @param address - the pid of the process if there is one; otherwise, what was asked for
+ */
+export function nameOf(address: Pid<never> | string): string {
+  if (typeof address === "string") return UNREGISTERED;
+  if (address instanceof Via) return address.family ?? UNREGISTERED;
+  return address.label ?? UNLABELLED;
+}
+
+/** The names that one system has seen. */
 export class Labels {
   private readonly known = new Set<string>();
 
-  /** The label of a process, or a name that no process has. Of very many labels, those that come last are `other`. */
+  /** {@link nameOf} an address. Of very many names, those that come last are `other`. */
   of(address: Pid<never> | string): string {
-    const label = typeof address === "string" ? address : (address.label ?? UNLABELLED);
-    if (this.known.has(label)) return label;
+    return this.name(nameOf(address));
+  }
+
+  /** The same for a name that the code of the service has given. */
+  name(name: string): string {
+    if (this.known.has(name)) return name;
     if (this.known.size >= MAX_LABELS) return OTHER;
-    this.known.add(label);
-    return label;
+    this.known.add(name);
+    return name;
   }
 }

@@ -1,0 +1,53 @@
+// Which labels metrics have: names of definitions, registries and routes, never keys.
+
+import { defineServer, Registry, System } from "signalbox";
+import { prometheus, telemetry } from "signalbox/service";
+import { describe, expect, it } from "vitest";
+import { parseExposition } from "./exposition.js";
+
+const Order = defineServer({
+  label: "order",
+  init: (_ctx, _id: string) => ({ paid: false }),
+  calls: { isPaid: ({ paid }) => paid },
+  casts: { pay: () => undefined },
+});
+
+const Stock = defineServer({ label: "stock", init: () => ({}), calls: { count: () => 1 } });
+
+/** All values of labels on a page, but those of the system. */
+function valuesOn(page: string): Set<string> {
+  const values = new Set<string>();
+  for (const { samples } of parseExposition(page).values())
+    for (const { labels } of samples)
+      for (const [label, value] of Object.entries(labels))
+        if (label !== "system" && label !== "le") values.add(value);
+  return values;
+}
+
+describe("labels", () => {
+  it("are no keys that outsiders ask for: what really runs keeps its series [L16]", async () => {
+    await using system = new System({ name: "shop", report: false });
+    await using metrics = prometheus(system);
+    await using stream = telemetry(system);
+    const heard: string[] = [];
+    stream.subscribe("call:begin", ({ label }) => void heard.push(label));
+    const orders = new Registry<string>(system, { name: "orders" });
+    for (let i = 0; i < 300; i++) {
+      await Order.at(system, orders.via(`unknown-${i}`))
+        .call.isPaid()
+        .catch(() => undefined);
+      await Order.at(system, `unknown-${i}`)
+        .call.isPaid()
+        .catch(() => undefined);
+      Order.at(system, orders.via(`unknown-${i}`)).cast.pay();
+      Order.at(system, `unknown-${i}`).cast.pay();
+    }
+    const stock = await system.start(Stock);
+    await stock.call.count();
+    expect(new Set(heard)).toEqual(new Set(["orders", "unregistered", "stock"]));
+    const values = valuesOn(metrics.text());
+    expect([...values].filter((value) => value.includes("unknown"))).toEqual([]);
+    expect(values).toContain("stock");
+    expect(values).not.toContain("other");
+  });
+});
