@@ -233,7 +233,8 @@ export class DynamicSupervisorRef<
   /**
    * The child that has the name for these arguments: starts it when there is none. Of all who ask at the same time, one starts the child
    * and the others get the same one. The arguments of the others are not used. When the child is starting, restarting or stopping, the
-   * request waits until the child runs, or is gone; then another one is started. A caller that gives up meanwhile starts nothing.
+   * request waits until the child runs, or is gone; then another one is started. A caller that gives up meanwhile starts nothing. An `init` that
+   * awaits its own name waits for itself.
    *
    * @returns the handle of the child. It stays good over restarts. A call fails with `noproc` in the moment between a crash and the
    *   restart

@@ -7,7 +7,6 @@ import {
   type DynamicSupervisorRef,
   defineServer,
   dynamicSupervisor,
-  KeyTakenError,
   noReply,
   Registry,
   refuse,
@@ -85,10 +84,13 @@ export function tenants(system: System, limits: TenantLimits): Tenants {
   );
 
   const Tenant = defineServer({
-    init: (ctx, tenant: string): State => {
-      registry.register(ctx, tenant);
-      return { ctx, tenant, waiting: [], running: 0, meanMs: limits.workMs };
-    },
+    init: (ctx, tenant: string): State => ({
+      ctx,
+      tenant,
+      waiting: [],
+      running: 0,
+      meanMs: limits.workMs,
+    }),
     calls: {
       run(state, work: Job["work"]) {
         const { tenant, meanMs } = state;
@@ -131,19 +133,13 @@ export function tenants(system: System, limits: TenantLimits): Tenants {
 
   const Children = dynamicSupervisor({
     name: "tenants",
-    child: { id: "tenant", start: Tenant, restart: "temporary" },
+    child: { id: "tenant", start: Tenant, restart: "temporary", name: (tenant) => registry.claim(tenant) },
   });
 
   async function processOf(tenant: string, signal?: AbortSignal) {
-    if (registry.find(tenant) === undefined)
-      await Children.at(system, "tenants")
-        .startLike([tenant])
-        .catch((error: Error) => {
-          // Another request was quicker: the registry gives a key to one process.
-          if (!(error.cause instanceof KeyTakenError)) throw error;
-        });
     const options = signal === undefined ? {} : { signal };
-    return Tenant.at(system, registry.via(tenant)).with({ timeoutMs: Number.POSITIVE_INFINITY, ...options });
+    const running = await Children.at(system, "tenants").startOrGet([tenant], options);
+    return running.with({ timeoutMs: Number.POSITIVE_INFINITY, ...options });
   }
 
   async function run<R>(
