@@ -103,6 +103,8 @@ export class Member implements ConsumerView {
   readonly acknowledges: boolean;
   /** Slots reserved for dispatches that were woken for them and have not chosen yet. The queue counts them. */
   reserved = 0;
+  /** The consumer has left the group. The queue writes it. */
+  hasLeft = false;
   private slots = 0;
   private forwarded = 0;
   private successor: Member | undefined = undefined;

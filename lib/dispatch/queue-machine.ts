@@ -29,6 +29,8 @@ export interface Slots {
   readonly maxInFlight: number;
   /** Slots reserved for dispatches that were woken for them and have not chosen yet. Written by this machine alone. */
   reserved: number;
+  /** The consumer has left: it has no slots. Written by this machine alone. */
+  hasLeft: boolean;
 }
 
 /** How a dispatch waits. */
@@ -136,10 +138,7 @@ export function decide<D, C extends Slots>(
     case "leave":
       return [state, leave(state, event.dispatch)];
     case "freed":
-      return [
-        state,
-        state.places.size === 0 ? [] : offer(state, event.consumer, 1, ++state.slots, undefined),
-      ];
+      return [state, freed(state, event.consumer)];
     case "joined":
       return [state, joined(state, event.consumer)];
     case "left":
@@ -189,6 +188,11 @@ function passOn<D, C extends Slots>(state: State<D, C>, place: Place<D, C>): Eff
   return freeSlots(consumer) > 0 ? offer(state, consumer, 1, place.offered, place) : [];
 }
 
+function freed<D, C extends Slots>(state: State<D, C>, consumer: C): Effects<D, C> {
+  if (state.places.size === 0 || consumer.hasLeft) return [];
+  return offer(state, consumer, 1, ++state.slots, undefined);
+}
+
 /**
  * Wakes as many dispatches that take any consumer as the new member has slots. All others choose again, and so do those
  * that had no consumer to choose.
@@ -203,14 +207,15 @@ function joined<D, C extends Slots>(state: State<D, C>, consumer: C): Effects<D,
  * another one.
  */
 function left<D, C extends Slots>(state: State<D, C>, consumer: C, isLast: boolean): Effects<D, C> {
+  consumer.hasLeft = true;
   const places = isLast
     ? [...state.places.values()].filter(({ demand }) => demand.at !== undefined)
     : (state.at.get(consumer) ?? []);
   return wakeAll(places);
 }
 
-function freeSlots({ maxInFlight, inFlight, reserved }: Slots): number {
-  return maxInFlight - inFlight - reserved;
+function freeSlots({ maxInFlight, inFlight, reserved, hasLeft }: Slots): number {
+  return hasLeft ? 0 : maxInFlight - inFlight - reserved;
 }
 
 function wakeAll<D, C extends Slots>(places: Iterable<Place<D, C>>): Effects<D, C> {

@@ -85,10 +85,7 @@ export function dispatchWaiting(count: number): Program {
     const crashedOn = new Uint8Array(count + 1);
     let handled = 0;
     let crashes = 0;
-    const group = new ConsumerGroup<number>({
-      ...{ maxAttempts: Number.POSITIVE_INFINITY, maxWaiting: Number.POSITIVE_INFINITY },
-      ...{ patienceMs: 60_000, deadlineMs: Number.POSITIVE_INFINITY },
-    });
+    const group = new ConsumerGroup<number>({ deadlineMs: Number.POSITIVE_INFINITY });
     const work = (payload: number): Stop | undefined => {
       if (payload % 100 === 0 && crashedOn[payload] === 0) {
         crashedOn[payload] = 1;
@@ -98,7 +95,7 @@ export function dispatchWaiting(count: number): Program {
       handled++;
       return undefined;
     };
-    const start = consumer(work, { group, concurrency: 1 });
+    const start = consumer(work, { group });
     const children = Array.from({ length: CONSUMERS }, (_, i) => ({ id: `${i}`, start }));
     await system.start(supervisor({ children, intensity: Number.POSITIVE_INFINITY }));
     const watch = new Stopwatch();

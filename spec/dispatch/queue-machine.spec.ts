@@ -25,7 +25,13 @@ type Fx = Effect<string, Consumer>;
 
 const BUSY = 100_000;
 /** A consumer with no free slot. */
-const busy = (name: string): Consumer => ({ name, inFlight: BUSY, maxInFlight: BUSY, reserved: 0 });
+const busy = (name: string): Consumer => ({
+  name,
+  inFlight: BUSY,
+  maxInFlight: BUSY,
+  reserved: 0,
+  hasLeft: false,
+});
 
 /** A queue, its consumers, and what a group does with them. */
 class Queue {
@@ -171,7 +177,7 @@ describe("the queue of waiting dispatches", () => {
     for (const name of ["a", "b", "c"]) queue.enter(name);
     queue.enter("nobody", { at: undefined });
     queue.enter("chooses", { takes: "chooses" });
-    const consumer: Consumer = { name: "cem", inFlight: 0, maxInFlight: 2, reserved: 0 };
+    const consumer: Consumer = { name: "cem", inFlight: 0, maxInFlight: 2, reserved: 0, hasLeft: false };
     expect(queue.effects({ type: "joined", consumer })).toEqual([
       { type: "wake", dispatch: "a", offer: consumer },
       { type: "wake", dispatch: "b", offer: consumer },
@@ -194,6 +200,17 @@ describe("the queue of waiting dispatches", () => {
     expect(woken(false)).toEqual(["chooses", "insists", "was elsewhere"]);
     for (const name of ["chooses", "insists", "was elsewhere"]) queue.leave(name);
     expect(woken(true)).toEqual(["takes any", "for bob"]);
+  });
+
+  it("offers no slot of a consumer that left: whoever was offered one chooses again, and nobody else does [D44]", () => {
+    const queue = new Queue();
+    for (const name of ["one", "two", "three"]) queue.enter(name);
+    const consumer: Consumer = { name: "cem", inFlight: 0, maxInFlight: 2, reserved: 0, hasLeft: false };
+    const woken = queue.effects({ type: "joined", consumer }).map(({ dispatch }) => dispatch);
+    expect(woken).toEqual(["one", "two"]);
+    queue.effects({ type: "left", consumer, isLast: false });
+    expect([queue.decline("one"), queue.decline("two"), queue.offerTo("three")]).toEqual([[], [], undefined]);
+    expect(queue.free(consumer)).toEqual([]);
   });
 
   it("looks at as many places when a consumer leaves or joins as it wakes, however many wait [D44]", () => {
@@ -219,7 +236,7 @@ describe("the queue of waiting dispatches", () => {
       count = 0;
       const woken = queue.effects({ type: "left", consumer: queue.ann, isLast: false });
       expect(woken.map(({ dispatch }) => dispatch)).toEqual(["insists"]);
-      const consumer: Consumer = { name: "cem", inFlight: 0, maxInFlight: 3, reserved: 0 };
+      const consumer: Consumer = { name: "cem", inFlight: 0, maxInFlight: 3, reserved: 0, hasLeft: false };
       expect(queue.effects({ type: "joined", consumer })).toHaveLength(3);
       return count;
     };
@@ -231,7 +248,7 @@ describe("the queue of waiting dispatches", () => {
     queue.enter("ordinary", { at: undefined });
     queue.enter("lost", { at: undefined, urgent: true });
     queue.enter("important", { at: undefined, priority: 1 });
-    const consumer: Consumer = { name: "cem", inFlight: 1, maxInFlight: 1, reserved: 0 };
+    const consumer: Consumer = { name: "cem", inFlight: 1, maxInFlight: 1, reserved: 0, hasLeft: false };
     const woken = queue.effects({ type: "joined", consumer }).map(({ dispatch }) => dispatch);
     expect(woken).toEqual(["important", "lost", "ordinary"]);
   });
