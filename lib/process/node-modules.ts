@@ -15,6 +15,7 @@ interface NodeModules {
   readonly "node:net": typeof import("node:net");
   readonly "node:os": typeof import("node:os");
   readonly "node:path": typeof import("node:path");
+  readonly "node:perf_hooks": typeof import("node:perf_hooks");
   readonly "node:process": typeof import("node:process");
   /** Node's types have it later than the oldest Node that the library runs on. */
   readonly "node:sqlite": object;

@@ -12,6 +12,7 @@ import type { ReplyTo } from "../../process/request.js";
 import { showThrown } from "../../process/show.js";
 import { decide, type Effect, type Event, initial, type State } from "./http-machine.js";
 import type { FetchHandler, NodeListener } from "./http-server.js";
+import { HttpMeter, type RequestExchange } from "./metrics.js";
 import {
   answer,
   type CreateServer,
@@ -56,21 +57,16 @@ export function httpBehaviour(config: HttpConfig): Callbacks<HttpMessage> {
   };
 }
 
-interface Exchange {
-  readonly incoming: IncomingMessage;
-  readonly outgoing: ServerResponse;
-}
-
 class HttpProcess {
   address: HttpAddress | undefined;
   private readonly ctx: Context<HttpMessage>;
   private readonly config: HttpConfig;
   private readonly server: Server;
   private readonly loop: EffectLoop<State, Event, Effect>;
-  private readonly requests = new Map<Pid, Exchange>();
+  private readonly requests = new Map<Pid, RequestExchange>();
   private readonly draining = new AbortController();
   /** The request that the machine decides on. */
-  private arrived: Exchange | undefined;
+  private arrived: RequestExchange | undefined;
   private end: Stop | undefined;
   private adapter: FetchAdapter | undefined;
   /** The service will stop: each connection ends with its next response. */
@@ -82,14 +78,17 @@ class HttpProcess {
     this.loop = new EffectLoop<State, Event, Effect>(initial(config.maxInFlight), decide, (effect) =>
       this.perform(effect),
     );
+    const { kernel } = ctx.self.process as Process;
+    const { events } = kernel;
+    const meter = new HttpMeter(kernel, ctx.self, () => this.loop.state.inFlight);
     const arrive = ctx.wrap((incoming: IncomingMessage, outgoing: ServerResponse) => {
-      this.arrived = { incoming, outgoing };
+      this.arrived = { incoming, outgoing, route: undefined };
+      meter.arrived(this.arrived);
       if (this.isDraining) closeAfter(outgoing);
       this.dispatch({ type: "request" });
     });
     const server = config.createServer(config.server, arrive);
     this.server = server;
-    const { events } = (ctx.self.process as Process).kernel;
     // The client opens its next connection elsewhere, before this one is closed under a request.
     const onPhase = ({ phase }: { readonly phase: string }): void => {
       this.isDraining ||= phase === "draining";
@@ -134,9 +133,12 @@ class HttpProcess {
     const { server, arrived } = this;
     switch (effect.type) {
       case "serve":
-        return this.serve(arrived as Exchange);
+        return this.serve(arrived as RequestExchange);
       case "turn-away":
-        return answer((arrived as Exchange).outgoing, 503, { "retry-after": "1", connection: "close" });
+        return answer((arrived as RequestExchange).outgoing, 503, {
+          "retry-after": "1",
+          connection: "close",
+        });
       case "stop-accepting":
         server.close();
         this.draining.abort(new Error("the server stops"));
@@ -152,20 +154,20 @@ class HttpProcess {
     }
   }
 
-  private serve(exchange: Exchange): void {
-    const { incoming, outgoing } = exchange;
+  private serve(exchange: RequestExchange): void {
+    const { outgoing } = exchange;
     const { handle: handler, maxBodyBytes } = this.config;
     const { adapter } = this;
     const { signal } = this.draining;
     if (signal.aborted) closeAfter(outgoing);
     const handling = { handler, adapter, maxBodyBytes };
-    const pid = this.ctx.spawnLink<never>((ctx) => handleRequest(ctx, handling, incoming, outgoing, signal), {
+    const pid = this.ctx.spawnLink<never>((ctx) => handleRequest(ctx, handling, exchange, signal), {
       label: "request",
     });
     this.requests.set(pid, exchange);
   }
 
-  private report(pid: Pid, { incoming }: Exchange, reason: ExitReason): void {
+  private report(pid: Pid, { incoming }: RequestExchange, reason: ExitReason): void {
     const { reports } = (this.ctx.self.process as Process).kernel;
     if (!reports.admits("request")) return;
     const error = reason.type === "crash" ? reason.error : undefined;

@@ -2,7 +2,9 @@
 
 import type { BodyContext } from "../../process/body-context.js";
 import type { Context } from "../../process/context.js";
+import { text } from "../../process/options.js";
 import type { FetchHandler, NodeListener } from "./http-server.js";
+import type { RequestExchange } from "./metrics.js";
 import {
   answer,
   type ClientRequest,
@@ -25,6 +27,18 @@ export interface RequestContext {
   readonly incoming: IncomingMessage;
   /** The response of Node. */
   readonly outgoing: ServerResponse;
+  /**
+   * Says which route of your application answers the request, such as `/orders/:id`: metrics tell routes apart, and never paths. A
+   * router knows it: `routePath(c)` of Hono, `request.route.path` of Express. Default: no route.
+   *
+   * @throws OptionError when the route is no text
+   * @example
+   * const shop = httpServer((_incoming, outgoing, context) => {
+   *   context.setRoute("/orders/:id");
+   *   outgoing.end("paid");
+   * }, { port: 8_080 });
+   */
+  setRoute(route: string): void;
 }
 
 /** What the processes of requests have in common. */
@@ -42,15 +56,18 @@ export interface RequestHandling {
 export async function handleRequest(
   ctx: BodyContext<never>,
   handling: RequestHandling,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
+  exchange: RequestExchange,
   draining: AbortSignal,
 ): Promise<void> {
   const { handler, adapter, maxBodyBytes } = handling;
+  const { incoming, outgoing } = exchange;
   const closed = new Promise<void>((resolve) => outgoing.once("close", () => resolve()));
   // The client may be gone while the response is written: nobody is left to be told.
   outgoing.on("error", () => undefined);
-  const context: RequestContext = { ctx, draining, incoming, outgoing };
+  const setRoute = (route: string): void => {
+    exchange.route = text("route", route);
+  };
+  const context: RequestContext = { ctx, draining, incoming, outgoing, setRoute };
   if (isTooLong(incoming, maxBodyBytes)) answer(outgoing, 413, { connection: "close" });
   else if (typeof handler === "function") await handler(incoming, outgoing, context);
   else await fetchAndRespond(handler, adapter as FetchAdapter, maxBodyBytes, context);

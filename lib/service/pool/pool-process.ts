@@ -22,6 +22,7 @@ import {
   WorkerFileError,
 } from "./errors.js";
 import { JobRequest, type PoolStats, StatsRequest, StopPool, Withdrawal } from "./messages.js";
+import { type JobOutcome, PoolMeter } from "./metrics.js";
 import { openNodeThread } from "./node-thread.js";
 import { configOf, type PoolSettings } from "./options.js";
 import { countsOf, decide, type Effect, type Event, initial, type State } from "./pool-machine.js";
@@ -51,6 +52,7 @@ export class PoolProcess implements Callbacks<unknown> {
   #kernel!: Kernel;
   #loop!: EffectLoop<State<JobRequest>, Event<JobRequest>, Effect<JobRequest>>;
   #reports!: RestartReports<unknown>;
+  #meter!: PoolMeter;
   readonly #members = new Map<number, Member>();
   readonly #numbers = new Map<Pid, number>();
   /** Jobs that run, by the number of the attempt. */
@@ -75,6 +77,7 @@ export class PoolProcess implements Callbacks<unknown> {
     const size = configOf(this.#settings, hostParallelism, this.#kernel.env.openThread !== undefined);
     this.#reports = new RestartReports(ctx, config.periodMs, false);
     this.#loop = new EffectLoop(initial(size), decide<JobRequest>, (effect) => this.#carryOut(effect));
+    this.#meter = new PoolMeter(this.#kernel, ctx.self, () => this.#stats());
     this.#loop.dispatch({ type: "boot" });
     return deferStart;
   }
@@ -82,7 +85,7 @@ export class PoolProcess implements Callbacks<unknown> {
   handle(ctx: Context<unknown>, message: unknown): unknown {
     if (message instanceof WorkerSaid) this.#said(message.worker, message.message);
     else if (message instanceof JobRequest) this.#accept(message);
-    else if (message instanceof Withdrawal) this.#loop.dispatch({ type: "withdraw", job: message.job });
+    else if (message instanceof Withdrawal) this.#withdraw(message.job);
     else if (message instanceof WorkerOutcome) this.#outcome(message);
     else if (message instanceof StatsRequest) message.fulfil(this.#stats());
     else if (message instanceof StopPool) this.#stop(message.reason);
@@ -128,17 +131,25 @@ export class PoolProcess implements Callbacks<unknown> {
     job.onClose = () => {
       if (self.process !== undefined) this.#kernel.send(self, new Withdrawal(job));
     };
+    this.#meter.accepted(job);
     this.#loop.dispatch({ type: "submit", job });
+  }
+
+  #withdraw(job: JobRequest): void {
+    this.#meter.ended(job, "withdrawn");
+    this.#loop.dispatch({ type: "withdraw", job });
   }
 
   #post(worker: number, job: JobRequest): void {
     const { method, args, transfer, deadlineMs } = job;
     if (this.#functions?.has(method) === false) {
-      this.#fail(job, new UnknownJobError(this.#settings.file, method, [...this.#functions]));
+      const error = new UnknownJobError(this.#settings.file, method, [...this.#functions]);
+      this.#fail(job, "rejected", error);
       this.#loop.dispatch({ type: "answered", worker, job, worn: false });
       return;
     }
     const id = ++this.#lastNumber;
+    this.#meter.posted(job);
     job.number = id;
     job.worker = worker;
     this.#running.set(id, job);
@@ -179,16 +190,18 @@ export class PoolProcess implements Callbacks<unknown> {
     // The worker first: it has been idle since it answered.
     this.#loop.dispatch({ type: "answered", worker, job, worn });
     if (said === SAID.fulfilled) {
+      this.#meter.ended(job, "fulfilled");
       job.onClose = undefined;
       job.fulfil(value);
-    } else if (said === SAID.rejected) this.#fail(job, revive(value as PackedThrown));
+    } else if (said === SAID.rejected) this.#fail(job, "rejected", revive(value as PackedThrown));
     else {
       const [path, cause] = value as readonly [path: string, cause: PackedThrown];
-      this.#fail(job, new NotCloneableError(job.method, path, revive(cause)));
+      this.#fail(job, "rejected", new NotCloneableError(job.method, path, revive(cause)));
     }
   }
 
-  #fail(job: JobRequest, error: unknown): void {
+  #fail(job: JobRequest, outcome: JobOutcome, error: unknown): void {
+    this.#meter.ended(job, outcome);
     job.onClose = undefined;
     job.fail(error);
   }
@@ -209,10 +222,10 @@ export class PoolProcess implements Callbacks<unknown> {
       case "release":
         return this.#release(effect.job);
       case "refuse":
-        return this.#fail(effect.job, this.#refusal(effect));
+        return this.#fail(effect.job, effect.why, this.#refusal(effect));
       case "fail":
         this.#lost++;
-        return this.#fail(effect.job, failureOf(effect));
+        return this.#fail(effect.job, effect.why === "deadline" ? "deadline" : "lost", failureOf(effect));
       case "start":
         return this.#start(effect.worker);
       case "ready":

@@ -2,6 +2,7 @@
 
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
+import { addGauges, type GaugeSource, type TakeGauge } from "../telemetry/sources.js";
 import {
   type BreakerEffect,
   type BreakerEvent,
@@ -15,6 +16,7 @@ import {
 } from "./breaker-machine.js";
 import type { BreakerSettings } from "./breaker-options.js";
 import { CircuitOpenError } from "./errors.js";
+import { PROTECTION_METRICS } from "./metrics.js";
 
 /** A circuit breaker at one moment. */
 export interface BreakerStatus {
@@ -30,13 +32,15 @@ export interface BreakerStatus {
   readonly retryAfterMs: number;
 }
 
+const STATES: readonly BreakerState[] = ["closed", "open", "half-open"];
+
 /** A permit, and the breaker that gave it: the process may have been restarted since. */
 export interface Admission {
   readonly by: BreakerCore;
   readonly permit: Permit;
 }
 
-export class BreakerCore {
+export class BreakerCore implements GaugeSource {
   #machine;
   readonly #kernel: Kernel;
   readonly #label: string;
@@ -48,6 +52,13 @@ export class BreakerCore {
     this.#pid = pid;
     this.#machine = initial(config);
     kernel.shared?.created(this);
+    addGauges(kernel, this);
+  }
+
+  gauges(take: TakeGauge): void {
+    if (this.#pid !== undefined && this.#pid.process === undefined) return;
+    const now = this.state;
+    for (const state of STATES) take(PROTECTION_METRICS.breakers, state === now ? 1 : 0, this.#label, state);
   }
 
   get state(): BreakerState {
@@ -65,11 +76,15 @@ export class BreakerCore {
   ask(): Admission {
     const answer = this.#decide({ type: "ask", ...this.#moment() });
     if (answer?.type === "admit") return { by: this, permit: answer.permit };
+    this.#kernel.taps?.count(PROTECTION_METRICS.breakerCalls, 1, this.#label, "rejected");
     throw new CircuitOpenError(this.#label, answer?.state ?? "open", answer?.retryAfterMs ?? 0);
   }
 
   settled({ by, permit }: Admission, verdict: Verdict, durationMs: number): void {
     if (by !== this) return;
+    const { taps } = this.#kernel;
+    taps?.count(PROTECTION_METRICS.breakerCalls, 1, this.#label, verdict);
+    taps?.observe(PROTECTION_METRICS.breakerSeconds, durationMs / 1_000, this.#label);
     this.#decide({ type: "settled", permit, verdict, durationMs, ...this.#moment() });
   }
 
@@ -100,7 +115,8 @@ export class BreakerCore {
   }
 
   #publish({ from, to, tally, openMs }: Extract<BreakerEffect, { type: "changed" }>): void {
-    const { events, shared } = this.#kernel;
+    const { events, shared, taps } = this.#kernel;
+    taps?.count(PROTECTION_METRICS.breakerChanges, 1, this.#label, to);
     shared?.listeners("read");
     if (!events.wants.breaker) return;
     const { total: calls, failed, slow } = tally;

@@ -6,6 +6,7 @@ import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
 import { count, delay, text } from "../../process/options.js";
 import type { ProcessSystem } from "../../process/system.js";
+import { addGauges, type GaugeSource, type TakeGauge } from "../telemetry/sources.js";
 import {
   type BulkheadConfig,
   type BulkheadEffect,
@@ -17,6 +18,7 @@ import {
 import { PROTECTION_DEFAULTS } from "./defaults.js";
 import { BulkheadFullError } from "./errors.js";
 import { type Guarded, guard, type guarded, type Work } from "./guard.js";
+import { PROTECTION_METRICS } from "./metrics.js";
 import { type Scope, Wait } from "./scope.js";
 
 /** Options of a bulkhead. */
@@ -127,11 +129,15 @@ function bulkheadOf(kernel: Kernel, settings: BulkheadSettings): Bulkhead {
   return Object.assign(policy, { status: () => core.status() }) as unknown as Bulkhead;
 }
 
-class BulkheadCore {
+class BulkheadCore implements GaugeSource {
   private readonly kernel: Kernel;
   private readonly settings: BulkheadSettings;
   private readonly loop: EffectLoop<BulkheadMachine, BulkheadEvent, BulkheadEffect>;
-  private readonly waits = new Map<number, Wait<void>>();
+  /** Calls without a place, and since when they wait, if somebody measures. */
+  private readonly waits = new Map<
+    number,
+    { readonly wait: Wait<void>; readonly since: number | undefined }
+  >();
   private lastId = 0;
 
   constructor(kernel: Kernel, settings: BulkheadSettings) {
@@ -141,6 +147,13 @@ class BulkheadCore {
       this.carryOut(effect),
     );
     kernel.shared?.created(this);
+    addGauges(kernel, this);
+  }
+
+  gauges(take: TakeGauge): void {
+    const { running, waiting } = this.status();
+    take(PROTECTION_METRICS.bulkheadRunning, running, this.settings.label);
+    take(PROTECTION_METRICS.bulkheadWaiting, waiting, this.settings.label);
   }
 
   status(): BulkheadStatus {
@@ -155,17 +168,23 @@ class BulkheadCore {
     const wait = new Wait<void>(kernel, scope, "a place in a bulkhead");
     if (!wait.open) return wait.promise;
     const id = ++this.lastId;
-    this.waits.set(id, wait);
+    this.waits.set(id, { wait, since: kernel.taps === undefined ? undefined : kernel.env.now() });
     this.dispatch({ type: "ask", id, key });
     if (!wait.open) return wait.promise;
-    const fire = (): void => wait.fail(new BulkheadFullError(settings.label, "timeout", settings.config));
+    let outcome: "left" | "timeout" = "left";
+    const fire = (): void => {
+      outcome = "timeout";
+      wait.fail(new BulkheadFullError(settings.label, "timeout", settings.config));
+    };
     const timer =
       settings.timeoutMs === Number.POSITIVE_INFINITY
         ? undefined
         : kernel.addTimer(settings.timeoutMs, { fire });
     wait.onEnd = () => {
       if (timer !== undefined) kernel.cancelTimer(timer);
-      if (this.waits.delete(id)) this.dispatch({ type: "leave", id, key });
+      if (!this.waits.delete(id)) return;
+      this.counted(outcome);
+      this.dispatch({ type: "leave", id, key });
     };
     return wait.promise;
   }
@@ -209,10 +228,19 @@ class BulkheadCore {
     this.loop.dispatch(event);
   }
 
+  private counted(outcome: "granted" | "refused" | "timeout" | "left"): void {
+    this.kernel.taps?.count(PROTECTION_METRICS.bulkheadRequests, 1, this.settings.label, outcome);
+  }
+
   private carryOut({ type, id }: BulkheadEffect): void {
-    const wait = this.waits.get(id);
+    const { wait, since } = this.waits.get(id) ?? {};
+    const { taps, env } = this.kernel;
     this.waits.delete(id);
-    if (type === "grant") wait?.fulfil();
-    else wait?.fail(new BulkheadFullError(this.settings.label, "waiting", this.settings.config));
+    this.counted(type === "grant" ? "granted" : "refused");
+    if (type === "grant") {
+      if (since !== undefined)
+        taps?.observe(PROTECTION_METRICS.bulkheadWait, (env.now() - since) / 1_000, this.settings.label);
+      wait?.fulfil();
+    } else wait?.fail(new BulkheadFullError(this.settings.label, "waiting", this.settings.config));
   }
 }

@@ -2,6 +2,8 @@
 
 import { EffectLoop } from "../../process/effect-loop.js";
 import type { Kernel } from "../../process/kernel.js";
+import type { Pid } from "../../process/pid.js";
+import { addGauges, type GaugeSource, type TakeGauge } from "../telemetry/sources.js";
 import { RateLimitError, type RateLimitReason } from "./errors.js";
 import {
   decide,
@@ -12,6 +14,7 @@ import {
   waitMs,
 } from "./limiter-machine.js";
 import type { LimiterSettings, Wanted } from "./limiter-options.js";
+import { PROTECTION_METRICS } from "./metrics.js";
 
 /** Somebody that asks for permits. */
 export interface Applicant {
@@ -36,39 +39,58 @@ export type After = (delayMs: number, fn: () => void) => () => void;
 
 interface Place extends Wanted {
   readonly applicant: Applicant;
+  /** When it came, if somebody measures. */
+  readonly since: number | undefined;
   /** Prevents the end of its patience. */
   stay: () => void;
 }
 
-export class LimiterCore {
+export class LimiterCore implements GaugeSource {
   private readonly loop: EffectLoop<LimiterMachine, LimiterEvent, LimiterEffect>;
   private readonly kernel: Kernel;
   private readonly settings: LimiterSettings;
   private readonly after: After;
+  private readonly pid: Pid | undefined;
   /** Those without an answer. */
   private readonly places = new Map<number, Place>();
   /** Prevents the alarm of a key. */
   private readonly alarms = new Map<string, () => void>();
   private lastId = 0;
 
-  /** @param after - sets the timers: those of the limiter's process, if it has one */
-  constructor(kernel: Kernel, settings: LimiterSettings, after: After) {
+  /**
+   * @param after - sets the timers: those of the limiter's process, if it has one
+   * @param pid - of that process
+   */
+  constructor(kernel: Kernel, settings: LimiterSettings, after: After, pid?: Pid) {
+    this.pid = pid;
     this.kernel = kernel;
     this.settings = settings;
     this.after = after;
     const machine = initial(settings.config);
     this.loop = new EffectLoop(machine, decide, (effect: LimiterEffect) => this.carryOut(effect));
     kernel.shared?.created(this);
+    addGauges(kernel, this);
+  }
+
+  gauges(take: TakeGauge): void {
+    if (this.pid !== undefined && this.pid.process === undefined) return;
+    this.kernel.shared?.object(this, "read");
+    const { waiting, buckets } = this.loop.state;
+    take(PROTECTION_METRICS.limiterWaiting, waiting, this.settings.label);
+    take(PROTECTION_METRICS.limiterKeys, buckets.size, this.settings.label);
   }
 
   /** Returns the call with which the applicant gives up its place. */
   ask({ key, permits }: Wanted, applicant: Applicant): () => void {
     const id = ++this.lastId;
-    const place: Place = { key, permits, applicant, stay: nothing };
+    const since = this.kernel.taps === undefined ? undefined : this.kernel.env.now();
+    const place: Place = { key, permits, applicant, since, stay: nothing };
     this.places.set(id, place);
     this.dispatch({ type: "ask", id, key, permits, now: this.kernel.env.now() });
-    const leave = (): void => {
-      if (this.take(id) !== undefined) this.dispatch({ type: "leave", id, key, now: this.kernel.env.now() });
+    const leave = (outcome: "left" | "timeout"): void => {
+      if (this.take(id) === undefined) return;
+      this.counted(outcome);
+      this.dispatch({ type: "leave", id, key, now: this.kernel.env.now() });
     };
     const { timeoutMs } = this.settings;
     if (timeoutMs !== Number.POSITIVE_INFINITY && this.places.has(id))
@@ -76,10 +98,10 @@ export class LimiterCore {
         // A permit that is due at this very moment is in time.
         this.dispatch({ type: "due", key, now: this.kernel.env.now() });
         if (!this.places.has(id)) return;
-        leave();
+        leave("timeout");
         applicant.refused(this.refusal("timeout", this.status(key).retryAfterMs));
       });
-    return leave;
+    return () => leave("left");
   }
 
   status(key: string): LimiterStatus {
@@ -100,6 +122,7 @@ export class LimiterCore {
         this.grant(effect.id);
         return;
       case "refuse":
+        this.counted("refused");
         this.take(effect.id)?.applicant.refused(this.refusal("waiting", effect.retryAfterMs));
         return;
       case "alarm":
@@ -113,9 +136,18 @@ export class LimiterCore {
   private grant(id: number): void {
     const place = this.take(id);
     if (place === undefined) return;
-    const { applicant, key, permits } = place;
-    if (applicant.open) applicant.granted();
-    else this.dispatch({ type: "return", key, permits, now: this.kernel.env.now() });
+    const { applicant, key, permits, since } = place;
+    const { taps, env } = this.kernel;
+    this.counted(applicant.open ? "granted" : "left");
+    if (applicant.open) {
+      if (since !== undefined)
+        taps?.observe(PROTECTION_METRICS.limiterWait, (env.now() - since) / 1_000, this.settings.label);
+      applicant.granted();
+    } else this.dispatch({ type: "return", key, permits, now: env.now() });
+  }
+
+  private counted(outcome: "granted" | "refused" | "timeout" | "left"): void {
+    this.kernel.taps?.count(PROTECTION_METRICS.limiterRequests, 1, this.settings.label, outcome);
   }
 
   private setAlarm(key: string, inMs: number | undefined): void {

@@ -222,7 +222,7 @@ export function rateLimiter(options: LimiterOptions): LimiterDefinition {
     label: settings.label,
     init: (ctx) => {
       const { kernel } = ctx.self.process as { readonly kernel: Kernel };
-      return { core: new LimiterCore(kernel, settings, timersOf(ctx)), leaving: new Map() };
+      return { core: new LimiterCore(kernel, settings, timersOf(ctx), ctx.self), leaving: new Map() };
     },
     calls: {
       acquire: (office, wanted, ticket) => defer<void>((caller) => apply(office, wanted, ticket, caller)),

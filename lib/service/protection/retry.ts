@@ -4,12 +4,13 @@ import { type Backoff, checkBackoff } from "../../process/backoff.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
-import { count, delay } from "../../process/options.js";
+import { count, delay, text } from "../../process/options.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { share } from "./breaker-options.js";
 import { PROTECTION_DEFAULTS } from "./defaults.js";
-import { RetryDeadlineError } from "./errors.js";
+import { isA, RetryDeadlineError } from "./errors.js";
 import { guard, type Policy } from "./guard.js";
+import { PROTECTION_METRICS } from "./metrics.js";
 import { decide, initial, type RetryConfig } from "./retry-machine.js";
 import { type Scope, sleep, within } from "./scope.js";
 import { TimeWindow } from "./window.js";
@@ -45,9 +46,12 @@ export interface RetryOptions {
   readonly maxRetryAfterMs?: number;
   /** Limits the retries of all calls together. Default: no limit. */
   readonly budget?: RetryBudget;
+  /** The name of the policy in metrics. Default `retry`. */
+  readonly label?: string;
 }
 
 interface Settings {
+  readonly label: string;
   readonly config: RetryConfig;
   readonly timeoutMs: number;
   readonly retryIf: (error: unknown, attempt: number) => boolean;
@@ -108,6 +112,7 @@ export function retryPolicy(options: RetryOptions = {}): RetryDefinition {
 }
 
 function policyOf(kernel: Kernel, settings: Settings): Policy {
+  const { label } = settings;
   const { deadlineMs } = settings.config;
   const budget = settings.budget && new Budget(settings.budget);
   if (budget !== undefined) kernel.shared?.created(budget);
@@ -115,11 +120,24 @@ function policyOf(kernel: Kernel, settings: Settings): Policy {
     guard(kernel, inner, (scope, run) => {
       const progress: Progress = { attempts: 1, error: undefined };
       const late = (): unknown => new RetryDeadlineError(deadlineMs, progress.attempts, progress.error);
-      return within(kernel, scope, deadlineMs, late, (own) =>
-        attempts(kernel, own, settings, budget, run, progress),
-      );
+      return within(kernel, scope, deadlineMs, late, async (own) => {
+        try {
+          const value = await attempts(kernel, own, settings, budget, run, progress);
+          kernel.taps?.count(PROTECTION_METRICS.retryCalls, 1, label, "success");
+          return value;
+        } catch (error) {
+          kernel.taps?.count(PROTECTION_METRICS.retryCalls, 1, label, failureOf(own));
+          throw error;
+        }
+      });
     });
   return policy as Policy;
+}
+
+/** How a call that rejects ended. */
+function failureOf({ cancelled }: Scope): "failure" | "deadline" | "left" {
+  if (cancelled === undefined) return "failure";
+  return isA(cancelled.reason, RetryDeadlineError) ? "deadline" : "left";
 }
 
 /** What is known when the deadline comes. */
@@ -142,9 +160,12 @@ async function attempts(
   budget?.called(env.now());
   for (;;) {
     try {
-      return await within(kernel, scope, settings.timeoutMs, undefined, run, machine.attempt);
+      const value = await within(kernel, scope, settings.timeoutMs, undefined, run, machine.attempt);
+      kernel.taps?.count(PROTECTION_METRICS.retryAttempts, 1, settings.label, "success");
+      return value;
     } catch (error) {
       if (scope.cancelled !== undefined) throw scope.cancelled.reason;
+      kernel.taps?.count(PROTECTION_METRICS.retryAttempts, 1, settings.label, "failure");
       progress.error = error;
       const now = env.now();
       if (budget !== undefined) kernel.shared?.object(budget, "write");
@@ -167,7 +188,7 @@ async function attempts(
 
 const KNOWN: readonly (keyof RetryOptions)[] = [
   ...(["attempts", "backoff", "timeoutMs", "deadlineMs", "retryIf", "retryAfterMs"] as const),
-  ...(["maxRetryAfterMs", "budget"] as const),
+  ...(["maxRetryAfterMs", "budget", "label"] as const),
 ];
 
 /** @throws OptionError */
@@ -179,6 +200,7 @@ function checkRetry(given: RetryOptions): Settings {
   if (typeof retryAfterMs !== "function")
     throw new OptionError("retryAfterMs", retryAfterMs, "a function of the error");
   return {
+    label: text("label", given.label ?? "retry"),
     config: {
       attempts: count("attempts", given.attempts ?? defaults.attempts, 1, true),
       backoff: checkBackoff("backoff", given.backoff ?? defaults.backoff),

@@ -1,16 +1,18 @@
-// The metrics of one system: what is counted and timed, in families of series.
+// The metrics of one system's kernel, dispatches and flows: what is counted and timed, in families of series.
 
 import type { FlowEndOutcome, FlowStepOutcome } from "../../flow/runtime/taps.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { count } from "../../process/options.js";
+import { count, flag } from "../../process/options.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { CallOutcome, CallTap } from "../../process/taps.js";
+import { KERNEL_METRICS } from "./catalogue.js";
 import type { AttemptEnd, DispatchOutcome } from "./events.js";
 import type { Mark, Marker } from "./marks.js";
 import type { CallMeter, DispatchMeter, MessageMeter, Meters } from "./meters.js";
 import { MAX_LABELS } from "./options.js";
-import { Counter, Family, Histogram } from "./series.js";
+import type { MetricRegistry } from "./registry.js";
+import type { Counter, Family, Histogram } from "./series.js";
 
 /** Options of {@link prometheus}. */
 export interface MetricsOptions {
@@ -21,6 +23,11 @@ export interface MetricsOptions {
   readonly timeOneIn?: number;
   /** Upper bounds of the buckets of every histogram, in seconds, ascending. Default: {@link METRICS_DEFAULTS}. */
   readonly bucketsSeconds?: readonly number[];
+  /**
+   * Whether the page has the delay of the event loop, garbage collection, memory and processor time of the host. Default true. A
+   * system with a clock that is not the host's, such as a simulated one, has none of these.
+   */
+  readonly runtime?: boolean;
 }
 
 /** The default of every option of metrics. */
@@ -29,22 +36,32 @@ export const METRICS_DEFAULTS: Required<MetricsOptions> = {
   bucketsSeconds: [
     0.000_01, 0.000_1, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60,
   ],
+  runtime: true,
 };
 
 /** @throws OptionError */
 export function checkMetrics(options: MetricsOptions): Required<MetricsOptions> {
   only("", options, Object.keys(METRICS_DEFAULTS));
-  const { timeOneIn, bucketsSeconds } = { ...METRICS_DEFAULTS, ...options };
+  const { timeOneIn, bucketsSeconds, runtime } = { ...METRICS_DEFAULTS, ...options };
   count("timeOneIn", timeOneIn, 1);
+  flag("runtime", runtime);
+  return { timeOneIn, bucketsSeconds: checkBounds("bucketsSeconds", bucketsSeconds, 0), runtime };
+}
+
+/** The bounds of the buckets of a histogram. @throws OptionError */
+export function checkBounds(
+  path: string,
+  bounds: readonly number[],
+  above: number = Number.NEGATIVE_INFINITY,
+): readonly number[] {
   const isAscending =
-    Array.isArray(bucketsSeconds) &&
-    bucketsSeconds.length > 0 &&
-    bucketsSeconds.every(
-      (bound, i) => typeof bound === "number" && bound > (i === 0 ? 0 : (bucketsSeconds[i - 1] as number)),
+    Array.isArray(bounds) &&
+    bounds.length > 0 &&
+    bounds.every(
+      (bound, i) => typeof bound === "number" && bound > (i === 0 ? above : (bounds[i - 1] as number)),
     );
-  if (!isAscending || !Number.isFinite(bucketsSeconds.at(-1)))
-    throw new OptionError("bucketsSeconds", bucketsSeconds, "ascending numbers of seconds above 0");
-  return { timeOneIn, bucketsSeconds: [...bucketsSeconds] };
+  if (isAscending && Number.isFinite(bounds.at(-1))) return [...bounds];
+  throw new OptionError(path, bounds, `ascending numbers${above === 0 ? " of seconds above 0" : ""}`);
 }
 
 /** A call whose time is measured. */
@@ -156,46 +173,24 @@ export class SystemMetrics implements Meters {
   private readonly groups = new Map<string, GroupMeter>();
   private untilTimed = 1;
 
-  constructor(options: Required<MetricsOptions>, now: () => number) {
-    const { timeOneIn, bucketsSeconds } = options;
+  constructor(registry: MetricRegistry, timeOneIn: number, now: () => number) {
     this.messageOneIn = timeOneIn;
     this.now = now;
-    const counter = (name: string, help: string, ...labels: string[]): Family<Counter> =>
-      new Family(`signalbox_${name}_total`, help, labels, () => new Counter());
-    const timed = (name: string, help: string, ...labels: string[]): Family<Histogram> =>
-      new Family(`signalbox_${name}_seconds`, `${help} One in ${timeOneIn} is timed.`, labels, () => {
-        return new Histogram(bucketsSeconds);
-      });
-    this.callCounts = counter("calls", "Calls that have ended.", "label", "method", "outcome");
-    this.callSeconds = timed("call", "From a call to its end.", "label", "method");
-    this.casts = counter("casts", "Casts that were sent.", "label", "method");
-    this.handledCounts = counter("handled", "Messages and signals that were handled.", "label");
-    this.waitSeconds = timed("mailbox_wait", "From the arrival of a message to its handling.", "label");
-    this.handleSeconds = timed("handle", "From the begin to the end of a message's handling.", "label");
-    this.dispatchCounts = counter("dispatches", "Dispatches that have ended.", "group", "outcome");
-    this.dispatchSeconds = timed("dispatch", "From a dispatch to its end.", "group");
-    this.attempts = counter(
-      "dispatch_attempts",
-      "Attempts of dispatches that have ended.",
-      "group",
-      "outcome",
-    );
-    this.exits = counter("exits", "Processes that have ended.", "label", "reason");
-    this.restarts = counter("restarts", "Restarts by supervisors.", "supervisor", "child", "gave_up");
-    this.flowCounts = counter("flows", "Durable flows that have ended.", "flow", "outcome");
-    this.flowSteps = counter(
-      "flow_steps",
-      "Attempts of steps of durable flows that have ended.",
-      "flow",
-      "kind",
-      "outcome",
-    );
-    this.flowStepSeconds = new Family(
-      "signalbox_flow_step_seconds",
-      "From the begin to the end of an attempt of a step.",
-      ["flow", "kind"],
-      () => new Histogram(bucketsSeconds),
-    );
+    const of = KERNEL_METRICS;
+    this.callCounts = registry.counter(of.calls);
+    this.callSeconds = registry.histogram(of.callSeconds);
+    this.casts = registry.counter(of.casts);
+    this.handledCounts = registry.counter(of.handled);
+    this.waitSeconds = registry.histogram(of.waitSeconds);
+    this.handleSeconds = registry.histogram(of.handleSeconds);
+    this.dispatchCounts = registry.counter(of.dispatches);
+    this.dispatchSeconds = registry.histogram(of.dispatchSeconds);
+    this.attempts = registry.counter(of.attempts);
+    this.exits = registry.counter(of.exits);
+    this.restarts = registry.counter(of.restarts);
+    this.flowCounts = registry.counter(of.flows);
+    this.flowSteps = registry.counter(of.flowSteps);
+    this.flowStepSeconds = registry.histogram(of.flowStepSeconds);
   }
 
   calls(label: string, method: string | undefined): CallMeter {

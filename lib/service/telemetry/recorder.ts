@@ -20,6 +20,7 @@ import { Causes, crashId } from "./causes.js";
 import { CHANNELS, type EventChannel } from "./channels.js";
 import { DispatchSpan } from "./dispatch-span.js";
 import type { TelemetryEvent } from "./events.js";
+import type { Instrument, MetricSink } from "./instruments.js";
 import { Labels } from "./labels.js";
 import { castOf, type Marker, markOf, methodOf, PlainMark } from "./marks.js";
 import type { CallMeter, MessageMeter, Meters } from "./meters.js";
@@ -37,6 +38,8 @@ export class Recorder implements Taps {
   readonly labels: Labels = new Labels();
   meters: Meters | undefined = undefined;
   around: Around | undefined = undefined;
+  /** What gets the numbers of everything else that is measured. */
+  readonly sinks: Set<MetricSink> = new Set();
   /** What ends with the system. */
   readonly onClose: Set<() => void> = new Set();
   private settings: TelemetrySettings = TELEMETRY_DEFAULTS;
@@ -330,6 +333,18 @@ export class Recorder implements Taps {
     const begin = { system, node, at, span: this.nextSpan(), from: owner?.pid, group, envelope };
     conversation.tap = new DispatchSpan(this, group, begin, timedFrom);
     if (CHANNELS["dispatch:begin"].hasSubscribers) this.publish(CHANNELS["dispatch:begin"], begin);
+  }
+
+  // ── whatever else is measured ─────────────────────────────────────────────────────────────────────────────────
+
+  count(instrument: Instrument, by: number, ...labels: readonly string[]): void {
+    this.touched();
+    for (const sink of this.sinks) sink.count(instrument, by, labels);
+  }
+
+  observe(instrument: Instrument, value: number, ...labels: readonly string[]): void {
+    this.touched();
+    for (const sink of this.sinks) sink.observe(instrument, value, labels);
   }
 
   // ── durable flows ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,9 +1,15 @@
-// Counters and histograms with labels, of which there is a bounded number.
+// Counters, gauges and histograms with labels, of which there is a bounded number.
 
+import { type Instrument, pageName, pageUnit } from "./instruments.js";
 import { MAX_LABELS, OTHER } from "./options.js";
 
 /** A number that only grows. */
 export class Counter {
+  value = 0;
+}
+
+/** A number that goes up and down. */
+export class Gauge {
   value = 0;
 }
 
@@ -28,20 +34,29 @@ export class Histogram {
   }
 }
 
-/** All series of one metric: one for each combination of its labels. */
-export class Family<S> {
+/** What a page says of a family. */
+export interface FamilyHead {
+  /** As the page has it, units and `_total` included. */
   readonly name: string;
+  readonly kind: "counter" | "gauge" | "histogram";
+  /** `seconds`, `bytes` and so on; "" if the name ends with none. */
+  readonly unit: string;
   readonly help: string;
   readonly labels: readonly string[];
+  /** Most series, beside the one of all others. Default {@link MAX_LABELS}. */
+  readonly maxSeries?: number | undefined;
+}
+
+/** All series of one metric: one for each combination of its labels. */
+export class Family<S> {
+  readonly head: FamilyHead;
   private readonly make: () => S;
   /** Series other than the one for all that came too late. */
   private named = 0;
   private readonly series = new Map<string, { readonly values: readonly string[]; readonly of: S }>();
 
-  constructor(name: string, help: string, labels: readonly string[], make: () => S) {
-    this.name = name;
-    this.help = help;
-    this.labels = labels;
+  constructor(head: FamilyHead, make: () => S) {
+    this.head = head;
     this.make = make;
   }
 
@@ -53,7 +68,8 @@ export class Family<S> {
     const known = this.series.get(key);
     if (known !== undefined) return known.of;
     const isNamed = values.some((value) => value !== OTHER);
-    if (isNamed && this.named >= MAX_LABELS) return this.of(...values.map(() => OTHER));
+    if (isNamed && this.named >= (this.head.maxSeries ?? MAX_LABELS))
+      return this.of(...values.map(() => OTHER));
     if (isNamed) this.named++;
     const of = this.make();
     this.series.set(key, { values, of });
@@ -64,6 +80,13 @@ export class Family<S> {
   [Symbol.iterator](): Iterator<{ readonly values: readonly string[]; readonly of: S }> {
     return this.series.values();
   }
+}
+
+/** The head of an instrument's family. */
+export function headOf(instrument: Instrument): FamilyHead {
+  const { kind, unit, help, maxSeries } = instrument;
+  const labels = instrument.labels.map((label) => label.replaceAll(".", "_"));
+  return { name: pageName(instrument), kind, unit: pageUnit(unit), help, labels, maxSeries };
 }
 
 /** No label contains it, so that two combinations never have the same key. */

@@ -42,5 +42,5 @@ it("attempts of steps and ends of flows are counted, timed and emitted once, acr
   const text = metrics.text();
   expect(text).toMatch(/signalbox_flows_total\{.*flow="flaky",outcome="completed"\} 1/);
   expect(text).toMatch(/signalbox_flow_steps_total\{.*flow="flaky",kind="step",outcome="retried"\} 3/);
-  expect(text).toMatch(/signalbox_flow_step_seconds_count\{.*flow="flaky",kind="step"\} 5/);
+  expect(text).toMatch(/signalbox_flow_step_duration_seconds_count\{.*flow="flaky",kind="step"\} 5/);
 });

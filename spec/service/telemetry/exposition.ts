@@ -53,6 +53,36 @@ export function parseExposition(text: string): Map<string, ParsedFamily> {
   return families;
 }
 
+/**
+ * The same for OpenMetrics, as far as the library writes it.
+ *
+ * @see https://prometheus.io/docs/specs/om/open_metrics_spec/
+ */
+export function parseOpenMetrics(text: string): Map<string, ParsedFamily> {
+  if (!text.endsWith("# EOF\n")) throw new SyntaxError("the end is missing");
+  const units = new Map<string, string>();
+  const counters = new Set<string>();
+  const lines: string[] = [];
+  for (const line of text.slice(0, -"# EOF\n".length).split("\n")) {
+    const [, name, unit] = /^# UNIT (\S+) (\S+)$/.exec(line) ?? [];
+    if (name === undefined || unit === undefined) lines.push(line);
+    else if (name.endsWith(`_${unit}`)) units.set(name, unit);
+    else throw new SyntaxError(`${name} does not end with its unit ${unit}`);
+    const [, counter] = /^# TYPE (\S+) counter$/.exec(line) ?? [];
+    if (counter !== undefined) counters.add(counter);
+  }
+  // A counter's samples have an ending that the name of its family does not have.
+  const plain = lines.map((line) => {
+    const [all, name = ""] = /^([a-zA-Z0-9_]+)_total[{ ]/.exec(line) ?? [];
+    return all !== undefined && counters.has(name) ? line.replace(`${name}_total`, name) : line;
+  });
+  for (const line of lines)
+    if (counters.has(NAME.exec(line)?.[0] ?? "")) throw new SyntaxError(`no _total: ${line}`);
+  for (const name of units.keys())
+    if (!lines.some((line) => line.startsWith(`# TYPE ${name} `))) throw new SyntaxError(`no family ${name}`);
+  return parseExposition(plain.join("\n"));
+}
+
 function parseSample(line: string): Sample | undefined {
   const name = NAME.exec(line)?.[0];
   if (name === undefined) return undefined;

@@ -64,7 +64,7 @@ describe("the text", () => {
     system.send("nobody", 1);
     await system.idle();
     expect(valuesOf(metrics, "calls_total")).toEqual({ "stock take replied": 40, "stock take refused": 1 });
-    expect(valuesOf(metrics, "call_seconds")).toEqual({ "stock take": 2 });
+    expect(valuesOf(metrics, "call_duration_seconds")).toEqual({ "stock take": 2 });
     expect(valuesOf(metrics, "casts_total")).toEqual({ "stock restock": 6 });
     expect(valuesOf(metrics, "exits_total")).toEqual({ "stock crash": 1, "picker crash": 1 });
     expect(valuesOf(metrics, "restarts_total")).toEqual({ "floor stock false": 1 });
@@ -73,7 +73,7 @@ describe("the text", () => {
       "pickers crashed": 1,
       "pickers settled": 20,
     });
-    expect(valuesOf(metrics, "dispatch_seconds")).toEqual({ pickers: 1 });
+    expect(valuesOf(metrics, "dispatch_duration_seconds")).toEqual({ pickers: 1 });
     expect(valuesOf(metrics, "dead_letters_total")).toEqual({ "": 1 });
     expect(valuesOf(metrics, "mailbox_depth")).toMatchObject({ sink: 3, stock: 0 });
     expect(valuesOf(metrics, "mailbox_deepest")).toMatchObject({ sink: 3 });
@@ -94,7 +94,7 @@ describe("the text", () => {
     expect(handled?.samples).toEqual([
       { name: "signalbox_handled_total", labels: { system: name, label }, value: 1 },
     ]);
-    const times = parseExposition(metrics.text()).get("signalbox_handle_seconds");
+    const times = parseExposition(metrics.text()).get("signalbox_message_duration_seconds");
     expect(times?.samples.map(({ labels, value }) => [labels.le, value])).toEqual([
       ["1", 1],
       ["2", 1],
@@ -122,7 +122,8 @@ describe("the text", () => {
     expect(handled.other).toBe(50);
     for (const { samples } of parseExposition(metrics.text()).values())
       expect(samples.length).toBeLessThanOrEqual((MAX_LABELS + 1) * (bucketsSeconds.length + 3));
-    const group = (i: number): ConsumerGroup<number> => new ConsumerGroup<number>({ name: `group ${i}` });
+    const group = (i: number): ConsumerGroup<number> =>
+      new ConsumerGroup<number>({ name: `group ${i}`, patienceMs: 0 });
     for (let i = 0; i < labels; i++) await system.dispatch(group(i), i).catch(() => undefined);
     const dispatches = valuesOf(metrics, "dispatches_total");
     expect(Object.keys(dispatches)).toHaveLength(MAX_LABELS + 1);
