@@ -5,11 +5,11 @@ import { Refusal } from "../behaviour/server/replies.js";
 import { type Callbacks, Stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
 import { OptionError } from "../process/errors.js";
-import { only } from "../process/known-options.js";
+import { only, onlyKnown } from "../process/known-options.js";
 import { count } from "../process/options.js";
 import { type ExitReason, NORMAL } from "../process/reason.js";
 import { isThenable } from "../process/thenable.js";
-import { Delivery } from "./delivery.js";
+import { Delivery, REJECTION } from "./delivery.js";
 import { type ConsumerGroup, leaveAll } from "./group.js";
 import type { JoinOptions } from "./member.js";
 import { GROUP_DEFAULTS } from "./settings.js";
@@ -71,6 +71,7 @@ export class Rejection {
  * );
  */
 export function reject(why: unknown, options?: { readonly final?: boolean }): Rejection {
+  onlyKnown(options, REJECTION);
   return new Rejection(why, options?.final === true);
 }
 
@@ -225,7 +226,7 @@ function settle<T>(delivery: Delivery<T>, result: unknown): Stop | undefined {
     delivery.ack();
     return result;
   }
-  if (result instanceof Rejection) delivery.reject(result.why, result);
+  if (result instanceof Rejection) delivery.reject(result.why, { final: result.final });
   else if (result instanceof Refusal)
     throw new OptionError(
       "result",

@@ -4,6 +4,7 @@
 import { Recallable } from "../process/entries.js";
 import type { DeadLetterReason } from "../process/events.js";
 import type { Access } from "../process/interception.js";
+import { onlyKnown } from "../process/known-options.js";
 import { exclude, include } from "../process/one-or-many.js";
 import { inNameOf } from "../process/origin.js";
 import type { Process } from "../process/process.js";
@@ -21,6 +22,9 @@ export type Settlement =
   | { readonly type: "returned"; readonly reason: ExitReason };
 
 const ACKED: Settlement = { type: "acked", value: undefined, replied: false };
+
+/** The options of a rejection. */
+export const REJECTION: ReadonlySet<string> = new Set(["final"]);
 
 /**
  * One attempt at one envelope. Settle it once, by {@link ack}, {@link reply} or {@link reject}. Settling it again, or after the
@@ -103,6 +107,7 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
    * @param options.final - no other consumer gets the envelope. Default false
    */
   reject(why: unknown, options?: { readonly final?: boolean }): boolean {
+    onlyKnown(options, REJECTION);
     const reason = why instanceof Error ? crash(why) : custom(why);
     return this.#settle({ type: "rejected", reason, final: options?.final === true });
   }

@@ -3,6 +3,7 @@
 
 import { OptionError, SignalboxError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
+import { only } from "../process/known-options.js";
 import { delay, text } from "../process/options.js";
 import { HostThread } from "../process/thread.js";
 import type { Timer } from "../process/timer-queue.js";
@@ -271,6 +272,7 @@ function plain(consumer: ConsumerView): object {
  * const pickers = new ConsumerGroup<Order>({ route });
  */
 export function isolated<T = unknown>(module: URL | string, options: IsolatedOptions = {}): IsolatedRoute<T> {
+  only("", options, ["export", "timeoutMs"]);
   const url = module instanceof URL ? module.href : text("module", module);
   if (!/^(file|data|node):/.test(url))
     throw new OptionError("module", url, "the URL of a module (file: or data:)");

@@ -13,7 +13,7 @@ import type { Outcome } from "./outcome.js";
 import { DispatchRequest } from "./request.js";
 import { DISPATCH_SETTINGS, settingsOf } from "./settings.js";
 
-const DISPATCH_OPTIONS: ReadonlySet<string> = new Set<string>([...DISPATCH_SETTINGS, "signal"]);
+export const DISPATCH_OPTIONS: ReadonlySet<string> = new Set<string>([...DISPATCH_SETTINGS, "signal"]);
 
 const CONVERSATION = { label: "dispatch", trapExit: true } as const;
 

@@ -389,6 +389,7 @@ export async function runPipeline<Input, T = never>(
   pipeline: PipelineDefinition<Input>,
   options: RunOptions<Input, T> = {},
 ): Promise<PipelineSummary> {
+  only("", options, ["signal", "timeoutMs", "input", "messages"]);
   const { signal, timeoutMs, ...start } = options;
   const host = await system.start(pipelineHost({ pipelines: [pipeline as never] }));
   try {

@@ -1,6 +1,7 @@
 // Exponential backoff with jitter, for everything in the library that retries. Pure; delays are in milliseconds.
 
 import { OptionError } from "./errors.js";
+import { only } from "./known-options.js";
 import { delay } from "./options.js";
 
 /** How long to wait before each further attempt. */
@@ -36,10 +37,13 @@ export function isCalm(backoff: Backoff, ranForMs: number): boolean {
   return ranForMs >= (backoff.resetAfterMs ?? backoff.maxMs);
 }
 
+const BACKOFF = ["minMs", "maxMs", "factor", "jitter", "resetAfterMs"];
+
 /** @throws OptionError */
 export function checkBackoff(path: string, backoff: Backoff): Backoff {
   if (typeof backoff !== "object" || backoff === null)
     throw new OptionError(path, backoff, "a backoff { minMs, maxMs, … }");
+  only(path, backoff, BACKOFF);
   // Zero times any factor is zero, so that there would be no waits at all.
   delay(`${path}.minMs`, backoff.minMs, 1);
   delay(`${path}.maxMs`, backoff.maxMs, backoff.minMs);

@@ -19,6 +19,11 @@ const CALL_OPTIONS: ReadonlySet<string> = new Set<keyof CallOptions | "from">([
   ...(["timeoutMs", "signal", "withdraw", "from"] as const),
 ]);
 
+/** Refuses an unknown option of a call. @throws OptionError */
+export function checkCallOptions(options: CallOptions | undefined): void {
+  onlyKnown(options, CALL_OPTIONS);
+}
+
 export class Calls {
   private readonly kernel: Kernel;
   /** Calls made in this turn, whose timeouts have not begun (docs/decisions/0007). */
@@ -63,7 +68,7 @@ export class Calls {
   ): void {
     try {
       // Handles check their options when they are made.
-      onlyKnown(options, CALL_OPTIONS);
+      checkCallOptions(options);
       request.message = build(replyAddress(request));
     } catch (error) {
       request.fail(error);

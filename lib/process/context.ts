@@ -19,6 +19,8 @@ import { type ContextRunner, contextRunner } from "./sender-context.js";
 import { type Startable, type StartOptions, startAwaited } from "./start.js";
 import { actual } from "./via.js";
 
+const FLUSH_OPTIONS: ReadonlySet<string> = new Set(["flush"]);
+
 /** A pid, or the name a process is registered under. */
 export type Address<M> = Pid<M> | string;
 
@@ -276,6 +278,7 @@ export class Context<M = unknown> {
    * @param options.flush - removes an EXIT of that process that is already in the mailbox. Default false
    */
   unlink(from: Pid, options?: { readonly flush?: boolean }): void {
+    onlyKnown(options, FLUSH_OPTIONS);
     const process = this.#live;
     checkTarget("from", from);
     process.kernel.links.unlink(process, from);
@@ -299,6 +302,7 @@ export class Context<M = unknown> {
    * @param options.flush - removes a DOWN of the monitor that is already in the mailbox. Default false
    */
   demonitor(ref: Monitor, options?: { readonly flush?: boolean }): void {
+    onlyKnown(options, FLUSH_OPTIONS);
     const process = this.#live;
     if (!(ref instanceof Monitor)) throw new OptionError("ref", ref, "what `monitor` returned");
     process.kernel.links.demonitor(process, ref, options?.flush === true);

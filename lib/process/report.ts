@@ -3,6 +3,7 @@
 
 import type { Environment } from "./environment.js";
 import { OptionError } from "./errors.js";
+import { only } from "./known-options.js";
 import type { Limits } from "./limits.js";
 import { contained } from "./listening.js";
 import { outside } from "./origin.js";
@@ -310,6 +311,7 @@ export function checkReport(given: unknown): ReportSettings {
       given,
       "a function that takes a text, { to, messages, redact }, or false",
     );
+  only("report", given, ["to", "messages", "redact"]);
   const kinds = new Map([
     ["to", "function"],
     ["messages", "boolean"],
@@ -318,7 +320,7 @@ export function checkReport(given: unknown): ReportSettings {
   for (const [name, value] of Object.entries(given)) {
     const kind = kinds.get(name);
     if (value !== undefined && typeof value !== kind)
-      throw new OptionError(`report.${name}`, value, kind === undefined ? "left out" : `a ${kind}`);
+      throw new OptionError(`report.${name}`, value, `a ${kind}`);
   }
   return { to: consoleReport(), ...given };
 }

@@ -23,6 +23,8 @@ import type { CallOptions, ReplyTo } from "./request.js";
 import { type Startable, type StartOptions, startAwaited } from "./start.js";
 import type { Timer } from "./timer-queue.js";
 
+const EXITED_OPTIONS: ReadonlySet<string> = new Set(["signal"]);
+
 /** Limits that a system may set differently from {@link SYSTEM_DEFAULTS}. */
 export type SystemLimits = { readonly [name in keyof Limits]?: number };
 
@@ -228,6 +230,7 @@ export class ProcessSystem implements AsyncDisposable {
    * @param options.signal - ends the wait early; the promise rejects with the reason of the signal
    */
   exited(pid: Pid, options?: { readonly signal?: AbortSignal }): Promise<ExitReason> {
+    onlyKnown(options, EXITED_OPTIONS);
     return waitForExit(this.kernel, pid, options?.signal);
   }
 

@@ -193,9 +193,9 @@ export class GroupedStore implements Store {
     options: SqlTransactionOptions<T> = {},
   ): Promise<T> {
     return this.#run(async () => {
+      only("", options, ["attach", "claim", "timeoutMs", "attempts", "signal"]);
       if (this.#driver.transaction === undefined)
         throw new StoreUnsupportedError(this.label, "has no SQL: use transact, or a store with SQL");
-      only("", options, ["attach", "claim", "timeoutMs", "attempts", "signal"]);
       const { attach } = options;
       return this.#driver.transaction(body, {
         ...options,

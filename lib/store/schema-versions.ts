@@ -1,6 +1,7 @@
 // Which steps lead from the version of a schema that a store has to the one that the program knows.
 
 import { OptionError } from "../process/errors.js";
+import { only } from "../process/known-options.js";
 import { count } from "../process/options.js";
 import { StoreVersionError } from "./errors.js";
 import type { Migration, Schema } from "./schema.js";
@@ -14,7 +15,9 @@ const NAME = /^[a-z][a-z0-9_]{0,40}$/;
  */
 export function checkSchemas(schemas: readonly Schema[]): void {
   const owners = new Map<string, string>();
-  for (const [i, { name, version, tables }] of schemas.entries()) {
+  for (const [i, schema] of schemas.entries()) {
+    only(`schemas[${i}]`, schema, ["name", "version", "tables", "migrations", "durability"]);
+    const { name, version, tables } = schema;
     if (!NAME.test(name))
       throw new OptionError(`schemas[${i}].name`, name, "lower case letters, digits and _, a letter first");
     count(`schemas[${i}].version`, version, 1);

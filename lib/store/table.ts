@@ -1,6 +1,7 @@
 // Tables of a store: named columns, a primary key and indexes. The same definition serves all kinds of store.
 
 import { OptionError } from "../process/errors.js";
+import { only } from "../process/known-options.js";
 
 /**
  * Type of a column. `payload` holds a text or bytes, as an encoder gives them, and has no index. A `?` at the end allows null.
@@ -75,6 +76,7 @@ const NAME = /^[a-z][a-z0-9_]{0,40}$/;
  * const orders = defineTable("orders", { columns: { id: "text", total: "real", due: "integer?" }, key: ["id"], indexes: { due: ["due"] } });
  */
 export function defineTable<const C extends Columns>(name: string, options: TableOptions<C>): Table<C> {
+  only("", options, ["columns", "key", "counted", "indexes", "unique"]);
   const named = (path: string, value: string): void => {
     if (!NAME.test(value))
       throw new OptionError(path, value, "lower case letters, digits and _, a letter first");

@@ -2,10 +2,12 @@
 // subscription to a stream that no component emits, or that lacks a field, does not compile.
 
 import { OptionError } from "../process/errors.js";
+import { only } from "../process/known-options.js";
 import type { Blueprint, ComponentPlan, Grouping, Subscription } from "./definition/blueprint.js";
 import { findProblems } from "./definition/check.js";
 import type { BoltDefinition, Definition, Inputs, SpoutDefinition } from "./definition/component.js";
 import {
+  COMPONENT_OPTIONS,
   type ComponentConfig,
   checkConfig,
   checkTopologyConfig,
@@ -91,6 +93,9 @@ export interface BoltPlacement<K extends KnownStreams, I extends Inputs> extends
   /** The streams that the bolt reads. */
   readonly from?: Subscriptions<K, I>;
 }
+
+/** What a spout is given beside its definition; a bolt has its subscriptions, too. */
+const PLACEMENT: readonly string[] = ["tasks", "executors", ...COMPONENT_OPTIONS];
 
 /** A component that was added, not yet checked against the others. */
 export interface Draft {
@@ -278,6 +283,7 @@ function planOf(
     }
   };
   attempt(() => checkName("its name", name), name);
+  const known = definition.kind === "bolt" ? [...PLACEMENT, "from"] : PLACEMENT;
   const inherent = definition.options.config ?? {};
   return {
     name,
@@ -287,7 +293,10 @@ function planOf(
     tasks,
     executors,
     config: fullConfig(
-      attempt(() => checkConfig("its configuration", own), {}),
+      attempt(() => {
+        only("its configuration", own, known);
+        return checkConfig("its configuration", own);
+      }, {}),
       inherent,
       config,
     ),
@@ -316,14 +325,18 @@ function subscriptionOf(
     });
     return [];
   }
-  const options = typeof how === "function" ? { grouping: how } : (how ?? {});
-  const { grouping = shuffle(), anchored = true, ...unknown } = options as SubscriptionOptions<never>;
-  if (typeof grouping !== "function" || typeof anchored !== "boolean" || Object.keys(unknown).length > 0) {
-    problems.push({
-      component: to,
-      text: `its subscription to ${from} must be a grouping, such as shuffle(), or { grouping, anchored }`,
-    });
+  const options: SubscriptionOptions<never> = typeof how === "function" ? { grouping: how } : (how ?? {});
+  const refuse = (text: string): [] => {
+    problems.push({ component: to, text: `its subscription to ${from} ${text}` });
     return [];
+  };
+  const allowed = "must be a grouping, such as shuffle(), or { grouping, anchored }";
+  try {
+    only("", options, ["grouping", "anchored"]);
+  } catch (error) {
+    return refuse(`${allowed}: ${(error as Error).message}`);
   }
+  const { grouping = shuffle(), anchored = true } = options;
+  if (typeof grouping !== "function" || typeof anchored !== "boolean") return refuse(allowed);
   return [{ from: component, stream, to, fields, grouping, anchored }];
 }

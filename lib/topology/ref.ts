@@ -1,9 +1,11 @@
 // The handle of a running topology: stop, pause, resume, scale and inspect it.
 
 import { unwatchAbort, watchAbort } from "../process/abort.js";
+import { checkCallOptions } from "../process/calls.js";
 import { CalleeExitedError, NoProcessError, OptionError } from "../process/errors.js";
 import type { Settler } from "../process/interception.js";
 import type { Kernel } from "../process/kernel.js";
+import { only } from "../process/known-options.js";
 import { delay } from "../process/options.js";
 import { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
@@ -63,12 +65,13 @@ export class TopologyRef {
    * spouts is called. When the topology has ended before, the promise resolves with the report of that end.
    */
   async stop(options: StopOptions = {}): Promise<StopReport> {
-    const { drainMs } = options;
+    only("", options, ["drainMs", "timeoutMs", "signal", "withdraw"]);
+    const { drainMs, ...call } = options;
     if (drainMs !== undefined) delay("drainMs", drainMs, 0, true);
     const director = this.#find();
     if (this.phase === "ended") return director.report;
     try {
-      return await this.#ask((replyTo) => ({ type: "stop", drainMs, replyTo }), options);
+      return await this.#ask((replyTo) => ({ type: "stop", drainMs, replyTo }), call);
     } catch (error) {
       // The topology has ended just before the request came.
       if (error instanceof CalleeExitedError && error.reason.type === "noproc") return director.report;
@@ -151,10 +154,9 @@ export class TopologyRef {
    *
    * @example for await (const metrics of running.watch({ everyMs: 500 })) console.log(renderSummary(metrics));
    */
-  async *watch({
-    everyMs = 1_000,
-    signal,
-  }: MetricsWatchOptions = {}): AsyncGenerator<TopologyMetrics, void, undefined> {
+  async *watch(options: MetricsWatchOptions = {}): AsyncGenerator<TopologyMetrics, void, undefined> {
+    only("", options, ["everyMs", "signal"]);
+    const { everyMs = 1_000, signal } = options;
     delay("everyMs", everyMs, 1);
     for (;;) {
       if (signal?.aborted) return;
@@ -221,6 +223,7 @@ export class TopologyRef {
   }
 
   #ask<R>(build: (replyTo: ReplyTo<R>) => DirectorMessage, options: CallOptions | undefined): Promise<R> {
+    checkCallOptions(options);
     const { timeoutMs = Number.POSITIVE_INFINITY, signal } = options ?? {};
     return this.#kernel.calls.call(undefined, this.pid, build, {
       timeoutMs,

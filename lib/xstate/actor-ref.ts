@@ -1,6 +1,7 @@
 // The handle of an actor of XState that runs as a process.
 
 import type { AnyActorLogic, EventFromLogic, OutputFrom, Snapshot, SnapshotFrom } from "xstate";
+import { checkCallOptions } from "../process/calls.js";
 import type { Context } from "../process/context.js";
 import { NoProcessError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
@@ -114,6 +115,7 @@ export class XStateRef<L extends AnyActorLogic> {
   }
 
   #ask(request: Request, options: XStateCallOptions | undefined): Promise<unknown> {
+    checkCallOptions(options);
     const from = options?.from;
     if (from !== undefined && !from.alive) return Promise.reject(from.signal.reason);
     const caller = from?.self.process;

@@ -242,8 +242,8 @@ describe("options of reports", () => {
     [{ to: "stderr" }, "report.to", "a function"],
     [{ messages: 1 }, "report.messages", "a boolean"],
     [{ redact: true }, "report.redact", "a function"],
-    [{ message: true }, "report.message", "left out"],
-    [{ toString: true }, "report.toString", "left out"],
+    [{ message: true }, "report.message", "absent"],
+    [{ toString: true }, "report.toString", "absent"],
   ])("are checked: %j", (report, path, allowed) => {
     const make = (): System => new System({ report: report as ReportOptions });
     expect(make).toThrow(expect.objectContaining({ code: "ERR_OPTION", path }));

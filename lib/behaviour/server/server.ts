@@ -122,6 +122,7 @@ export function defineServer<
   checkFunction("init", init);
   const calls = checkHandlers("calls", options.calls);
   const casts = checkHandlers("casts", options.casts);
+  if (options.signals !== undefined) only("signals", options.signals, ["exit", "down", "group"]);
   const signals = checkHandlers("signals", options.signals);
   if (info !== undefined) checkFunction("info", info);
   if (idle !== undefined) checkFunction("idle", idle);

@@ -3,6 +3,7 @@
 import { writeDot } from "../../graph/dot.js";
 import { checkDirection, type Direction, type Graph, type GraphEdge, PALETTE } from "../../graph/graph.js";
 import { writeMermaid } from "../../graph/mermaid.js";
+import { only } from "../../process/known-options.js";
 import type { Table } from "./table.js";
 
 /** How a state machine is drawn. */
@@ -21,6 +22,7 @@ function edge(from: string, to: string, label: string, style: GraphEdge["style"]
 
 /** Events with the same two states share an edge. Postponed events have none: they wait, wherever the machine goes. */
 function graphOf(name: string, table: Table, options: MachinePictureOptions): Graph {
+  only("", options, ["direction"]);
   const states = Object.keys(table.states);
   const edges = table.initial.map((state) => edge(START, state, " "));
   for (const from of states) {

@@ -1,6 +1,7 @@
 // Codecs: how values become texts or bytes, and values again.
 
 import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
 import { isThenable } from "../../process/thenable.js";
 import { errorClasses } from "./error-classes.js";
 import type { ErrorClass } from "./error-record.js";
@@ -65,6 +66,7 @@ export class JsonCodec implements PayloadCodec {
  * codec.decode(codec.encode({ at: new Date(0), why: new PaymentDeclined("no funds") }));
  */
 export function jsonCodec(options: JsonCodecOptions = {}): JsonCodec {
+  only("", options, ["errors"]);
   return new JsonCodec(options.errors ?? []);
 }
 

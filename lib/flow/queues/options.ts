@@ -188,11 +188,12 @@ export function checkTiming(
       key ?? priority,
       "absent, as the flow is in no queue",
     );
+  const delayMs = delay === undefined ? 0 : Math.ceil(duration("delay", delay));
   if (delay !== undefined && debounce !== undefined)
     throw new OptionError("delay", delay, "absent beside `debounce`, whose `wait` delays the flow");
   return {
     ...{ queue, ...checkQueued(options) },
-    delayMs: delay === undefined ? 0 : Math.ceil(duration("delay", delay)),
+    delayMs,
     debounce: debounce === undefined ? undefined : checkDebounce(debounce),
   };
 }

@@ -197,6 +197,7 @@ export class FlowCode implements FlowContext {
     options: ChildOptions = {},
   ): Promise<Child<O>> {
     only("", options, ["id", "timeout", "onCancel"]);
+    if (options.timeout !== undefined) duration("timeout", options.timeout);
     oneOf("onCancel", options.onCancel ?? "cancel", ["cancel", "leave"]);
     isFlow("flow", flow);
     const key = this.#asks.keyFor(`${kind} ${flow.name}`);
@@ -217,6 +218,7 @@ export class FlowCode implements FlowContext {
     return {
       id,
       async result(options) {
+        if (options !== undefined) only("", options, ["timeout"]);
         const end = await code.#receive<ChildEnd | undefined>(
           childTopic(part),
           `result ${key}`,
@@ -238,6 +240,7 @@ export class FlowCode implements FlowContext {
     options: FlowDispatchOptions = {},
   ): Promise<R> {
     named("name", name);
+    only("", options, ["maxAttempts", "retry", "timeout"]);
     const { maxAttempts, ...rest } = options;
     const body = async (step: StepContext): Promise<unknown> => {
       const outcome = await dispatch(this.#asks.ctx, group, payload, {
@@ -277,6 +280,7 @@ export class FlowCode implements FlowContext {
   ): Promise<Session> {
     named("protocol", protocol);
     only("", options, ["timeout"]);
+    if (options.timeout !== undefined) duration("timeout", options.timeout);
     const isDefinition = typeof to === "object" && to !== null && "body" in to;
     if (!isDefinition) idOf(to);
     const id = `${this.flowId}/${this.#asks.outside(this.#asks.keyFor(`session ${protocol}`))}`;

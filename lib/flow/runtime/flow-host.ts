@@ -220,6 +220,7 @@ export class FlowRun<Output> {
   /** Sends a message to the flow. Fulfilled when it is durable. `messageId`: a second one with the same id is dropped. */
   send(topic: string, value: unknown, options: { readonly messageId?: string } = {}): Promise<void> {
     const { id } = this;
+    only("", options, ["messageId"]);
     const { messageId } = options;
     named("topic", topic);
     return this.#call<undefined>((replyTo) => ({ type: "send", id, topic, value, messageId, replyTo }));

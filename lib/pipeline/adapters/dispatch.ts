@@ -3,6 +3,7 @@
 import { type DispatchOptions, dispatchThrough, envelopeFor } from "../../dispatch/dispatch.js";
 import type { ConsumerGroup } from "../../dispatch/group.js";
 import type { Outcome } from "../../dispatch/outcome.js";
+import { DISPATCH_OPTIONS } from "../../dispatch/start.js";
 import { only } from "../../process/known-options.js";
 import type { Adapter } from "../definition/adapter.js";
 import { checkName } from "../definition/queue.js";
@@ -33,6 +34,7 @@ export function dispatchTo<T, R, O = R>(
   checkName("name", name);
   only("", options, ["result", "dispatch"]);
   const { result, dispatch } = options;
+  if (dispatch !== undefined) only("dispatch", dispatch, [...DISPATCH_OPTIONS]);
   if (result !== undefined) functionOption("result", result);
   return {
     name,

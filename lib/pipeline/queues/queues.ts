@@ -105,6 +105,7 @@ export interface QueueCounts {
 
 const POLICY = ["mostMessages", "attempts", "backoff", "rememberMs", "rememberMost"];
 const PUBLISH = ["id", "key", "delay"];
+const MANY = ["value", ...PUBLISH];
 
 /**
  * Opens durable queues.
@@ -324,7 +325,7 @@ export class MessageQueue<in out T> {
 
   async #message(i: number, value: T, options: PublishOptions): Promise<NewMessage> {
     const path = `messages[${i}]`;
-    only(path, options, PUBLISH);
+    only(path, options, MANY);
     const { id } = options;
     if (id !== undefined) checkText(`${path}.id`, id);
     if (id?.startsWith("#") === true) throw new OptionError(`${path}.id`, id, "a text that begins with no #");

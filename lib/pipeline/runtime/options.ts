@@ -1,6 +1,6 @@
 // Options of a pipeline host, checked once.
 
-import type { PayloadOptions } from "../../flow/payload/payloads.js";
+import { type PayloadOptions, Payloads } from "../../flow/payload/payloads.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { delay, text, withMethod } from "../../process/options.js";
@@ -78,6 +78,7 @@ export function checkHost(options: PipelineHostOptions): PipelineHostSettings {
     "retention",
   ]);
   const { pipelines, store, carrier, name, hostId, payloads = {}, drainMs = DRAIN_MS } = options;
+  new Payloads(payloads);
   if (!Array.isArray(pipelines)) throw new OptionError("pipelines", pipelines, "a list of pipelines");
   const plans = new Map<string, PipelinePlan>();
   for (const [i, pipeline] of (pipelines as readonly AnyPipeline[]).entries()) {

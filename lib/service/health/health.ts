@@ -1,6 +1,7 @@
 // The health of a service as its users read it: as an object, or over HTTP.
 
 import type { Kernel } from "../../process/kernel.js";
+import { only } from "../../process/known-options.js";
 import { text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { CallOptions } from "../../process/request.js";
@@ -79,7 +80,9 @@ export class Health {
    */
   read(options?: WholeReadOptions): Promise<HealthReport>;
   read(options: HealthReadOptions): Promise<HealthReport | undefined>;
-  read({ part, signal }: HealthReadOptions | WholeReadOptions = {}): Promise<HealthReport | undefined> {
+  read(options: HealthReadOptions | WholeReadOptions = {}): Promise<HealthReport | undefined> {
+    only("", options, ["part", "signal"]);
+    const { part, signal } = options;
     return this.#read(part, signal, false);
   }
 

@@ -1,5 +1,6 @@
 // The handle of a pool, with the functions of its worker file as methods.
 
+import { checkCallOptions } from "../../process/calls.js";
 import { NoProcessError } from "../../process/errors.js";
 import { waitForExit } from "../../process/exited.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -78,6 +79,7 @@ export class PoolRef<M> implements AsyncDisposable {
    * @throws CallTimeoutError, CalleeExitedError
    */
   stats(options?: CallOptions): Promise<PoolStats> {
+    checkCallOptions(options);
     const request = new StatsRequest();
     const promise = request.await(this.#kernel, undefined);
     this.#kernel.calls.request(undefined, this.#address, request, options);

@@ -191,7 +191,9 @@ function limiterOf(kernel: Kernel, { burst }: LimiterSettings, port: Port): Rate
     });
   };
   return Object.assign(limit, {
-    acquire: async ({ key = "", permits = 1, ...options }: AcquireOptions = {}): Promise<void> => {
+    acquire: async (given: AcquireOptions = {}): Promise<void> => {
+      only("", given, ["key", "permits", "signal", "from"]);
+      const { key = "", permits = 1, ...options } = given;
       const wanted = checkWanted(key, permits, burst);
       const work = guard(
         kernel,

@@ -2,7 +2,7 @@
 
 import { only } from "../../process/known-options.js";
 import type { World } from "../simulator/world.js";
-import { type DiskOptions, type DiskPort, SimulatedDisk } from "./disk.js";
+import { DISK_OPTIONS, type DiskOptions, type DiskPort, SimulatedDisk } from "./disk.js";
 
 /** Options of a disk, and which of its operations may fail; by default none may. */
 export interface SimulatedDiskOptions extends DiskOptions {
@@ -16,6 +16,7 @@ export interface SimulatedDiskOptions extends DiskOptions {
  */
 export function diskOf(world: World, options: SimulatedDiskOptions = {}, name = "disk"): SimulatedDisk {
   const { recorder } = world.options;
+  only("disk", options, ["failures", ...DISK_OPTIONS]);
   const { failures = {}, ...rest } = options;
   only("disk.failures", failures, ["read", "write", "sync"]);
   const may = (what: keyof typeof failures): boolean => failures[what] === true && world.faults.allowed;

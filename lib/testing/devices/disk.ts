@@ -98,6 +98,8 @@ export class PowerLossError extends SignalboxError {
   }
 }
 
+export const DISK_OPTIONS: readonly (keyof DiskOptions)[] = ["sector", "ordered", "journaled"];
+
 /**
  * A disk that loses unsynced changes in a power loss: one flat directory, in memory.
  *
@@ -130,7 +132,7 @@ export class SimulatedDisk {
 
   /** @throws OptionError unless the sector is a whole number of at least 1, and the other options are booleans */
   constructor(port: DiskPort, options: DiskOptions = {}) {
-    only("disk", options, ["sector", "ordered", "journaled"]);
+    only("disk", options, DISK_OPTIONS);
     this.#port = port;
     this.#disk = machine.emptyDisk({
       sector: count("sector", options.sector ?? 1, 1),

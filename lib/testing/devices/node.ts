@@ -26,7 +26,7 @@ import { environmentOf } from "../simulator/environment.js";
 import type { World } from "../simulator/world.js";
 import type { SimulatedDisk } from "./disk.js";
 import { diskOf, type SimulatedDiskOptions } from "./disk-port.js";
-import { type SimulatedStoreOptions, storeOf } from "./store-port.js";
+import { checkStore, type SimulatedStoreOptions, storeOf } from "./store-port.js";
 
 /** Options of a {@link SimulatedNode}. */
 export interface SimulatedNodeOptions {
@@ -98,6 +98,7 @@ export class SimulatedNode<T = unknown> {
     this.disk = diskOf(world, options.disk, `disk of ${name}`);
     this.#clock = new SimulatedClock(world, name, options.clock);
     this.#storeOptions = options.store ?? {};
+    checkStore(this.#storeOptions);
     world.faults.register(this);
     world.faults.remedies.push(() => {
       if (this.#return !== undefined) this.restart();

@@ -28,10 +28,15 @@ export interface SimulatedStoreOptions {
 }
 
 /** @throws OptionError */
-export function storeOf(world: World, options: SimulatedStoreOptions = {}, name = "store"): MemorySource {
+export function checkStore(options: SimulatedStoreOptions): void {
   only("store", options, ["label", "shared", "failures"]);
+  if (options.failures !== undefined) only("store.failures", options.failures, ["write", "answer", "atMost"]);
+}
+
+/** @throws OptionError */
+export function storeOf(world: World, options: SimulatedStoreOptions = {}, name = "store"): MemorySource {
+  checkStore(options);
   const { label = name, shared = false, failures = {} } = options;
-  only("store.failures", failures, ["write", "answer", "atMost"]);
   const key = `store:${label}`;
   const io = new SimulatedIo(
     world,

@@ -1,6 +1,7 @@
 // The `sim` of a scenario: systems under simulation, virtual time, checks, and control of the faults.
 
 import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
 import { count, delay, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { type ExitInput, toReason } from "../../process/reason.js";
@@ -69,7 +70,9 @@ export class Simulation {
   }
 
   /** Creates a system under simulation. The simulator provides its clock, timers, randomness, ids and scheduling. */
-  system({ clock, ...options }: SimulatedSystemOptions = {}): System {
+  system(given: SimulatedSystemOptions = {}): System {
+    only("", given, ["clock", "name", "limits", "report", "context", "transport"]);
+    const { clock, ...options } = given;
     const name = options.name ?? "system";
     const environment = environmentOf(this.#world, name, new SimulatedClock(this.#world, name, clock));
     return new System({ report: false, ...options, environment });
@@ -166,6 +169,7 @@ export class Simulation {
    * @throws NotConvergedError when the condition does not hold within `withinMs` virtual milliseconds
    */
   async until(goal: string, holds: () => boolean, options: WithinOptions = {}): Promise<void> {
+    only("", options, ["withinMs"]);
     const withinMs = delay("withinMs", options.withinMs ?? WITHIN_MS);
     const deadline = this.now + withinMs;
     for (;;) {

@@ -3,6 +3,7 @@
 import type { Environment, Runnable, ScheduledSystem, TurnLimits } from "../../process/environment.js";
 import { SignalboxError } from "../../process/errors.js";
 import { Kernel } from "../../process/kernel.js";
+import { only } from "../../process/known-options.js";
 import { count, delay } from "../../process/options.js";
 import { Process } from "../../process/process.js";
 import { production } from "../../process/production.js";
@@ -116,6 +117,7 @@ export class TestClock {
 
   /** @throws OptionError */
   constructor(options: TestClockOptions = {}) {
+    only("", options, ["seed", "wallTime", "turns"]);
     const random = new Random(count("seed", options.seed ?? CLOCK_DEFAULTS.seed, 0));
     const wallTime = count("wallTime", options.wallTime ?? CLOCK_DEFAULTS.wallTime, 0);
     this.turns = count("turns", options.turns ?? CLOCK_DEFAULTS.turns, 1);
@@ -390,6 +392,7 @@ export function clockOf(environment: Environment): TestClock | undefined {
 }
 
 function alarmLimit(options: ClockRunOptions = {}): number {
+  only("", options, ["limit"]);
   return count("limit", options.limit ?? CLOCK_DEFAULTS.limit, 1, true);
 }
 

@@ -4,6 +4,7 @@ import type { Callbacks } from "../../process/behaviour.js";
 import type { Address, Context } from "../../process/context.js";
 import type { DownSignal, Signal } from "../../process/entries.js";
 import { CallTimeoutError, OptionError, ReceiveBusyError, SignalboxError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
 import type { Monitor } from "../../process/monitor.js";
 import { delay, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
@@ -172,6 +173,7 @@ export class Probe<M = unknown> implements AsyncDisposable {
 
   /** @internal */
   constructor(system: ProcessSystem, options: ProbeOptions) {
+    only("", options, ["label", "name", "timeoutMs", "advance"]);
     const { advance = true, label = "probe", name } = options;
     if (typeof advance !== "boolean") throw new OptionError("advance", advance, "true or false");
     this.timeoutMs = delay("timeoutMs", options.timeoutMs ?? PROBE_DEFAULTS.timeoutMs);
@@ -245,6 +247,7 @@ export class Probe<M = unknown> implements AsyncDisposable {
       readonly forMs?: number;
     } = {},
   ): Promise<void> {
+    only("", options, ["forMs"]);
     const waitMs = delay("forMs", options.forMs ?? 0);
     // On a clock or under the simulator, 0 ms last until nothing can run. In real time they do not, so `idle` is awaited.
     const realTime = this.clock === undefined && this.system.kernel.interception === undefined;
@@ -363,6 +366,7 @@ export class Probe<M = unknown> implements AsyncDisposable {
   }
 
   private timeoutOf(options: ExpectationOptions | undefined): number {
+    if (options !== undefined) only("", options, ["timeoutMs"]);
     return options?.timeoutMs === undefined ? this.timeoutMs : delay("timeoutMs", options.timeoutMs);
   }
 

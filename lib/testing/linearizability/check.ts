@@ -6,6 +6,7 @@
 //     view.ts     explains why there is none
 
 import { OptionError, SignalboxError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
 import { count } from "../../process/options.js";
 import type { AnsweredOperation, Operation, OperationHistory } from "./history.js";
 import { Rules, type SequentialModel } from "./model.js";
@@ -94,6 +95,8 @@ export function checkLinearizable<State, Op, Result>(
   model: SequentialModel<State, Op, Result>,
   options: LinearizableOptions = {},
 ): LinearizabilityResult<Op, Result> {
+  only("", options, ["most"]);
+  only("model", model, MODEL);
   const most = count("most", options.most ?? DEFAULT_MOST, 1);
   if (most > HIGHEST_MOST) throw new OptionError("most", most, `a whole number from 1 to ${HIGHEST_MOST}`);
   const rules = new Rules(model);
@@ -128,6 +131,10 @@ export function assertLinearizable<State, Op, Result>(
   const verdict = checkLinearizable(history, model, options);
   if (!verdict.linearizable) throw new NotLinearizableError(verdict);
 }
+
+const MODEL: readonly (keyof SequentialModel<never, never, never> | "outcomes" | "apply")[] = [
+  ...(["initial", "apply", "outcomes", "equal", "key", "partition"] as const),
+];
 
 function partitions<State, Op, Result>(
   operations: readonly Operation<Op, Result>[],

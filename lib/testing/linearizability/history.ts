@@ -1,6 +1,7 @@
 // Records the operations of clients and the answers, in the order of these events. There is no clock, only before and after.
 
 import { SignalboxError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
 import { text } from "../../process/options.js";
 
 interface Begun<Op> {
@@ -92,6 +93,7 @@ export class OperationHistory<Op, Result> {
 
   /** An empty history. */
   constructor(options: OperationHistoryOptions<Op> = {}) {
+    only("", options, ["refused", "onEvent"]);
     this.#options = options;
   }
 

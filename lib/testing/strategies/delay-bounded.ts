@@ -1,5 +1,6 @@
 // Delay-bounded scheduling: first come, first served, except that a few random tasks are moved to the end.
 
+import { only } from "../../process/known-options.js";
 import { count } from "../../process/options.js";
 import type { Random } from "../kit/random.js";
 import { drawSteps } from "./pct.js";
@@ -75,6 +76,7 @@ class DelayBounded implements Chooser {
  * const strategy = delayBounded({ delays: 1 });
  */
 export function delayBounded(options: DelayBoundedOptions = {}): SearchStrategy {
+  only("", options, ["delays", "rates"]);
   const delays = count("delays", options.delays ?? 3, 0);
   const rates = checkRates(options.rates);
   return {

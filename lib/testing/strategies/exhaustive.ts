@@ -1,6 +1,7 @@
 // Exhaustive search: all schedules, one of each equivalence class, or all with few deviations from the ordinary one.
 
 import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
 import { count } from "../../process/options.js";
 import { CautiousWalk } from "./cautious-walk.js";
 import { ReducedWalk } from "./reduced-walk.js";
@@ -170,6 +171,7 @@ function restarted(search: Search | undefined): Search | undefined {
  * const strategy = exhaustive({ preemptions: 2 });
  */
 export function exhaustive(options: ExhaustiveOptions = {}): SearchStrategy {
+  only("", options, ["preemptions", "reduction"]);
   const preemptions = count("preemptions", options.preemptions ?? Number.POSITIVE_INFINITY, 0, true);
   const { reduction = true } = options;
   if (typeof reduction !== "boolean") throw new OptionError("reduction", reduction, "true or false");

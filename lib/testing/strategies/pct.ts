@@ -1,5 +1,6 @@
 // Probabilistic concurrency testing: actors have random priorities, which change at a few random steps.
 
+import { only } from "../../process/known-options.js";
 import { count } from "../../process/options.js";
 import type { Random } from "../kit/random.js";
 import { Patience } from "./random-walk.js";
@@ -101,6 +102,7 @@ class Pct implements Chooser {
  * const strategy = pct({ depth: 2, rates: { crash: 0.01 } });
  */
 export function pct(options: PctOptions = {}): SearchStrategy {
+  only("", options, ["depth", "rates"]);
   const depth = count("depth", options.depth ?? 3, 1);
   const rates = checkRates(options.rates);
   return {

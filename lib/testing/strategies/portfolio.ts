@@ -1,6 +1,7 @@
 // Several strategies by turns: each finds bugs that the others are slow to find.
 
 import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
 import type { Random } from "../kit/random.js";
 import { delayBounded } from "./delay-bounded.js";
 import { pct } from "./pct.js";
@@ -18,6 +19,7 @@ import type { FaultRateOptions } from "./swarm.js";
  * const strategy = portfolio(usualStrategies({ rates: { crash: 0.01 } }));
  */
 export function usualStrategies(options: FaultRateOptions = {}): SearchStrategy[] {
+  only("", options, ["rates"]);
   return [
     randomWalk(options),
     pos(options),

@@ -1,5 +1,6 @@
 // Partial order sampling: tasks have random ranks, and a task keeps its rank until a step conflicts with it.
 
+import { only } from "../../process/known-options.js";
 import type { Random } from "../kit/random.js";
 import { Patience } from "./random-walk.js";
 import type { Chooser, Footprint, PossibleStep, SearchHistory, SearchStrategy } from "./strategy.js";
@@ -76,6 +77,7 @@ class Pos implements Chooser {
  * const strategy = pos({ rates: { drop: 0.05 } });
  */
 export function pos(options: FaultRateOptions = {}): SearchStrategy {
+  only("", options, ["rates"]);
   const rates = checkRates(options.rates);
   return {
     name: "POS",

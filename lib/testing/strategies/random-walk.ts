@@ -1,5 +1,6 @@
 // The random walk: all possible tasks are equally likely. It is fair, so unfair strategies change to it when a task starves.
 
+import { only } from "../../process/known-options.js";
 import type { Random } from "../kit/random.js";
 import type { Chooser, PossibleStep, SearchHistory, SearchStrategy } from "./strategy.js";
 import { checkRates, FaultDraws, type FaultRateOptions, type FaultRates } from "./swarm.js";
@@ -33,6 +34,7 @@ class RandomWalk implements Chooser {
  * const strategy = randomWalk({ rates: { crash: 0.01, drop: 0 } });
  */
 export function randomWalk(options: FaultRateOptions = {}): SearchStrategy {
+  only("", options, ["rates"]);
   const rates = checkRates(options.rates);
   return {
     name: "random walk",

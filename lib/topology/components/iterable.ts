@@ -2,6 +2,7 @@
 // read it, so an item that a crashed task had requested is not lost.
 
 import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
 import { isThenable } from "../../process/thenable.js";
 import {
   type DeadStream,
@@ -53,6 +54,7 @@ export function spoutFrom<F extends Fields, N extends string = "items">(
 ): SpoutDefinition<{ readonly [name in N]: F } & DeadStream<{ readonly [name in N]: F }, ValuesOf<F>>> {
   const open = typeof source === "function" ? source : () => source;
   if (typeof source !== "function") iteratorOf(source);
+  only("", options, ["fields", "stream", "reliable", "ack", "fail", "config"]);
   const { reliable = true, ack, fail, config } = options;
   if (typeof reliable !== "boolean") throw new OptionError("reliable", reliable, "true or false");
   const stream = checkName("stream", options.stream ?? "items");

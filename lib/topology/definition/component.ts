@@ -2,6 +2,7 @@
 
 import type { Context } from "../../process/context.js";
 import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
 import { oneOf } from "../../process/options.js";
 import { type ComponentConfig, checkConfig } from "./config.js";
 import {
@@ -305,6 +306,7 @@ export function spout<S extends Streams, State = undefined, Id = unknown>(
   options: SpoutOptions<S, State, Id>,
 ): SpoutDefinition<S & DeadStream<S, Id>> {
   checkObject("spout(options)", options);
+  only("", options, ["streams", "next", "ack", "fail", "loose", ...HOOKS, "config"]);
   const streams = checkStreams("streams", options.streams);
   if ("dead" in streams)
     throw new OptionError(
@@ -345,6 +347,7 @@ export function bolt(
   options: BoltOptions<Streams, unknown, never> & { readonly input?: Fields; readonly inputs?: Inputs },
 ): BoltDefinition<Inputs, Streams> {
   checkObject("bolt(options)", options);
+  only("", options, BOLT_OPTIONS);
   if ((options.input === undefined) === (options.inputs === undefined))
     throw new OptionError("bolt(options)", Object.keys(options), "given either `input` or `inputs`");
   const inputs =
@@ -364,6 +367,23 @@ export function bolt(
 }
 
 const HOOKS = ["init", "activate", "deactivate", "close"] as const;
+/** With those that only bolts of the library set. */
+const BOLT_OPTIONS = [
+  ...[
+    "input",
+    "inputs",
+    "streams",
+    "mode",
+    "execute",
+    "tick",
+    "flush",
+    "holdsMs",
+    "holdsCount",
+    ...HOOKS,
+    "config",
+  ],
+  ...["oneAtATime", "closes"],
+];
 
 function checkFunctions(options: object, names: readonly string[]): void {
   for (const name of names) {

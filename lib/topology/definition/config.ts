@@ -2,6 +2,7 @@
 
 import { type Backoff, checkBackoff } from "../../process/backoff.js";
 import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
 import { count, delay } from "../../process/options.js";
 
 /** The options of one component. */
@@ -161,6 +162,9 @@ export function checkConfig(path: string, given: unknown): ComponentConfig {
   return check(path, given, COMPONENT_CHECKS) as ComponentConfig;
 }
 
+/** The names of the options of a component. */
+export const COMPONENT_OPTIONS: readonly string[] = Object.keys(COMPONENT_CHECKS);
+
 /** @throws OptionError when an option is unknown or wrong */
 export function checkTopologyConfig(path: string, given: unknown): TopologyConfig {
   return check(path, given, TOPOLOGY_CHECKS) as TopologyConfig;
@@ -171,19 +175,11 @@ function check(
   given: unknown,
   checks: Readonly<Record<string, (path: string, value: unknown) => unknown>>,
 ): object {
-  if (typeof given !== "object" || given === null) throw new OptionError(path, given, "an object of options");
+  only(path, given as object, Object.keys(checks));
   const checked: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(given as object)) {
     if (value === undefined) continue;
-    const checkOne = Object.hasOwn(checks, name) ? checks[name] : undefined;
-    if (checkOne === undefined) {
-      const duration = `${name}Ms`;
-      const allowed = Object.hasOwn(checks, duration)
-        ? `called ${duration}`
-        : `one of the options ${Object.keys(checks).join(", ")}`;
-      throw new OptionError(`${path}.${name}`, value, allowed);
-    }
-    checkOne(`${path}.${name}`, value);
+    checks[name]?.(`${path}.${name}`, value);
     checked[name] = value;
   }
   return checked;

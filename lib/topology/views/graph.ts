@@ -12,6 +12,7 @@ import {
   type NodeLook,
   PALETTE,
 } from "../../graph/graph.js";
+import { only } from "../../process/known-options.js";
 import { hash } from "../../process/stable-hash.js";
 import type { Blueprint, ComponentPlan, Subscription } from "../definition/blueprint.js";
 
@@ -47,6 +48,7 @@ export function groupingLabel({ grouping }: Subscription): string {
  * @throws OptionError when an option, or the result of one, is invalid
  */
 export function graphOf(blueprint: Blueprint, options: GraphOptions = {}): Graph {
+  only("", options, ["colour", "node", "edge", "direction"]);
   return {
     name: blueprint.name,
     direction: checkDirection(options.direction ?? "LR"),

@@ -6,6 +6,7 @@ import { stop } from "../../../process/behaviour.js";
 import type { Context } from "../../../process/context.js";
 import type { Environment } from "../../../process/environment.js";
 import { OptionError } from "../../../process/errors.js";
+import { only } from "../../../process/known-options.js";
 import { count, oneOf } from "../../../process/options.js";
 import type { Pid } from "../../../process/pid.js";
 import { production } from "../../../process/production.js";
@@ -85,6 +86,7 @@ type Item = GuestBoltItem | GuestSpoutItem;
  */
 export function runComponent(topology: ComponentSource, options: RunComponentOptions = {}): Promise<void> {
   return new Promise((resolve, reject) => {
+    only("", options, ["input", "output", "logLevel", "maxMessage", "maxWaiting", "environment"]);
     new Runner(openStdio, topology, options, (error) => {
       if (error === undefined) resolve();
       else reject(error);

@@ -1,6 +1,7 @@
 // Options of shell components, with their defaults and limits in one table.
 
 import { OptionError } from "../../../process/errors.js";
+import { only } from "../../../process/known-options.js";
 import { count, delay, text } from "../../../process/options.js";
 import type { ComponentConfig } from "../../definition/config.js";
 import { MAX_MESSAGE } from "../protocol/codec.js";
@@ -79,9 +80,25 @@ export interface ShellSettings {
   readonly onMetrics: ((name: string, params: unknown) => void) | undefined;
 }
 
+const KNOWN: readonly string[] = [
+  ...[
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "startTimeoutMs",
+    "timeoutMs",
+    "graceMs",
+    "maxMessage",
+    "conf",
+    "config",
+  ],
+  ...["onMetrics", "heartbeatMs", "maxHeld", "input", "inputs", "streams"],
+];
+
 /** @throws OptionError */
 export function checkShell(options: ShellBoltOptions): ShellSettings {
-  if (typeof options !== "object" || options === null) throw new OptionError("options", options, "an object");
+  only("", options, KNOWN);
   const given = { ...SHELL_DEFAULTS, ...withoutUndefined(options) };
   const { args = [], env = {}, cwd, conf = {}, onMetrics } = options;
   if (!Array.isArray(args) || args.some((one) => typeof one !== "string"))

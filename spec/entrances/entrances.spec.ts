@@ -1,0 +1,114 @@
+// Every entrance with options refuses an option that it does not know. The types say which entrances there are, so that none is forgotten.
+
+import { System } from "signalbox";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Entrance, entrances } from "../support/entrances.js";
+import { core } from "./core.js";
+import { flows, pipelines } from "./durable.js";
+import { type Lines, type Reached, settling } from "./lines.js";
+import { services } from "./service.js";
+import { stores, topologies } from "./stream.js";
+import { testing } from "./testing.js";
+
+const ALL = entrances();
+/** What looks like options, and is a flow that was started: its handle, or only its id. */
+const HANDLES = new Set(["FlowContext.send 0", "FlowContext.session 0"]);
+const WITH_OPTIONS = ALL.filter(({ options }) => options.length > 0);
+
+let system: System;
+let lines: Lines;
+beforeAll(async () => {
+  system = new System({ report: false });
+  lines = Object.assign(
+    {},
+    ...(await Promise.all([
+      core(system),
+      stores(system),
+      topologies(),
+      services(system),
+      flows(system),
+      pipelines(system),
+      testing(system),
+    ])),
+  );
+});
+afterAll(() => system.stop({ timeoutMs: 0 }));
+
+/** Most turns of the host in which an entrance refuses what it is given: one that waits took it. */
+const TURNS = 100;
+
+/** What an entrance throws or rejects with; `undefined` if it took what it was given. */
+async function refusalOf([call, ...given]: readonly [Reached[0], ...unknown[]]): Promise<unknown> {
+  try {
+    const made = call(...(given as never[]));
+    const result = isStream(made) ? made[Symbol.asyncIterator]().next() : made;
+    const end = Promise.resolve(result).then(
+      () => undefined,
+      (error: unknown) => error ?? new Error("nothing"),
+    );
+    return await (settling.has(call) ? end : Promise.race([end, turns()]));
+  } catch (error) {
+    return error;
+  }
+}
+
+const isStream = (made: unknown): made is AsyncIterable<unknown> =>
+  typeof made === "object" && made !== null && Symbol.asyncIterator in made;
+
+async function turns(): Promise<undefined> {
+  for (let i = 0; i < TURNS; i++) await new Promise((resolve) => setImmediate(resolve));
+  return undefined;
+}
+
+type Bag = Record<string, unknown>;
+
+/** A value with an unknown option at the end of a way into it: `.mailbox`, `.children[].mailbox`, `.queues.*`. */
+function misspelled(value: unknown, way: string, unknown: (given: Bag) => Bag): unknown {
+  const [, step = "", rest = ""] = /^(\.\*|\.\w+|\[\])(.*)$/.exec(way) ?? [];
+  if (step === "[]") return [misspelled(Array.isArray(value) ? value[0] : undefined, rest, unknown)];
+  const given: Bag = typeof value === "object" && value !== null ? { ...(value as Bag) } : {};
+  if (step === "") return unknown(given);
+  const name = step === ".*" ? "any" : step.slice(1);
+  return { ...given, [name]: misspelled(given[name], rest, unknown) };
+}
+
+/** One letter too many. */
+const typo = (known: string): string => `${known}${known.at(-1)}`;
+
+async function complaints({ name, options }: Entrance): Promise<string[]> {
+  const found: string[] = [];
+  for (const path of new Set(options.map((one) => one.path))) {
+    if (HANDLES.has(`${name} ${path}`)) continue;
+    const known = options.filter((one) => one.path === path).flatMap((one) => one.known);
+    const [, at = "", way = ""] = /^(\d+)(.*)$/.exec(path) ?? [];
+    const [call, ...given] = await (lines[name] as Lines[string])();
+    let meant = "";
+    given[Number(at)] = misspelled(given[Number(at)], way, (bag) => {
+      meant = Object.keys(bag).find((one) => known.includes(one)) ?? (known[0] as string);
+      return { ...bag, [typo(meant)]: 1 };
+    });
+    const error = (await refusalOf([call, ...given])) as { code?: string; message?: string } | undefined;
+    const isTold =
+      error?.code?.startsWith("ERR_") &&
+      error.message?.includes(typo(meant)) &&
+      error.message.includes(`did you mean ${meant}`);
+    if (!isTold)
+      found.push(`${path} with ${typo(meant)}: ${error === undefined ? "taken" : `${error}`.slice(0, 160)}`);
+  }
+  return found;
+}
+
+describe("an entrance with options", () => {
+  it("has a line in this test, and every line has its entrance [E10]", () => {
+    expect(WITH_OPTIONS.map(({ name }) => name).filter((name) => !(name in lines))).toEqual([]);
+    expect(Object.keys(lines).filter((name) => !ALL.some((one) => one.name === name))).toEqual([]);
+  });
+
+  it.each(WITH_OPTIONS.map((one) => [one.name, one] as const))(
+    "%s refuses an option that it does not know [E10]",
+    async (name, entrance) => {
+      expect(name in lines).toBe(true);
+      expect(await complaints(entrance)).toEqual([]);
+    },
+  );
+});
