@@ -58,6 +58,10 @@ export async function core(system: System): Promise<Lines> {
   const tasks = await system.start(taskSupervisor({}));
   const sup = await system.start(supervisor({ children: [child] }));
   const many = await system.start(dynamicSupervisor({ child } as never));
+  const devices = new Registry(system, { name: "devices" });
+  const keyed = await system.start(
+    dynamicSupervisor({ child: { ...child, name: (id: string) => devices.claim(id) } } as never),
+  );
   const started = (): object => task(system as never, () => new Promise(nothing));
   const inspected = (): object => inspect(system, pid());
   return {
@@ -130,6 +134,7 @@ export async function core(system: System): Promise<Lines> {
     dynamicSupervisor: () => [dynamicSupervisor, { child }],
     partitionSupervisor: () => [partitionSupervisor, { child: { start: idle } }],
     "DynamicSupervisorRef.startLike": () => [(options: never) => many.startLike([], options), {}],
+    "DynamicSupervisorRef.startOrGet": () => [(options: never) => keyed.startOrGet(["a"] as never, options), {}],
     "DynamicSupervisorRef.terminateChild": () => [on(many, "terminateChild"), pid(), {}],
     "AnySupervisorRef.whichChildren": () => [on(sup, "whichChildren"), {}],
     "AnySupervisorRef.countChildren": () => [on(sup, "countChildren"), {}],

@@ -109,7 +109,7 @@ export async function topologies(): Promise<Lines> {
       sink,
       { from: { "a.out": grouping.shuffle() } },
     ],
-    "TopologyBuilder.subscribe": () => [on(builder, "subscribe"), "a.out", "b", {}],
+    "TopologyBuilder.subscribe": () => [placed(builder, "subscribe"), "a.out", "b", {}],
     "TopologyRef.stop": () => [on(running, "stop"), { drainMs: 0 }],
     "TopologyRef.finished": () => [on(running, "finished"), {}],
     "TopologyRef.pause": () => [on(running, "pause"), {}],

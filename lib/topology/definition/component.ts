@@ -382,7 +382,7 @@ const BOLT_OPTIONS = [
     ...HOOKS,
     "config",
   ],
-  ...["oneAtATime", "closes"],
+  ...["oneAtATime", "closes", "collects"],
 ];
 
 function checkFunctions(options: object, names: readonly string[]): void {
