@@ -19,6 +19,9 @@ interface PromiseHooks {
 
 const promiseHooks = optionalModule("node:v8")?.promiseHooks as PromiseHooks | undefined;
 
+/** Whether the code that continues after an `await` has an owner on this host. */
+export const hasOwners: boolean = promiseHooks !== undefined;
+
 /** Returns the object passed to its constructor, so that a subclass can put a private field on any object. */
 class Given {
   constructor(promise: object) {

@@ -134,7 +134,10 @@ export async function core(system: System): Promise<Lines> {
     dynamicSupervisor: () => [dynamicSupervisor, { child }],
     partitionSupervisor: () => [partitionSupervisor, { child: { start: idle } }],
     "DynamicSupervisorRef.startLike": () => [(options: never) => many.startLike([], options), {}],
-    "DynamicSupervisorRef.startOrGet": () => [(options: never) => keyed.startOrGet(["a"] as never, options), {}],
+    "DynamicSupervisorRef.startOrGet": () => [
+      (options: never) => keyed.startOrGet(["a"] as never, options),
+      {},
+    ],
     "DynamicSupervisorRef.terminateChild": () => [on(many, "terminateChild"), pid(), {}],
     "AnySupervisorRef.whichChildren": () => [on(sup, "whichChildren"), {}],
     "AnySupervisorRef.countChildren": () => [on(sup, "countChildren"), {}],

@@ -12,7 +12,11 @@ import { testing } from "./testing.js";
 
 const ALL = entrances();
 /** What looks like options, and stands for something that was started: a handle, or only its id or pid. */
-const HANDLES = new Set(["FlowContext.send 0", "FlowContext.session 0", "DynamicSupervisorRef.terminateChild 0"]);
+const HANDLES = new Set([
+  "FlowContext.send 0",
+  "FlowContext.session 0",
+  "DynamicSupervisorRef.terminateChild 0",
+]);
 const WITH_OPTIONS = ALL.filter(({ options }) => options.length > 0);
 
 let system: System;

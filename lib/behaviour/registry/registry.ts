@@ -12,11 +12,15 @@ import { show } from "../../process/show.js";
 import { ProcessSystem } from "../../process/system.js";
 import { type Claim, holdFor, post, processOf, SoleVia, type Via } from "../../process/via.js";
 import { KeyTakenError, NotRegisteredError } from "./errors.js";
+import { takeName } from "./names.js";
 import { type Held, RegistryTable } from "./table.js";
 
 /** Options of a registry. */
 export interface RegistryOptions {
-  /** What the registry is called in errors and addresses. Default `registry`. */
+  /**
+   * What the registry is called in errors, addresses, spans and metrics. In a system, a name stands for one registry at a time. It is free
+   * again when the process ends whose code made the registry. Default: the first free one of `registry`, `registry 2`, …
+   */
   readonly name?: string;
   /**
    * Whether a key belongs to one process (`unique`), or to any number of processes (`duplicate`), any number of times.
@@ -77,14 +81,15 @@ export class Registry<K, V = undefined, M = never> {
   readonly #table: RegistryTable<K, V, Process>;
   readonly #listeners = new Set<Process>();
 
-  /** @throws OptionError when an option is not what it has to be */
+  /** @throws OptionError when an option is not what it has to be, or another registry of the system has the name */
   constructor(system: ProcessSystem, options: RegistryOptions = {}) {
     if (!(system instanceof ProcessSystem)) throw new OptionError("system", system, "a System");
     only("", options, ["name", "keys"]);
-    this.name = text("name", options.name ?? "registry");
+    if (options.name !== undefined) text("name", options.name);
     this.#isUnique = oneOf("keys", options.keys ?? "unique", ["unique", "duplicate"]) === "unique";
     this.#table = new RegistryTable(this.#isUnique);
     this.#kernel = system.kernel;
+    this.name = takeName(system.kernel, options.name);
     this.#kernel.shared?.created(this);
   }
 

@@ -347,3 +347,61 @@ function catching(attempt: () => unknown): unknown {
     return error;
   }
 }
+
+describe("the name of a registry", () => {
+  it("stands for one registry of a system; the error names who made the other [B60]", async () => {
+    new Registry(system, { name: "desks" });
+    expect(() => new Registry(system, { name: "desks" })).toThrow(
+      expect.objectContaining({ code: "ERR_OPTION", path: "name" }),
+    );
+    expect(() => new Registry(system, { name: "desks" })).toThrow(
+      "code outside of processes made one of this name",
+    );
+    const maker = system.spawn({
+      init: () => void new Registry(system, { name: "tills" }),
+      handle: () => undefined,
+    });
+    await system.idle();
+    expect(() => new Registry(system, { name: "tills" })).toThrow(`${maker} made one of this name`);
+    await using other = new System({ name: "other", report: false });
+    expect(new Registry(other, { name: "desks" }).name).toBe("desks");
+  });
+
+  it("is free when the process that made the registry has ended, so that each restart takes it again [B60]", async () => {
+    const made: Registry<string>[] = [];
+    const Desk = defineServer({
+      init: async () => {
+        await Promise.resolve();
+        made.push(new Registry<string>(system, { name: "desks" }));
+        return {};
+      },
+      casts: {
+        crash: () => {
+          throw new Error("no paper");
+        },
+      },
+    });
+    const tree = await system.start(
+      supervisor({ intensity: 10, periodMs: 1, children: [{ id: "desk", name: "desk", start: Desk }] }),
+    );
+    for (let i = 0; i < 5; i++) {
+      Desk.at(system, "desk").cast.crash();
+      await system.idle();
+    }
+    expect(made.map(({ name }) => name)).toEqual(Array(6).fill("desks"));
+    expect(system.isAlive(tree.pid)).toBe(true);
+  });
+
+  it("is one of its own without the option, and does not grow with restarts [B60]", async () => {
+    const [one, two] = [new Registry(system), new Registry(system)];
+    expect([one.name, two.name]).toEqual(["registry", "registry 2"]);
+    for (let i = 0; i < 3; i++) {
+      let name: string | undefined;
+      system.spawn(() => {
+        name = new Registry(system).name;
+      });
+      await system.idle();
+      expect(name).toBe("registry 3");
+    }
+  });
+});
