@@ -100,7 +100,7 @@ function checkStaff(path: string, given: readonly StaffMember[]): readonly Staff
   if (!Array.isArray(given)) throw new OptionError(path, given, "an array of { name, diagnose }");
   const names = new Set(DEFAULT_STAFF.map(({ name }) => name));
   for (const [i, member] of given.entries()) {
-    only(`${path}[${i}]`, member, ["name", "diagnose"]);
+    if (typeof member === "object" && member !== null) only(`${path}[${i}]`, member, ["name", "diagnose"]);
     if (typeof member?.diagnose !== "function")
       throw new OptionError(`${path}[${i}]`, member, "{ name, diagnose } with a function diagnose");
     const name = text(`${path}[${i}].name`, member.name);

@@ -13,7 +13,7 @@ import type {
   Stage,
 } from "./adapter.js";
 import { type Condition, testOf } from "./condition.js";
-import { PIPELINE_DEFAULTS, type RetryPolicy, type RoutePolicy } from "./policy.js";
+import type { RetryPolicy, RoutePolicy } from "./policy.js";
 import { checkName, type Queue } from "./queue.js";
 
 /** What {@link route} is given besides its name: the inbound queue, and what differs from the policy of the pipeline. */
@@ -27,13 +27,6 @@ export interface RouteOptions<I> extends Partial<Omit<RoutePolicy, "retry">> {
   /** A result goes to the first outbound queue whose condition holds, rather than to all of them. Default false. */
   readonly firstMatch?: boolean;
 }
-
-const ROUTE_OPTIONS: readonly string[] = [
-  "from",
-  "description",
-  "firstMatch",
-  ...Object.keys(PIPELINE_DEFAULTS.route),
-];
 
 /** An outbound queue of a route. */
 export interface Outbound {
@@ -186,6 +179,5 @@ function whenOf(path: string, given: unknown): Condition | undefined {
  */
 export function route<I>(name: string, options: RouteOptions<I>): Route<I> {
   checkName("name", name);
-  only("", options, ROUTE_OPTIONS);
   return new Route<I>(name, options as unknown as RouteOptions<never>);
 }
