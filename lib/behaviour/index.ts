@@ -33,6 +33,7 @@ export type {
   Casts,
   Handler,
   HandlerScope,
+  HandlersOf,
   ReplyOf,
   StateOf,
 } from "./server/types.js";
@@ -58,7 +59,9 @@ export type {
   CallMoves,
   Cell,
   CommonMoves,
+  DeclaredBy,
   EnterMoves,
+  EventsOf,
   EventTyped,
   Going,
   InitMoves,

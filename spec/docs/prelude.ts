@@ -22,6 +22,7 @@ import {
   defineStateMachine,
   dispatch,
   dynamicSupervisor,
+  type EventsOf,
   fairMailbox,
   inspect,
   isolated,
@@ -231,7 +232,7 @@ declare const pickers: ConsumerGroup<Order>;
 declare const system: System;
 declare const card: string;
 declare const charge: (card: string, signal: AbortSignal) => Promise<string>;
-declare const m: Moves<{ name: "paying" }, { type: "charged"; receipt: string }>;
+declare const m: Moves<{ name: "paying" }, EventsOf<{ charged(payload: { receipt: string }): void }>>;
 declare const payment: StateMachineRef<
   Call<{ type: "pay"; card: string }, "accepted" | "declined"> | { type: "cancel" }
 >;

@@ -15,7 +15,7 @@ import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { type LooseServer, SERVER, ServerProcess } from "./server-process.js";
 import { methodsOf, ServerRef } from "./server-ref.js";
-import type { CallScope, Handler, HandlerScope, StateOf } from "./types.js";
+import type { CallScope, Handler, HandlerScope, HandlersOf, StateOf } from "./types.js";
 
 /**
  * The definition of a server. Handlers change the state in place. The server awaits each handler before it takes the
@@ -116,7 +116,8 @@ export function defineServer<
   R,
   C = Record<never, never>,
   K = Record<never, never>,
->(options: ServerOptions<A, R, C, K>): ServerDefinition<A, C, K, StateOf<R>> {
+>(options: ServerOptions<A, R, C, K>): ServerDefinition<A, HandlersOf<C>, HandlersOf<K>, StateOf<R>> {
+  type Ref = ServerRef<HandlersOf<C>, HandlersOf<K>>;
   only("", options, OPTIONS);
   const { init, info, idle, terminate, format } = options;
   checkFunction("init", init);
@@ -146,12 +147,11 @@ export function defineServer<
   } as unknown as LooseServer;
   const names = Object.keys(calls);
   const methods = methodsOf(names, Object.keys(casts));
-  const ref = (address: Pid<never> | string, kernel: Kernel): ServerRef<C, K> =>
-    new ServerRef<C, K>(address, kernel, methods);
+  const ref = (address: Pid<never> | string, kernel: Kernel): Ref => new ServerRef(address, kernel, methods);
   return {
     at: (system, address) => ref(address, system.kernel),
     [successor]: { kind: SERVER, definition: server },
-    [launch]: (args): Launch<ServerRef<C, K>> => ({
+    [launch]: (args): Launch<Ref> => ({
       behaviour: new ServerProcess(server, args),
       options: { label, trapExit, ...mailbox },
       ref,

@@ -42,6 +42,17 @@ type PlainReply<R> =
           ? never
           : R;
 
+/** The handlers of a definition without the type of its state, which its handles do not need: so an editor shows them on one screen. */
+type WithoutState<F> = F extends (state: never, ...args: infer A) => infer R
+  ? (state: never, ...args: A) => R
+  : never;
+
+/**
+ * What the type of a definition keeps of its handlers. The comments of the handlers carry over. The branch that is never taken lets the
+ * compiler infer `C` from the stated type of a definition, so that parameters of handlers need none.
+ */
+export type HandlersOf<C> = C extends unknown ? { readonly [K in keyof C]: WithoutState<C[K]> } : C;
+
 /** The calls of a server, as methods of its handle. */
 export type Calls<C> = {
   readonly [K in keyof C]: C[K] extends (state: never, ...args: infer A) => infer R

@@ -212,27 +212,107 @@ export type TransitionArgs<D> = [D] extends [undefined]
 /** A definition whose machine has data says how the first are made. */
 export type NeedsData<D> = [D] extends [undefined] ? unknown : { readonly data: unknown };
 
+declare const declaredBy: unique symbol;
+
+/** What an event of {@link EventsOf} keeps of its interface, so that the methods of handles have the comments of that. */
+export interface DeclaredBy<M> {
+  /** In types only. */
+  readonly [declaredBy]?: M;
+}
+
+type Nothing = ReturnType<() => void>;
+
+/** Whether a method of an interface of events is a cast: those return `void`, and not `undefined`. */
+type IsCastMethod<F> = F extends (...args: never[]) => infer R
+  ? [Nothing] extends [R]
+    ? true
+    : false
+  : never;
+
+type DeclaredEvent<M, T extends keyof M> = M[T] extends (...payload: infer A) => infer R
+  ? (A extends readonly [] ? { readonly type: T } : { readonly type: T } & A[0]) &
+      DeclaredBy<M> &
+      (IsCastMethod<M[T]> extends true ? unknown : { readonly [reply]?: Awaited<R> })
+  : never;
+
+/**
+ * The union of the events that an interface declares, as methods: one that returns `void` is a cast, every other one is a call with
+ * that reply. The methods of handles then have the comments of the interface, and an editor leads from them to it.
+ *
+ * @example
+ * interface LampEvents {
+ *   // A comment here, in the form of JSDoc, shows on `lamp.call.press`.
+ *   press(payload: { watts: number }): boolean;
+ *   reset(): void;
+ * }
+ * const event: EventsOf<LampEvents> = { type: "press", watts: 60 };
+ */
+export type EventsOf<M> = { [T in keyof M & string]: DeclaredEvent<M, T> }[keyof M & string];
+
+/** The interface that declares the events of a union; `never` where there is none. */
+type DeclarationOf<V> = V extends unknown
+  ? typeof declaredBy extends keyof V
+    ? V extends DeclaredBy<infer M>
+      ? M
+      : never
+    : never
+  : never;
+
+type CastNames<M> = { [T in keyof M]: IsCastMethod<M[T]> extends true ? T : never }[keyof M];
+type CallNames<M> = Exclude<keyof M, CastNames<M>>;
+
+// Mapped over names of the interface itself: so its comments and places carry over.
+
+type DeclaredCalls<M, K extends keyof M> = {
+  readonly [T in K]: M[T] extends (...payload: infer A) => infer R
+    ? (...payload: A) => Promise<Awaited<R>>
+    : never;
+};
+
+type DeclaredAsks<M, K extends keyof M> = {
+  readonly [T in K]: M[T] extends (...payload: infer A) => infer R
+    ? (...args: [...A, onReply: (reply: Reply<Awaited<R>>) => unknown]) => void
+    : never;
+};
+
+/** The members of `T` with these names, written out in an editor. */
+type Only<T, K extends keyof T> = T extends unknown ? { [P in K]: T[P] } : never;
+
 /** What an event carries besides its type. */
-export type PayloadOf<E> = E extends unknown ? Omit<E, "type" | typeof reply> : never;
+export type PayloadOf<E> = E extends unknown
+  ? Only<E, Exclude<keyof E, "type" | typeof reply | typeof declaredBy>>
+  : never;
 
 /** The arguments of the method that sends `E`: what it carries, or nothing. */
 export type PayloadArgs<E> = [keyof PayloadOf<E>] extends [never] ? [] : [payload: PayloadOf<E>];
 
 /** The calls of a machine, as methods of its handle. */
-export type MachineCalls<V extends TypedEvent> = {
+export type MachineCalls<V extends TypedEvent> = [DeclarationOf<V>] extends [never]
+  ? UnionCalls<V>
+  : DeclaredCalls<DeclarationOf<V>, CallNames<DeclarationOf<V>>>;
+
+type UnionCalls<V extends TypedEvent> = {
   readonly [E in V as IsCall<E> extends true ? E["type"] : never]: (
     ...payload: PayloadArgs<E>
   ) => Promise<ReplyTypeOf<E>>;
 };
 
 /** The calls of a machine with a callback for the reply as their last argument. */
-export type MachineAsks<V extends TypedEvent> = {
+export type MachineAsks<V extends TypedEvent> = [DeclarationOf<V>] extends [never]
+  ? UnionAsks<V>
+  : DeclaredAsks<DeclarationOf<V>, CallNames<DeclarationOf<V>>>;
+
+type UnionAsks<V extends TypedEvent> = {
   readonly [E in V as IsCall<E> extends true ? E["type"] : never]: (
     ...args: [...PayloadArgs<E>, onReply: (reply: Reply<ReplyTypeOf<E>>) => unknown]
   ) => void;
 };
 
 /** The casts of a machine, as methods of its handle that return at once. */
-export type MachineCasts<V extends TypedEvent> = {
+export type MachineCasts<V extends TypedEvent> = [DeclarationOf<V>] extends [never]
+  ? UnionCasts<V>
+  : Only<DeclarationOf<V>, CastNames<DeclarationOf<V>>>;
+
+type UnionCasts<V extends TypedEvent> = {
   readonly [E in V as IsCall<E> extends true ? never : E["type"]]: (...payload: PayloadArgs<E>) => void;
 };
