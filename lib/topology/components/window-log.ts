@@ -37,6 +37,20 @@ export class WindowLog {
     runs.splice(0, 2);
   }
 
+  /** The window with this start is handed over again. It stays closed if it is older than all runs. */
+  remove(start: number): void {
+    const { runs, everyMs, floor } = this;
+    if (start < floor) return;
+    for (let at = 0; at < runs.length; at += 2) {
+      const [first, last] = [runs[at] as number, runs[at + 1] as number];
+      if (start < first || start > last) continue;
+      const left = first < start ? [first, start - everyMs] : [];
+      const right = start < last ? [start + everyMs, last] : [];
+      runs.splice(at, 2, ...left, ...right);
+      return;
+    }
+  }
+
   /** The first start, from this one on in steps of `everyMs`, of a window that was not handed over. */
   firstOpen(start: number): number {
     const { runs, everyMs } = this;

@@ -17,6 +17,7 @@ import type { WindowView } from "./window-held.js";
 import { WindowLog } from "./window-log.js";
 import { decide, type Effect, type Event, initial, type State } from "./window-machine.js";
 import type { CountPlan, WindowPlan } from "./window-plan.js";
+import { HandedOver } from "./window-result.js";
 import { TimeWindows } from "./window-time.js";
 
 type Given = BoltContext<Streams, unknown>;
@@ -51,6 +52,7 @@ export class WindowTask {
   private readonly effects: Queued[] = [];
   /** The table of the windows, if these are windows of time. */
   private readonly times: TimeWindows<Tuple> | undefined;
+  private readonly log: WindowLog | undefined;
   /** For windows with `by`. */
   private readonly lineage: Lineage | undefined;
   /** Held tuples that fail when they are released, because the emits of an earlier window with them were lost. */
@@ -66,7 +68,8 @@ export class WindowTask {
     this.rules = rules;
     this.by = plan.kind === "time" ? plan.by : undefined;
     if (plan.kind === "time") {
-      this.times = new TimeWindows<Tuple>({ ...plan, maxHeld, log: logOf(ctx, plan.everyMs) });
+      this.log = logOf(ctx, plan.everyMs);
+      this.times = new TimeWindows<Tuple>({ ...plan, maxHeld, log: this.log });
     }
     const table = this.times ?? new CountWindows<Tuple>(plan as CountPlan);
     this.state = initial(table, rules.retries);
@@ -84,7 +87,10 @@ export class WindowTask {
       return undefined;
     }
     if (this.lineage !== undefined && tuple.anchored && this.isHereAlready(tuple, time, this.lineage, ctx))
-      return undefined;
+      // Windows may have waited for this try.
+      return this.state.isLooking
+        ? this.dispatch({ type: "tick", now: Number.NEGATIVE_INFINITY }, ctx)
+        : undefined;
     const { plan } = this.rules;
     const now = plan.kind === "time" ? time - plan.lagMs : time;
     const arrival = { time, item: tuple, isExpected: tuple === this.expected };
@@ -187,12 +193,12 @@ export class WindowTask {
       return true;
     }
     const again = lineage.back(place);
-    const isBroken = place.windowed && lineage.brokenBelow(place.pending);
-    if (place.done && !isBroken) {
+    const isUnsure = place.windowed && (place.isBroken || lineage.expiredBelow(place.pending));
+    if (place.done && !isUnsure) {
       ctx.ack(tuple);
       return true;
     }
-    if (isBroken && !place.done) this.doomed.add(tuple);
+    if (isUnsure && !place.done) this.doomed.add(tuple);
     const former = this.times?.replace(time, (other) => isSame(other) && lineage.isStale(other), tuple);
     if (former === undefined) {
       if (again) this.expected = tuple;
@@ -241,16 +247,26 @@ export class WindowTask {
   // ── a window ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   private handOver(window: WindowView<Tuple>, ctx: Ctx): unknown {
-    const { execute, streams } = this.rules;
+    const { execute, streams, plan } = this.rules;
+    const { lineage, log } = this;
+    const result =
+      lineage === undefined || log === undefined
+        ? undefined
+        : new HandedOver(window, log, lineage, plan.kind === "time" && plan.everyMs < plan.ms);
     return give(
       ctx,
       streams,
       window.tuples,
-      (given) => execute(window, given),
+      (given) => {
+        if (result !== undefined) lineage?.emits(result);
+        return execute(window, given);
+      },
       (done, settled) => {
         const end = this.decide({ type: done ? "done" : "threw", settled });
-        if (end?.type === "release") return this.released(window, end.items, settled, ctx);
-        return end === undefined ? [] : this.failed(end.items, settled);
+        if (end?.type !== "release") return end === undefined ? [] : this.failed(end.items, settled);
+        const released = this.released(window, end.items, settled, ctx);
+        result?.done();
+        return released;
       },
     );
   }

@@ -79,6 +79,8 @@ const MAX_HELD = 100_000;
  *   that ends after the tuple. A restarted task knows which windows were handed over. A tuple that is retried because
  *   something else failed is in no window twice. `added` and `removed` refer to the last window of the same process, so
  *   after a restart all tuples count as added. `by` has to be quick: it runs when the tuple is sent, and again later.
+ * - With `by`, when a tuple that descends from an emit of `execute` fails in another bolt, the window is handed over
+ *   again with the tuples that this emit was anchored to. Each time spends a retry of theirs.
  * - When the topology drains, open windows are handed over: windows of time in order; by count, one window with the last
  *   `count` tuples, if any of them is new. Then all tuples are acked.
  *

@@ -3,7 +3,6 @@
 import type { Process } from "../../process/process.js";
 import { ACKED, FAILED, type Tuple } from "../definition/tuple.js";
 import { eachTree } from "../tracking/anchors.js";
-import { noteFailure } from "./lineage.js";
 import { ACK, AckerMessage, EXTEND, FAIL, RETURN } from "./messages.js";
 import type { RunningTopology } from "./running-topology.js";
 import type { TaskSlot } from "./task-slots.js";
@@ -11,8 +10,6 @@ import type { TaskSlot } from "./task-slots.js";
 const TWO_32 = 0x1_0000_0000;
 
 export class Acking {
-  /** Some bolt wants to know in which component tuples fail. */
-  notesFailures = false;
   private readonly run: RunningTopology;
 
   constructor(run: RunningTopology) {
@@ -62,7 +59,7 @@ export class Acking {
     const kind = isInnocent ? RETURN : FAIL;
     tuple.state = FAILED;
     if (!tuple.anchored) return;
-    if (this.notesFailures && tuple.channel !== undefined) noteFailure(this.run, tuple, tuple.channel.to);
+    this.run.results?.failed(tuple);
     this.notify(kind, tuple.rootHi, tuple.rootLo, 0, 0);
     if (tuple.more !== undefined) eachTree(tuple.more, (hi, lo) => this.notify(kind, hi, lo, 0, 0));
   }

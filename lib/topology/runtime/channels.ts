@@ -116,6 +116,7 @@ export class Channel implements TupleChannel {
     copy.more = tuple.more;
     copy.born = tuple.born;
     this.slot.component.homes?.move(tuple, copy);
+    this.run.results?.move(tuple, copy);
     return copy;
   }
 }

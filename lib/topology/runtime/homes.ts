@@ -4,7 +4,7 @@
 import type { Tuple } from "../definition/tuple.js";
 import { type Arriving, type Place, Places } from "../tracking/places.js";
 import type { Channel } from "./channels.js";
-import { pendingOf } from "./origins.js";
+import { find, pendingOf, treesOf } from "./origins.js";
 import type { RunningTopology } from "./running-topology.js";
 import type { ComponentRun, TaskSlot } from "./task-slots.js";
 
@@ -51,6 +51,22 @@ export class Homes {
     if (run.switches.ending || !tuple.anchored) return;
     const place = this.placeOf(tuple);
     if (place !== undefined) this.slotOf(place)?.losses?.add(place, run.kernel.env.now());
+  }
+
+  /** The places of the tuples of this bolt that a tuple further down descends from. */
+  under(descendant: Tuple): Place[] {
+    this.run.hooks.trees(this.component.name, "write");
+    const found: Place[] = [];
+    for (const { hi, lo } of treesOf(descendant))
+      for (const place of find(this.run, hi, lo, false)?.trace?.places ?? [])
+        if (place.bolt === this.places) found.push(place);
+    return found;
+  }
+
+  /** The tuple comes again into a window that had it. */
+  reopen(place: Place): void {
+    place.done = false;
+    this.slotOf(place)?.losses?.add(place, this.run.kernel.env.now());
   }
 
   private slotOf({ task }: Place): TaskSlot | undefined {

@@ -5,13 +5,14 @@ import type { InitContext } from "../definition/component.js";
 import { reachedFrom } from "../definition/downstream.js";
 import { FAILED, type Tuple } from "../definition/tuple.js";
 import { Losses } from "../tracking/losses.js";
-import { type PendingTuple, traceOf } from "../tracking/pending-tuple.js";
+import type { PendingTuple } from "../tracking/pending-tuple.js";
 import type { Place } from "../tracking/places.js";
 import { Homes } from "./homes.js";
 import type { TaskMeter } from "./metrics.js";
 import { find, treesOf } from "./origins.js";
 import type { RunningTopology } from "./running-topology.js";
 import type { TaskSlot } from "./task-slots.js";
+import { type WindowResult, WindowResults } from "./window-results.js";
 
 const LINEAGE = Symbol("lineage");
 
@@ -42,14 +43,32 @@ export class Lineage {
 
   /** The task works on these tuples now. If it ends meanwhile, the others that it holds spend no retry. */
   works(tuples: readonly Tuple[]): void {
-    if (this.slot.incarnation !== undefined) this.slot.incarnation.given = tuples;
+    const { incarnation } = this.slot;
+    if (incarnation === undefined) return;
+    incarnation.given = tuples;
+    incarnation.result = undefined;
+  }
+
+  /** What the task emits from now on is the result of this window, until it works on other tuples. */
+  emits(result: WindowResult): void {
+    if (this.slot.incarnation !== undefined) this.slot.incarnation.result = result;
+  }
+
+  /** The places in this task of the tuples that a descendant of a window's result was anchored to. */
+  placesOf(descendant: Tuple): Place[] {
+    return this.slot.component.homes?.under(descendant).filter(({ task }) => task === this.task) ?? [];
+  }
+
+  /** A window is handed over again: a tuple of it comes again. */
+  reopen(place: Place): void {
+    this.slot.component.homes?.reopen(place);
   }
 
   /** Begins to note where tuples are, and which are lost on their way to the bolt's tasks, or in them. */
   watch(timeOf: (tuple: Tuple) => number): void {
     const { run } = this;
     const { component } = this.slot;
-    run.acking.notesFailures = true;
+    run.results ??= new WindowResults();
     component.homes ??= new Homes(run, component, timeOf);
     this.slot.losses ??= new Losses(run.blueprint.config.messageTimeoutMs);
   }
@@ -92,23 +111,14 @@ export class Lineage {
     this.run.settlements.notify();
   }
 
-  /** Whether a descendant failed downstream of this bolt, or may have failed there. */
-  brokenBelow({ trace }: PendingTuple): boolean {
-    if (trace === undefined) return false;
+  /**
+   * Whether the result of a window may have expired downstream of this bolt. A result that failed there is known by the
+   * window.
+   */
+  expiredBelow({ trace }: PendingTuple): boolean {
+    if (trace?.expired !== true) return false;
     this.below ??= reachedFrom(this.slot.component.name, this.run.blueprint.subscriptions);
-    for (const name of trace.failedAt ?? []) if (this.below.has(name)) return true;
-    return trace.expired;
-  }
-}
-
-/** Notes that a descendant of the spouts' tuples of these trees failed in a component. */
-export function noteFailure(run: RunningTopology, tuple: Tuple, component: string): void {
-  for (const { hi, lo } of treesOf(tuple)) {
-    const pending = find(run, hi, lo, false);
-    if (pending === undefined) continue;
-    const trace = traceOf(pending);
-    trace.failedAt ??= new Set();
-    trace.failedAt.add(component);
+    return this.below.size > 0;
   }
 }
 

@@ -94,13 +94,20 @@ export class Outlet {
       const channel = only.route();
       if (channel === undefined) return;
       const copy = channel.copy(values);
-      if (anchors !== undefined && only.anchored) joinTrees(copy, anchors, env);
+      if (anchors !== undefined && only.anchored) {
+        joinTrees(copy, anchors, env);
+        this.run.results?.join(copy, anchors, this.incarnation.result);
+      }
       channel.send(copy);
       return;
     }
     const copies = this.copies(out, values, options);
     if (anchors !== undefined)
-      for (const copy of copies) if ((copy.channel as Channel).anchored) joinTrees(copy, anchors, env);
+      for (const copy of copies)
+        if ((copy.channel as Channel).anchored) {
+          joinTrees(copy, anchors, env);
+          this.run.results?.join(copy, anchors, this.incarnation.result);
+        }
     this.send(out, values, copies, options);
   }
 

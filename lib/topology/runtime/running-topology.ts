@@ -12,6 +12,7 @@ import { Incarnations } from "./incarnations.js";
 import { Registry } from "./registry.js";
 import { Settlements } from "./settlements.js";
 import { SimulatorHooks } from "./simulator-hooks.js";
+import type { WindowResults } from "./window-results.js";
 
 /** Takes the lines that components log. */
 export type LogSink = (
@@ -56,6 +57,8 @@ export class RunningTopology {
   readonly acking: Acking = new Acking(this);
   readonly expiry: Expiry = new Expiry(this);
   readonly registry: Registry;
+  /** Of a topology with windows of the tuples' own time: what descends from their results. */
+  results: WindowResults | undefined = undefined;
   /** The supervisors of ackers, bolts, spouts and system, when they run. */
   readonly groups: Map<string, Pid> = new Map();
   /** Why a task crashed last: the reason of the topology, when the topology fails. */

@@ -17,6 +17,7 @@ import type { Homes } from "./homes.js";
 import { TaskMeter } from "./metrics.js";
 import type { RoomWait } from "./room.js";
 import type { RunningTopology } from "./running-topology.js";
+import type { WindowResult } from "./window-results.js";
 
 /** One process that is, or was, a task, with the tuples that it has taken and not settled. */
 export class Incarnation {
@@ -30,6 +31,8 @@ export class Incarnation {
   readonly inWork: Set<Tuple> = new Set();
   /** Of a bolt that collects tuples: those that its function works on. */
   given: readonly Tuple[] | undefined = undefined;
+  /** Of a bolt with windows: the window that its function works on. */
+  result: WindowResult | undefined = undefined;
   /** Of a bolt: `flush` has begun and not ended. */
   flushing = false;
   /** Of a spout: an asynchronous `next` runs. */

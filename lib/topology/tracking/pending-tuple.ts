@@ -1,5 +1,4 @@
-// A reliable tuple of a spout that is not settled yet, and its trace: the ids of its former trees, the components where they
-// failed, and the places of its descendants in windows. By the trace, the descendants of a retried tuple are recognized.
+// A reliable tuple of a spout that is not settled yet, and its trace: the ids of its former trees, and the places of its descendants in windows. By the trace, the descendants of a retried tuple are recognized.
 
 import type { AsyncContext } from "../../process/environment.js";
 import type { Failure, SpoutEmitOptions } from "../definition/component.js";
@@ -83,8 +82,6 @@ export function unheard({ stream, attempts }: PendingTuple): string {
 export class Trace {
   /** Keys of its former trees, the oldest first. */
   readonly trees: string[] = [];
-  /** Components in which a descendant failed. */
-  failedAt: Set<string> | undefined = undefined;
   /** A tree of it expired. Where is unknown. */
   expired = false;
   /** A bolt has reported that no retry can succeed. */

@@ -51,6 +51,8 @@ export interface Place {
   windowed: boolean;
   /** All of its windows were handed over with it. */
   done: boolean;
+  /** A window with the tuple has lost its result, and cannot be handed over again. */
+  isBroken: boolean;
   /** Hash of the values, when there was something to compare. */
   hash: number | undefined;
 }
@@ -68,7 +70,15 @@ export class Places {
     }
     const place = {
       ...{ bolt: this, pending, input, time, values, task, attempt },
-      ...{ isLost: false, since: 0, queued: false, windowed: false, done: false, hash: undefined },
+      ...{
+        isLost: false,
+        since: 0,
+        queued: false,
+        windowed: false,
+        done: false,
+        isBroken: false,
+        hash: undefined,
+      },
     };
     trace.places.push(place);
     return place;
