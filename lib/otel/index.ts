@@ -59,7 +59,8 @@ export class Instrumentation implements AsyncDisposable {
  *   send is below the sender's span.
  * - A dispatch has a span for each attempt. An attempt after a crash links to the span of the crash.
  * - A crash is a span below the message that caused it. The restart and the starts after it link to the crash.
- * - Metrics: durations of calls, messages and dispatches, time in mailboxes, attempts, crashes, restarts, mailbox depths.
+ * - Metrics: durations of calls, messages and dispatches, time in mailboxes, attempts, crashes, restarts, mailbox depths; those of
+ *   pools, guards and HTTP servers, under the names of docs/guide/metrics.md.
  *
  * What is sampled, and which processes, say the options of `telemetry` of signalbox/service, if a stream of it is opened too.
  *

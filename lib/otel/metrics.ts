@@ -1,6 +1,10 @@
 // From events to OpenTelemetry's metrics. Attributes are labels and other words of bounded number, never pids.
 
-import type { Meter } from "@opentelemetry/api";
+import type { Attributes, Counter, Histogram, Meter, ObservableGauge } from "@opentelemetry/api";
+import { HTTP_METRICS } from "../service/http/metrics.js";
+import { POOL_METRICS } from "../service/pool/metrics.js";
+import { PROTECTION_METRICS } from "../service/protection/metrics.js";
+import type { Instrument, MetricSink } from "../service/telemetry/instruments.js";
 import { Labels } from "../service/telemetry/labels.js";
 import type { TelemetryStream } from "../service/telemetry/telemetry.js";
 
@@ -51,7 +55,65 @@ export function measure(stream: TelemetryStream, meter: Meter): () => void {
   stream.subscribe("flow:end", ({ flow, outcome }) => {
     flows.add(1, { flow, outcome });
   });
-  return observeMailboxes(stream, meter);
+  const ends = [observeMailboxes(stream, meter), stream.measure(sinkOf(meter)), observeGauges(stream, meter)];
+  return () => {
+    for (const end of ends) end();
+  };
+}
+
+/** Pools, guards and HTTP servers tell of what they count and time, and not of events. */
+function sinkOf(meter: Meter): MetricSink {
+  const counters = new Map<Instrument, Counter>();
+  const histograms = new Map<Instrument, Histogram>();
+  return {
+    count: (instrument, by, labels) => {
+      const counter = counters.get(instrument) ?? meter.createCounter(instrument.name, wordsOf(instrument));
+      counters.set(instrument, counter);
+      counter.add(by, attributesOf(instrument, labels));
+    },
+    observe: (instrument, value, labels) => {
+      const histogram =
+        histograms.get(instrument) ?? meter.createHistogram(instrument.name, wordsOf(instrument));
+      histograms.set(instrument, histogram);
+      histogram.record(value, attributesOf(instrument, labels));
+    },
+  };
+}
+
+/** Their gauges are read when the meter's reader asks. */
+function observeGauges(stream: TelemetryStream, meter: Meter): () => void {
+  const all = [POOL_METRICS, PROTECTION_METRICS, HTTP_METRICS].flatMap((table) => Object.values(table));
+  const gauges = new Map<Instrument, ObservableGauge>();
+  for (const instrument of all)
+    if (instrument.kind === "gauge")
+      gauges.set(instrument, meter.createObservableGauge(instrument.name, wordsOf(instrument)));
+  const observables = [...gauges.values()];
+  const observe: Parameters<Meter["addBatchObservableCallback"]>[0] = (result) => {
+    // Sources with the same labels are one series.
+    const sums = new Map<string, { gauge: ObservableGauge; attributes: Attributes; value: number }>();
+    stream.gauges((instrument, value, ...labels) => {
+      const gauge = gauges.get(instrument);
+      if (gauge === undefined) return;
+      const key = JSON.stringify([instrument.name, ...labels]);
+      const sum = sums.get(key) ?? { gauge, attributes: attributesOf(instrument, labels), value: 0 };
+      sums.set(key, sum);
+      sum.value += value;
+    });
+    for (const { gauge, attributes, value } of sums.values()) result.observe(gauge, value, attributes);
+  };
+  meter.addBatchObservableCallback(observe, observables);
+  return () => meter.removeBatchObservableCallback(observe, observables);
+}
+
+function wordsOf({ unit, help }: Instrument): { readonly unit: string; readonly description: string } {
+  return { unit, description: help };
+}
+
+/** A label without a value is left out. */
+function attributesOf({ labels }: Instrument, values: readonly string[]): Attributes {
+  const attributes: Attributes = {};
+  for (const [i, label] of labels.entries()) if (values[i] !== "") attributes[label] = values[i] as string;
+  return attributes;
 }
 
 /** Mailboxes are counted when the meter's reader asks. */

@@ -16,7 +16,7 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import { ConsumerGroup, consumer, defineServer, System, supervisor } from "signalbox";
 import { instrument } from "signalbox/otel";
-import { telemetry } from "signalbox/service";
+import { bulkhead, circuitBreaker, telemetry } from "signalbox/service";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { macrotask } from "../support/host.js";
 
@@ -253,6 +253,12 @@ describe("metrics", () => {
       { label: "picker" },
     );
     await system.dispatch(group, 1);
+    const breaker = circuitBreaker({ label: "bank" }).local(system);
+    await breaker(async () => 1)();
+    const places = bulkhead({ label: "reports", concurrency: 1 }).local(system);
+    const others = bulkhead({ label: "reports", concurrency: 1 }).local(system);
+    void places(() => new Promise(() => undefined))();
+    void others(() => new Promise(() => undefined))();
     const busy = system.spawn<number>({ handle: () => new Promise(() => undefined) }, { label: "busy" });
     for (let i = 0; i < 3; i++) system.send(busy, i);
     await system.idle();
@@ -281,6 +287,11 @@ describe("metrics", () => {
     expect(told.get("signalbox.restarts")).toEqual([["floor desk false", 1]]);
     expect(told.get("signalbox.mailbox.depth")).toContainEqual(["busy", 2]);
     expect(told.get("signalbox.processes")).toContainEqual(["desk", 1]);
+    expect(told.get("signalbox.breaker.calls")).toEqual([["bank success", 1]]);
+    expect(told.get("signalbox.breaker.call.duration")).toEqual([["bank", 1]]);
+    expect(told.get("signalbox.breaker.state")).toContainEqual(["bank closed", 1]);
+    expect(told.get("signalbox.bulkhead.running")).toEqual([["reports", 2]]);
+    void [breaker, places, others];
     expect(JSON.stringify([...told])).not.toMatch(/<shop/);
   });
 });

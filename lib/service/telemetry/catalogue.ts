@@ -15,6 +15,9 @@ function seconds(name: string, help: string, ...labels: readonly string[]): Inst
   return { name: `signalbox.${name}`, kind: "histogram", unit: "s", help, labels };
 }
 
+/** Labels times methods times outcomes; the labels and the methods of each are bounded by themselves. */
+const MAX_CALL_SERIES = 1_000;
+
 /** In the order of the page. */
 export const KERNEL_METRICS: Instruments<
   | "processes"
@@ -44,8 +47,14 @@ export const KERNEL_METRICS: Instruments<
     "label",
   ),
   deepest: gauge("mailbox.deepest", "{message}", "Messages and signals in the fullest mailbox.", "label"),
-  calls: counter("calls", "{call}", "Calls that have ended.", "label", "method", "outcome"),
-  callSeconds: seconds("call.duration", "From a call to its end.", "label", "method"),
+  calls: {
+    ...counter("calls", "{call}", "Calls that have ended.", "label", "method", "outcome"),
+    maxSeries: MAX_CALL_SERIES,
+  },
+  callSeconds: {
+    ...seconds("call.duration", "From a call to its end.", "label", "method"),
+    maxSeries: MAX_CALL_SERIES,
+  },
   casts: counter("casts", "{cast}", "Casts that were sent.", "label", "method"),
   handled: counter("handled", "{message}", "Messages and signals that were handled.", "label"),
   waitSeconds: seconds("mailbox.wait", "From the arrival of a message to its handling.", "label"),

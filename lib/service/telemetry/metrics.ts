@@ -10,7 +10,7 @@ import { KERNEL_METRICS } from "./catalogue.js";
 import type { AttemptEnd, DispatchOutcome } from "./events.js";
 import type { Mark, Marker } from "./marks.js";
 import type { CallMeter, DispatchMeter, MessageMeter, Meters } from "./meters.js";
-import { MAX_LABELS } from "./options.js";
+import { MAX_LABELS, MAX_METHODS, OTHER } from "./options.js";
 import type { MetricRegistry } from "./registry.js";
 import type { Counter, Family, Histogram } from "./series.js";
 
@@ -198,6 +198,8 @@ export class SystemMetrics implements Meters {
     this.meters.set(label, methods);
     const known = methods.get(method);
     if (known !== undefined) return known;
+    // The handle of a pool calls whatever it is asked for.
+    if (methods.size >= MAX_METHODS && method !== OTHER) return this.calls(label, OTHER);
     const meter = new MethodMeter(this, label, method);
     methods.set(method, meter);
     return meter;

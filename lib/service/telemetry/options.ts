@@ -50,6 +50,9 @@ const KINDS = ["call", "cast", "message", "dispatch"] as const;
 /** Most labels, methods and other values that a metric or gauge tells apart. What comes later counts as `other`. */
 export const MAX_LABELS = 200;
 
+/** Most methods of one label that are told apart, so that the methods of one definition do not use up the series of all. */
+export const MAX_METHODS = 50;
+
 /** Stands for all values that came after the first {@link MAX_LABELS}. */
 export const OTHER = "other";
 

@@ -24,7 +24,7 @@ export interface OwnMetricOptions<Label extends string = never> {
 
 /** Options of a gauge of your own. */
 export interface OwnGaugeOptions<Label extends string = never> extends OwnMetricOptions<Label> {
-  /** Called before each page, to set the gauge to what is true now. */
+  /** Called before each page, to set the gauge to what is true now. When it throws or rejects, the system reports the error. */
   readonly read?: (gauge: GaugeMetric<Label>) => void;
 }
 

@@ -5,6 +5,7 @@ import type { Kernel } from "../../process/kernel.js";
 import { oneOf } from "../../process/options.js";
 import { outside } from "../../process/origin.js";
 import type { ProcessSystem } from "../../process/system.js";
+import { isThenable } from "../../process/thenable.js";
 import { KERNEL_METRICS } from "./catalogue.js";
 import { CONTENT_TYPES, formatFor, type MetricsFormat, page } from "./exposition.js";
 import { mailboxDepths } from "./gauges.js";
@@ -80,11 +81,13 @@ export class PrometheusMetrics implements AsyncDisposable {
   text(format: MetricsFormat = "prometheus"): string {
     oneOf("format", format, ["prometheus", "openmetrics"]);
     const { recorder } = this.#hold;
+    const failed = (error: unknown): void => recorder.complain("a gauge", error);
     for (const gauge of this.#read) {
       try {
-        outside(() => gauge.read?.(gauge as GaugeMetric<never>));
+        const result: unknown = outside(() => gauge.read?.(gauge as GaugeMetric<never>));
+        if (isThenable(result)) Promise.resolve(result).then(undefined, failed);
       } catch (error) {
-        recorder.complain("a gauge", error);
+        failed(error);
       }
     }
     const families = this.#registry.read((take) => {

@@ -7,8 +7,10 @@ import { isThenable } from "../../process/thenable.js";
 import { CHANNELS, hasChannels } from "./channels.js";
 import type { MailboxDepth, TelemetryEventName, TelemetryEvents } from "./events.js";
 import { mailboxDepths } from "./gauges.js";
+import type { MetricSink } from "./instruments.js";
 import { checkTelemetry, TELEMETRY_DEFAULTS, type TelemetryOptions } from "./options.js";
 import { Recorder } from "./recorder.js";
+import { readGauges, type TakeGauge } from "./sources.js";
 
 /** What one user of a system's telemetry holds. */
 export interface Hold {
@@ -131,6 +133,18 @@ export class TelemetryStream implements AsyncDisposable {
   /** @internal Runs the handlers of messages that are sampled, inside `around`. */
   surround(around: Recorder["around"]): void {
     this.#hold.recorder.around = around;
+  }
+
+  /** @internal Gives the sink what is measured beside the events. Returns the function that ends it. */
+  measure(sink: MetricSink): () => void {
+    const { sinks } = this.#hold.recorder;
+    sinks.add(sink);
+    return () => void sinks.delete(sink);
+  }
+
+  /** @internal Reads the values of pools, guards and HTTP servers. */
+  gauges(take: TakeGauge): void {
+    readGauges(this.#kernel, take);
   }
 
   /**

@@ -1,8 +1,10 @@
 // Which labels metrics have: names of definitions, registries and routes, never keys.
 
 import { defineServer, Registry, System } from "signalbox";
-import { prometheus, telemetry } from "signalbox/service";
+import { pool, prometheus, telemetry } from "signalbox/service";
 import { describe, expect, it } from "vitest";
+import { MAX_METHODS } from "../../../lib/service/telemetry/options.js";
+import { TOOLS, type Tools } from "../pool/support.js";
 import { parseExposition } from "./exposition.js";
 
 const Order = defineServer({
@@ -49,5 +51,20 @@ describe("labels", () => {
     expect([...values].filter((value) => value.includes("unknown"))).toEqual([]);
     expect(values).toContain("stock");
     expect(values).not.toContain("other");
+  });
+
+  it("leave the series of others alone when a pool is asked for jobs that it does not have [L16]", async () => {
+    await using system = new System({ name: "shop", report: false });
+    await using metrics = prometheus(system);
+    const tools = await system.start(pool<Tools>(TOOLS, { size: 1, label: "tools" }));
+    const run = tools.run as unknown as Record<string, () => Promise<unknown>>;
+    for (let i = 0; i < 300; i++) await run[`made-up-${i}`]?.().catch(() => undefined);
+    const stock = await system.start(Stock);
+    await stock.call.count();
+    const calls = parseExposition(metrics.text()).get("signalbox_calls_total")?.samples ?? [];
+    // Each method has a series for the replies, and one for the refusals.
+    expect(calls).toHaveLength(2 * (MAX_METHODS + 1) + 1);
+    expect(calls.map(({ labels }) => labels.label)).toContain("stock");
+    await tools[Symbol.asyncDispose]();
   });
 });

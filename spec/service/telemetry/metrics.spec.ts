@@ -9,6 +9,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { production } from "../../../lib/process/production.js";
 import { MAX_LABELS } from "../../../lib/service/telemetry/options.js";
 import { RUNTIME_METRICS } from "../../../lib/service/telemetry/runtime.js";
+import { macrotask } from "../../support/host.js";
 import { everything } from "./everything.js";
 import { parseExposition, parseOpenMetrics } from "./exposition.js";
 
@@ -195,7 +196,7 @@ describe("metrics of your own", () => {
     wrong(() => fine.add(1, { colour: "red" }));
   });
 
-  it("that throw while they are read are reported, and the page goes on [L20]", () => {
+  it("that throw while they are read are reported, and the page goes on [L20]", async () => {
     const lines: string[] = [];
     const system = new System({ name: "shop", report: (text) => void lines.push(text) });
     systems.push(system);
@@ -207,8 +208,16 @@ describe("metrics of your own", () => {
         throw new Error("no reading");
       },
     });
+    metrics.gauge({
+      name: "late",
+      help: "Late.",
+      read: async () => {
+        throw new Error("too late");
+      },
+    });
     metrics.counter({ name: "fine", help: "Fine." }).add(1);
     expect(samples(metrics.text(), "fine_total")).toEqual({ "": 1 });
-    expect(lines.join("\n")).toContain("no reading");
+    await macrotask();
+    for (const text of ["no reading", "too late"]) expect(lines.join("\n")).toContain(text);
   });
 });
