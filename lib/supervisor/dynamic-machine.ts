@@ -31,7 +31,7 @@ import type { Answer } from "./protocol.js";
 import { Queue } from "./queue.js";
 import { countRestart, isRestarted } from "./restart-rule.js";
 
-/** A closing supervisor gives orders to this many children at a time, so that the host runs in between. */
+/** A supervisor gives orders to this many children, or answers this many requests, at a time: the host runs in between. */
 export const AT_ONCE = 250;
 
 const NOTHING: readonly never[] = [];
@@ -204,7 +204,7 @@ function answers<P>(
 ): DynamicEffect<P>[] {
   const effects: DynamicEffect<P>[] = [];
   if (asker !== undefined) effects.push({ type: "answer", token: asker, answer });
-  for (const token of child.waiting ?? NOTHING) effects.push({ type: "answer", token, answer });
+  if (child.waiting !== undefined) effects.push({ type: "answer-all", tokens: child.waiting, answer });
   child.waiting = undefined;
   return effects;
 }
@@ -215,8 +215,8 @@ function askAgain<P>(
   { waiting }: DynamicChild<P>,
   effects: DynamicEffect<P>[],
 ): DynamicEffect<P>[] {
-  if (state.closing === undefined)
-    for (const token of waiting ?? NOTHING) effects.push({ type: "ask-again", token });
+  if (waiting !== undefined && state.closing === undefined)
+    effects.push({ type: "ask-again", tokens: waiting });
   return effects;
 }
 

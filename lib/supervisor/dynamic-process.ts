@@ -15,7 +15,7 @@ import { actual, SoleVia } from "../process/via.js";
 import type { FullChildSpec } from "./child.js";
 import { abortStart, killAfter, launchChild, type Outcome } from "./child-process.js";
 import { countOf } from "./counts.js";
-import { decide, holderOf, initial, isRestart, listed } from "./dynamic-machine.js";
+import { AT_ONCE, decide, holderOf, initial, isRestart, listed } from "./dynamic-machine.js";
 import type { DynamicConfig, DynamicEffect, DynamicEvent, DynamicState } from "./dynamic-protocol.js";
 import { ChildError } from "./errors.js";
 import type { Answer } from "./protocol.js";
@@ -25,11 +25,13 @@ import { countRecent } from "./restart-rule.js";
 import { dynamicStatusOf } from "./status.js";
 
 const GO_ON = { type: "go-on" } as const;
+const SETTLE = { type: "settle" } as const;
 
 type Message =
   | SupervisorMessage
   | Outcome
   | typeof GO_ON
+  | typeof SETTLE
   | { readonly type: "retry" | "resume"; readonly id: string };
 
 /** What to spawn for a dynamic supervisor. */
@@ -58,11 +60,18 @@ interface Asked {
   waitsWith: string | undefined;
 }
 
+/** Requests that are to get this answer, or to be asked again. */
+interface Due {
+  readonly tokens: Iterator<number>;
+  readonly answer: Answer<Pid> | undefined;
+}
+
 type Wanted = Pick<Extract<SupervisorMessage, { readonly type: "add-like" }>, "args" | "name" | "orGet">;
 
 /** Holds the machine's state, and what the effects in progress need. */
 class DynamicProcess implements Holder {
   private readonly ctx: Context<Message>;
+  private readonly process: Process;
   private readonly spec: FullChildSpec;
   private readonly reports: RestartReports<Message>;
   private state: DynamicState<Pid>;
@@ -70,12 +79,15 @@ class DynamicProcess implements Holder {
   private readonly asking = new Map<number, Asked>();
   /** The tokens of those that wait with a child. */
   private readonly held = new Map<Withdrawable, number>();
+  /** Requests that waited and are to be settled, in portions. */
+  private readonly due: Due[] = [];
   /** The timers that kill children which do not stop in time, by key. */
   private readonly timers = new Map<string, TimerRef>();
   private lastToken = 0;
 
   constructor(ctx: Context<Message>, config: DynamicConfig, quiet: boolean) {
     this.ctx = ctx;
+    this.process = ctx.self.process as Process;
     this.spec = config.spec;
     this.reports = new RestartReports(ctx, config.periodMs, quiet);
     this.state = initial(config);
@@ -120,6 +132,8 @@ class DynamicProcess implements Holder {
         return this.dispatch(this.startEnded(message));
       case "go-on":
         return this.dispatch(GO_ON);
+      case "settle":
+        return this.dispatch(...this.settle());
       case "retry": {
         const { closing, children } = this.state;
         const roll = closing === undefined && children.has(message.id) ? ctx.random() : 0;
@@ -149,33 +163,32 @@ class DynamicProcess implements Holder {
   }
 
   /** Lets the machine decide, and performs its effects. Gives the end of the supervisor when the machine says so. */
-  dispatch(first: DynamicEvent<Pid>): Stop | undefined {
-    const events = [first];
-    for (let event = events.shift(); event !== undefined; event = events.shift()) {
+  dispatch(...events: DynamicEvent<Pid>[]): Stop | undefined {
+    // The events that effects lead to are added behind the others meanwhile.
+    for (const event of events) {
       const [state, effects] = decide(this.state, event);
       this.state = state;
       for (const effect of effects) {
         if (effect.type === "exit") return stop(effect.reason);
         const next = this.perform(effect);
-        if (next !== undefined) events.push(next);
+        if (Array.isArray(next)) events.push(...next);
+        else if (next !== undefined) events.push(next);
       }
     }
     return undefined;
   }
 
-  /** Performs one effect. Gives the event that it leads to at once, if there is one. */
+  /** Performs one effect. Gives the events that it leads to at once, if there are any. */
   private perform(
     effect: Exclude<DynamicEffect<Pid>, { readonly type: "exit" }>,
-  ): DynamicEvent<Pid> | undefined {
+  ): DynamicEvent<Pid> | DynamicEvent<Pid>[] | undefined {
     const { ctx, spec } = this;
     switch (effect.type) {
       case "start":
         return this.start(effect);
-      case "answer": {
-        const asker = this.askerOf(effect.token);
-        if (asker !== undefined) ctx.reply(asker, effect.answer);
+      case "answer":
+        this.answer(effect.token, effect.answer);
         return undefined;
-      }
       case "refuse": {
         const asker = this.askerOf(effect.token);
         if (asker !== undefined) ctx.refuse(asker, new ChildError(String(ctx.self), spec.id, effect.why));
@@ -184,10 +197,10 @@ class DynamicProcess implements Holder {
       case "hold":
         this.hold(effect.token, effect.key);
         return undefined;
-      case "ask-again": {
-        const wanted = this.release(effect.token)?.wanted;
-        return wanted === undefined ? undefined : this.addition(effect.token, wanted);
-      }
+      case "answer-all":
+        return this.settleLater(effect.tokens, effect.answer);
+      case "ask-again":
+        return this.settleLater(effect.tokens, undefined);
       case "stop": {
         const timer = killAfter(ctx, effect.pid, spec.shutdown);
         if (timer !== undefined) this.timers.set(effect.key, timer);
@@ -264,7 +277,7 @@ class DynamicProcess implements Holder {
   }
 
   private isAlive(pid: Pid): boolean {
-    (this.ctx.self.process as Process).kernel.shared?.process(pid, "read");
+    this.process.kernel.shared?.process(pid, "read");
     return pid.process !== undefined;
   }
 
@@ -282,6 +295,37 @@ class DynamicProcess implements Holder {
     const asked = this.release(token);
     this.asking.delete(token);
     return asked?.replyTo;
+  }
+
+  private answer(token: number, answer: Answer<Pid>): void {
+    const asker = this.askerOf(token);
+    if (asker !== undefined) this.ctx.reply(asker, answer);
+  }
+
+  /** Settles requests that wait: with an answer, or by asking again. */
+  private settleLater(
+    tokens: Iterable<number>,
+    answer: Answer<Pid> | undefined,
+  ): DynamicEvent<Pid>[] | undefined {
+    this.due.push({ tokens: tokens[Symbol.iterator](), answer });
+    return this.due.length === 1 ? this.settle() : undefined;
+  }
+
+  /** Settles a portion of the requests that are due, the oldest first. Returns those that are to be asked again. */
+  private settle(): DynamicEvent<Pid>[] {
+    const events: DynamicEvent<Pid>[] = [];
+    for (let left = AT_ONCE; left > 0 && this.due.length > 0; left--) {
+      const { tokens, answer } = this.due[0] as Due;
+      const { done, value: token } = tokens.next();
+      if (done) this.due.shift();
+      else if (answer !== undefined) this.answer(token, answer);
+      else {
+        const wanted = this.release(token)?.wanted;
+        if (wanted !== undefined) events.push(this.addition(token, wanted));
+      }
+    }
+    if (this.due.length > 0) this.ctx.send(this.ctx.self, SETTLE);
+    return events;
   }
 
   /** From now on the request counts as waiting: when its caller gives up, nothing comes of it. */
@@ -303,8 +347,9 @@ class DynamicProcess implements Holder {
     return asked;
   }
 
-  /** A request that waits has ended. */
+  /** A request that waits has ended. That is a step of its caller, or of nobody. */
   withdraw(entry: Withdrawable): void {
+    this.process.kernel.shared?.process(this.process.pid, "write");
     const token = this.held.get(entry) as number;
     const key = this.asking.get(token)?.waitsWith as string;
     this.askerOf(token);

@@ -108,8 +108,10 @@ export type DynamicEffect<P> =
   | { readonly type: "refuse"; readonly token: number; readonly why: "max_children" | "already_started" }
   /** The request waits with a child, until the machine answers it, asks it again, or its caller gives up. */
   | { readonly type: "hold"; readonly key: string; readonly token: number }
-  /** The child that the request waited with is gone: the same request is added again. */
-  | { readonly type: "ask-again"; readonly token: number }
+  /** The child that these requests waited with has come up, or failed to start. */
+  | { readonly type: "answer-all"; readonly tokens: Iterable<number>; readonly answer: Answer<P> }
+  /** The child that these requests waited with is gone: the same requests are added again, in order. */
+  | { readonly type: "ask-again"; readonly tokens: Iterable<number> }
   /** Stops one child within its shutdown time. */
   | { readonly type: "stop"; readonly key: string; readonly pid: P }
   /** The child of a `stop` has ended: its timer is no longer needed. */

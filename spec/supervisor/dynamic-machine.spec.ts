@@ -56,6 +56,8 @@ class World {
   /** The names that requests are for, and the children that requests wait with, by token. */
   readonly wanted = new Map<number, { readonly name: ChildName; readonly orGet: boolean }>();
   readonly held = new Map<number, string>();
+  /** The pid or the problem of each answer, by token. */
+  readonly answers = new Map<number, number | string | undefined>();
   readonly restartTimes: number[] = [];
   effects: DynamicEffect<number>[] = [];
   private startFails = false;
@@ -135,6 +137,7 @@ class World {
 
   /** A request for a name gets a process of this name. */
   private checkAnswer(token: number, answer: Answer<number>): void {
+    this.answers.set(token, answer.ok ? answer.pid : answer.problem);
     const name = this.wanted.get(token)?.name;
     if (!answer.ok || answer.pid === undefined || name === undefined) return;
     expect(this.state.byPid.get(answer.pid)?.name?.claim).toBe(name.claim);
@@ -212,9 +215,17 @@ class World {
         expect(this.held.has(effect.token)).toBe(false);
         this.held.set(effect.token, effect.key);
         return;
+      case "answer-all":
+        for (const token of effect.tokens) {
+          this.checkAnswer(token, effect.answer);
+          expect(this.open.delete(token) && this.held.delete(token)).toBe(true);
+        }
+        return;
       case "ask-again":
-        expect(this.held.delete(effect.token)).toBe(true);
-        this.askFor(effect.token);
+        for (const token of effect.tokens) {
+          expect(this.held.delete(token)).toBe(true);
+          this.askFor(token);
+        }
         return;
       case "stop":
       case "shut-down":
@@ -391,17 +402,16 @@ describe("a request to start or get the child of a name", () => {
     world.effects = [];
     return world;
   };
-  const answer = (token: number, pid: number) => ({ type: "answer", token, answer: { ok: true, pid } });
+  const answers = (world: World, ...of: number[]) => of.map((token) => world.answers.get(token));
 
   it("is answered with the child that runs, with the one that starts, and with no other name's", () => {
     const world = named();
     world.addNamed("a");
-    expect(world.effects).toEqual([answer(2, 1)]);
+    expect(answers(world, 2)).toEqual([1]);
     world.addNamed("b");
     world.addNamed("b");
-    world.effects = [];
     world.settle();
-    expect(world.effects).toEqual([answer(3, 2), answer(4, 2)]);
+    expect(answers(world, 3, 4)).toEqual([2, 2]);
   });
 
   it("counts no child twice towards maxChildren, and a request that may not get is refused", () => {
@@ -423,7 +433,7 @@ describe("a request to start or get the child of a name", () => {
     world.addNamed("a");
     expect(tokens(world, "hold")).toEqual([2, 3]);
     world.settle();
-    expect(world.effects.slice(-2)).toEqual([answer(2, 2), answer(3, 2)]);
+    expect(answers(world, 2, 3)).toEqual([2, 2]);
   });
 
   it("starts another child when the one that it waits for is stopped, and the others get that one", () => {
@@ -433,19 +443,24 @@ describe("a request to start or get the child of a name", () => {
     world.addNamed("a");
     expect(world.alive.size).toBe(1);
     world.settle();
-    expect(world.effects.slice(-2)).toEqual([answer(3, 2), answer(4, 2)]);
+    expect(answers(world, 3, 4)).toEqual([2, 2]);
     expect(world.alive).toEqual(new Set([2]));
   });
 
   it("gets the failure of the first start that it waits for", () => {
-    for (const how of ["failed", "ignored"] as const) {
+    for (const [how, answer] of [
+      ["failed", "start_failed"],
+      ["ignored", undefined],
+    ] as const) {
       const world = new World(configOf());
       world.addNamed("a");
       world.addNamed("a");
       world.startEnds(1, how);
-      world.effects = [];
       world.settle();
-      expect(tokens(world, "answer")).toEqual([1, 2]);
+      expect([...world.answers]).toEqual([
+        [1, answer],
+        [2, answer],
+      ]);
       expect(world.state.byName.size).toBe(0);
     }
   });

@@ -9,6 +9,7 @@ import {
   defineStateMachine,
   dynamicSupervisor,
   ignore,
+  inspect,
   OptionError,
   type Pid,
   partitionSupervisor,
@@ -20,6 +21,7 @@ import {
 } from "signalbox";
 import { testClock } from "signalbox/testing";
 import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from "vitest";
+import { AT_ONCE } from "../../lib/supervisor/dynamic-machine.js";
 import { gate } from "../support/gate.js";
 
 let clock: ReturnType<typeof testClock>;
@@ -391,6 +393,35 @@ describe("startOrGet", () => {
       expect.objectContaining({ specs: 0 }),
     ]);
   });
+
+  it.each(["starts", "stops"])(
+    "answers any number of requests that wait for a child that %s in portions, and others have their turns between them [V40]",
+    async (what) => {
+      const door = gate();
+      let isOpen = what === "stops";
+      const Slow = defineServer({
+        init: async (ctx, id: string) => {
+          if (!isOpen) await door.promise;
+          return { id, ctx };
+        },
+        trapExit: true,
+        terminate: () => (isOpen ? door.promise : undefined),
+      });
+      const all = await fleet({ start: Slow as never });
+      if (what === "stops") void all.terminateChild(await all.startOrGet(["a"]));
+      const asked = Array.from({ length: 4 * AT_ONCE }, () => all.startOrGet(["a"]));
+      await clock.settle();
+      const taken: unknown[] = [];
+      await using _ = inspect(system, all.pid).trace((event) => {
+        if (event.type === "message") taken.push((event.message as { readonly type: string }).type);
+      });
+      isOpen = true;
+      door.open();
+      await clock.until(Promise.all(asked));
+      expect(devices.size).toBe(1);
+      expect(taken.filter((type) => type === "settle").length).toBeGreaterThanOrEqual(3);
+    },
+  );
 
   it("goes through partitions of dynamic supervisors", async () => {
     const Fleets = partitionSupervisor({ partitions: 4, child: { start: definition() } });
