@@ -43,6 +43,6 @@ export async function signalbox(args: readonly string[], shell: Shell): Promise<
   const problem = name.startsWith("-")
     ? "the subcommand comes before its options"
     : `there is no command ${name}`;
-  shell.complain(`signalbox: ${problem}${hint(name, names)}\n${OVERVIEW}`);
+  shell.complain(`signalbox: ${problem}${hint(name, [...names, "--help", "--version"])}\n${OVERVIEW}`);
   return EXIT.misuse;
 }

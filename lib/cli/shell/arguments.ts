@@ -91,10 +91,13 @@ function textOf({ name, rawName, value, inlineValue }: OptionToken, specs: Optio
   return value;
 }
 
-const optionNames = (specs: OptionSpecs): string[] => Object.keys(specs).map((name) => `--${name}`);
+const optionNames = (specs: OptionSpecs): string[] =>
+  [...Object.keys(specs), "help"].map((name) => `--${name}`);
+
+const bare = (word: string): string => word.replace(/^--/, "");
 
 /** `: did you mean list?`, or nothing when no known word is like this one. */
 export function hint(word: string, known: readonly string[]): string {
-  const found = known.filter((one) => alike([one.replace(/^--/, "")], word).length > 0);
+  const found = known.filter((one) => alike([bare(one)], bare(word)).length > 0);
   return found.length > 0 ? `: did you mean ${found.join(" or ")}?` : "";
 }

@@ -73,7 +73,7 @@ async function found<C extends Command<never>>(
   const command = Object.hasOwn(set.commands, name) ? set.commands[name] : undefined;
   if (command === undefined) {
     const problem = name.startsWith("-")
-      ? "the command comes before its options"
+      ? `the command comes before its options${hint(name, ["--help"])}`
       : `there is no command ${set.name} ${name}${hint(name, Object.keys(set.commands))}`;
     throw new Misuse(`${problem}\nsignalbox ${set.name} --help lists the commands`);
   }
