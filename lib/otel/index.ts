@@ -4,6 +4,7 @@
  *     traces.ts     from events to spans
  *     metrics.ts    from events to instruments
  *     spans.ts      the spans that are open
+ *     carrier.ts    how a trace goes on in another program or thread
  *
  * Needs `@opentelemetry/api` beside signalbox. The events are those of signalbox/service.
  *
@@ -54,6 +55,8 @@ export class Instrumentation implements AsyncDisposable {
 /**
  * Makes OpenTelemetry's traces and metrics of what a system does. Call it before the first process is spawned.
  *
+ * - With `context: "sender"` all that code starts is below its active span: calls, dispatches, spawns, tasks, jobs of pools.
+ * - A request of an `httpServer` is a SERVER span, below the host's span for it or the `traceparent` that it brought.
  * - A call is a CLIENT span, and its handling a SERVER span below it. A cast and a dispatch are PRODUCER spans, and their
  *   handling CONSUMER spans below them. What a handler does is below its span. With `context: "sender"` the message of a plain
  *   send is below the sender's span.
@@ -74,7 +77,7 @@ export function instrument(system: ProcessSystem, options: InstrumentOptions = {
   const tracer = chosen("tracer", options.tracer, () => traces.getTracer("signalbox"), "startSpan");
   const meter = chosen("meter", options.meter, () => metrics.getMeter("signalbox"), "createHistogram");
   const stream = telemetry(system);
-  if (tracer !== undefined && stream.isSurrounded) {
+  if (tracer !== undefined && stream.isTraced) {
     stream.close();
     throw new OptionError("system", system.name, "a system that is not instrumented yet");
   }

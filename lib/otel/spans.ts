@@ -64,6 +64,10 @@ export class Spans {
     remember(this.#ended, number, context);
   }
 
+  rename(number: number, name: string): void {
+    this.#open.get(number)?.span.updateName(name);
+  }
+
   /** The context of a span that is open, or has ended of late. */
   contextOf(number: number | undefined): Context | undefined {
     if (number === undefined) return undefined;

@@ -1,10 +1,18 @@
 // From events to spans. The names and attributes follow OpenTelemetry's conventions for RPC and for messaging where they fit.
 
-import { type Context, context, ROOT_CONTEXT, SpanKind, type Tracer } from "@opentelemetry/api";
+import {
+  type Context,
+  context,
+  trace as opens,
+  ROOT_CONTEXT,
+  SpanKind,
+  type Tracer,
+} from "@opentelemetry/api";
 import type { Pid } from "../process/pid.js";
 import { formatReason } from "../process/reason.js";
 import type { TelemetryEvents } from "../service/telemetry/events.js";
 import type { TelemetryStream } from "../service/telemetry/telemetry.js";
+import { contextFrom, headersTo, jobTraceOf } from "./carrier.js";
 import { Spans } from "./spans.js";
 
 const SYSTEM = "signalbox";
@@ -12,18 +20,55 @@ const SYSTEM = "signalbox";
 /** Makes spans of the events of a stream. Returns the function that ends it. */
 export function trace(stream: TelemetryStream, tracer: Tracer): () => void {
   const spans = new Spans(tracer);
-  stream.surround((number, run) => {
-    const inside = spans.contextOf(number);
-    return inside === undefined ? run() : context.with(inside, run);
+  stream.traceBy({
+    around: (number, run) => {
+      const inside = spans.contextOf(number);
+      return inside === undefined ? run() : context.with(inside, run);
+    },
+    received: (headers, run) => {
+      const here = context.active();
+      // A span of the host that has begun for this request knows its headers.
+      context.with(isInSpan(here) ? here : contextFrom(headers, here), run);
+    },
+    sent: () => headersTo(context.active()),
+    job: () => jobTraceOf(context.active()),
   });
+  traceRequests(stream, spans);
   traceCalls(stream, spans);
   traceMessages(stream, spans);
   traceDispatches(stream, spans);
   traceLives(stream, spans);
   return () => {
-    stream.surround(undefined);
+    stream.traceBy(undefined);
     spans.close();
   };
+}
+
+/** The name of a SERVER span is its method and its route, which is known at its end. */
+function traceRequests(stream: TelemetryStream, spans: Spans): void {
+  stream.subscribe("http:begin", ({ span, label, method }) => {
+    const parent = context.active();
+    const isOutermost = opens.getSpanContext(parent)?.isRemote ?? !isInSpan(parent);
+    spans.begin(span, method, {
+      kind: isOutermost ? SpanKind.SERVER : SpanKind.INTERNAL,
+      parent,
+      attributes: { "http.request.method": method, "signalbox.server": label },
+    });
+  });
+  stream.subscribe("http:end", ({ span, method, outcome, status, route }) => {
+    if (route !== undefined) spans.rename(span, `${method} ${route}`);
+    const attributes = {
+      "signalbox.outcome": outcome,
+      ...(status !== undefined && { "http.response.status_code": status }),
+      ...(route !== undefined && { "http.route": route }),
+    };
+    const isFailed = status !== undefined && status >= 500;
+    spans.end(span, attributes, isFailed ? { type: String(status) } : undefined);
+  });
+}
+
+function isInSpan(one: Context): boolean {
+  return opens.getSpanContext(one) !== undefined;
 }
 
 function traceCalls(stream: TelemetryStream, spans: Spans): void {
@@ -96,7 +141,7 @@ function traceDispatches(stream: TelemetryStream, spans: Spans): void {
 function traceLives(stream: TelemetryStream, spans: Spans): void {
   const starting = new Map<Pid, number>();
   stream.subscribe("crash", ({ crash, path, process, reason, cause, message }) => {
-    const parent = spans.contextOf(message) ?? ROOT_CONTEXT;
+    const parent = spans.contextOf(message) ?? context.active();
     const links = spans.linksTo(cause);
     const attributes = {
       "signalbox.crash": crash,

@@ -1,10 +1,12 @@
 // The process of a system whose messages carry their sender's context: a class of its own, so that others pay nothing.
 
+import type { Callbacks } from "./behaviour.js";
 import { ContextMessage, contextOf, type Entry, TaskEntry } from "./entries.js";
 import type { AsyncContext } from "./environment.js";
 import type { Kernel } from "./kernel.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
+import { STARTING } from "./process-state.js";
 
 /** What a process of such a system has in addition. */
 export interface HomeContext {
@@ -24,6 +26,8 @@ export function contextAware(Base: typeof Process): typeof Process {
 function contextAwareClass(Base: typeof Process): typeof Process {
   return class extends Base implements HomeContext {
     home: AsyncContext | undefined = undefined;
+    /** Where it begins: in the context of the code that spawned it, to which it belongs like what that code calls. */
+    private birth: AsyncContext | undefined = startsByTurn(this) ? this.here() : undefined;
 
     override deliver(message: unknown): void {
       this.mixed = true;
@@ -47,13 +51,20 @@ function contextAwareClass(Base: typeof Process): typeof Process {
     }
 
     protected override rouse(): number {
-      return this.home === undefined ? super.rouse() : this.home.runInAsyncScope(super.rouse, this);
+      const context = this.home ?? (this.state === STARTING ? this.birth : undefined);
+      this.birth = undefined;
+      return context === undefined ? super.rouse() : context.runInAsyncScope(super.rouse, this);
     }
 
     private here(): AsyncContext {
       return this.kernel.env.captureContext();
     }
   };
+}
+
+/** Whether a turn of its own begins the process: a body, or callbacks with an `init`. */
+function startsByTurn({ behaviour, handle }: Process): boolean {
+  return handle === undefined || (behaviour as Callbacks<unknown>).init !== undefined;
 }
 
 /** The context of the running code, for work that is done later on its behalf. Undefined where messages carry no context. */

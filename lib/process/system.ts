@@ -42,7 +42,8 @@ export interface SystemOptions {
   /**
    * The asynchronous context (AsyncLocalStorage, OpenTelemetry) in which messages are handled. `system`, the default, is the
    * context of the code that created the system. `sender` is the context of the code that sent the message, made the call or
-   * dispatch, emitted the tuple or set the timer. Signals and starts always run in the context of the system.
+   * dispatch, emitted the tuple or set the timer; a process begins in that of the code that spawned it. Signals and restarts always
+   * run in the context of the system.
    */
   readonly context?: "system" | "sender";
   /** Carries signals to other nodes: {@link remoteNodes} of a transport. */

@@ -16,6 +16,8 @@
 // | `cast`                   | a cast is about to be sent                                                | behaviours    |
 // | `launching`, `restarted` | a supervisor starts a child, restarts one, or gives up                    | supervisor/   |
 // | `dispatching`            | a dispatch begins; its attempts and its end go to `conversation.tap`      | dispatch/     |
+// | `carrier`                | something is about to leave for another program or thread                 | service, adapters |
+// | `requested`              | an HTTP server got a request; its end goes to what is returned            | service/http  |
 // | `flowStep`, `flowEnded`  | an attempt of a flow's step has ended; the end of a flow is durable       | flow/         |
 //
 // A higher floor adds its taps by declaration merging.
@@ -45,6 +47,9 @@ export interface CallTap {
   ended(outcome: CallOutcome, error: unknown): void;
 }
 
+/** Headers that carry the context of the code that sends them, such as `traceparent`. */
+export type Carrier = Readonly<Record<string, string>>;
+
 export interface Taps {
   classOf(plain: typeof Process): typeof Process;
   /** @param awaited - somebody waits for the end of the start: `started` will be called */
@@ -56,6 +61,8 @@ export interface Taps {
   closed(): void;
   called(request: Request): void;
   took(process: Process, entry: unknown): void;
+  /** What tells another program or thread which trace the running code belongs to. Undefined when nobody traces. */
+  carrier(): Carrier | undefined;
   /** @param message - what is sent; the tap may note something in its field `tap` */
   cast(message: { tap: unknown }, method: string, to: Pid<never> | string, from: Process | undefined): void;
 }

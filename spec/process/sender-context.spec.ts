@@ -4,6 +4,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { test as given } from "@fast-check/vitest";
 import fc from "fast-check";
 import {
+  type Body,
   ConsumerGroup,
   type Context,
   consumer,
@@ -14,6 +15,9 @@ import {
   System,
   type SystemOptions,
   supervisor,
+  task,
+  taskStream,
+  taskSupervisor,
 } from "signalbox";
 import { explore, testClock } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
@@ -221,13 +225,14 @@ describe('with `context: "sender"`, the system\'s context is where', () => {
     store.run("cyd", () => Child.at(system, "child").cast.fail());
     await macrotask();
     await system.idle();
-    expect(seen).toEqual(["home", "home", "home"]);
+    // The start is part of what "ann" asked for; the signal and the restart are nobody's.
+    expect(seen).toEqual(["ann", "home", "home"]);
   });
 
   it("a body continues after a receive; it can act in the context of the received message, at once and later [X4]", async () => {
     await using system = made();
     const seen: unknown[] = [];
-    const pid = system.spawn<string | number | undefined>(async (ctx) => {
+    const body: Body<string | number | undefined> = async (ctx) => {
       ctx.senderContext()(() => seen.push(["before", here()]));
       const runners = [];
       for (let n = 0; n < 4; n++) {
@@ -240,7 +245,8 @@ describe('with `context: "sender"`, the system\'s context is where', () => {
       seen.push(["signal", here(), ctx.senderContext()(here)]);
       seen.push(runners.map((run) => run(here)));
       seen.push(await runners[0]?.(() => macrotask().then(here)));
-    });
+    };
+    const pid = store.run("eve", () => system.spawn(body));
     for (const [n, sender] of ["ann", "bob", "cyd"].entries()) {
       await macrotask();
       store.run(sender, () => system.send(pid, n === 2 ? undefined : n === 1 ? 7 : "text"));
@@ -251,22 +257,62 @@ describe('with `context: "sender"`, the system\'s context is where', () => {
     await system.exited(pid);
     expect(seen).toEqual([
       ["before", "home"],
-      ["text", "home", "ann"],
-      [7, "home", "bob"],
-      [undefined, "home", "cyd"],
-      ["nobody's", "home", "none"],
-      ["signal", "home", "home"],
+      ["text", "eve", "ann"],
+      [7, "eve", "bob"],
+      [undefined, "eve", "cyd"],
+      ["nobody's", "eve", "none"],
+      ["signal", "eve", "home"],
       ["ann", "bob", "cyd", "none"],
       "ann",
     ]);
   });
+});
 
-  it("a body starts, whichever code spawned it", async () => {
+describe("a process begins in the context of the code that spawned it", () => {
+  it("as a body, by its init, and as a process that one of them spawns [X9]", async () => {
+    await using system = made();
+    const seen = await asEach(
+      system,
+      async (_sender, note) => {
+        const body = system.spawn(async (ctx) => {
+          note();
+          await macrotask();
+          note();
+          ctx.spawn(note);
+        });
+        await system.exited(body);
+        await system.start(defineServer({ init: note }));
+      },
+      4,
+    );
+    for (const sender of SENDERS) expect(seen[sender]).toEqual(Array(4).fill(sender));
+  });
+
+  it("as a task, and as each task of a stream [X9]", async () => {
+    await using system = made();
+    const tasks = await system.start(taskSupervisor());
+    const seen = await asEach(system, async (_sender, note) => {
+      const twice = async (): Promise<void> => {
+        note();
+        await macrotask();
+        note();
+      };
+      await task(system, twice).value();
+      await tasks.nolink(system, twice).value();
+      for await (const _ of taskStream(system, [1, 2, 3, 4], twice, { concurrency: 2 })) note();
+    });
+    for (const sender of SENDERS) expect(seen[sender]).toEqual(Array(16).fill(sender));
+  });
+
+  it("and keeps none of it for its next messages [X9]", async () => {
     await using system = made();
     const seen: string[] = [];
-    const pid = store.run("ann", () => system.spawn(() => void seen.push(here())));
-    await system.exited(pid);
-    expect(seen).toEqual(["home"]);
+    const note = (): void => void seen.push(here());
+    const pid = store.run("ann", () => system.spawn<string>({ init: note, handle: note }));
+    await system.idle();
+    store.run("bob", () => system.send(pid, "hello"));
+    await system.idle();
+    expect(seen).toEqual(["ann", "bob"]);
   });
 });
 

@@ -7,6 +7,7 @@ import { only } from "../../process/known-options.js";
 import { count, delay, flag, oneOf, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { exitedError } from "../../process/request.js";
+import { adoptContext } from "../../process/sender-context.js";
 import type { TaskExitedError, TaskTimeoutError } from "./errors.js";
 import { checkInputs, type Inputs } from "./input.js";
 import { TASK_DEFAULTS } from "./limits.js";
@@ -192,6 +193,7 @@ export class TaskStream<R> implements AsyncIterableIterator<R, undefined>, Async
       label: "task stream",
       trapExit: true,
     });
+    adoptContext(runner.pid);
     if (process !== undefined) kernel.links.link(process, runner.pid);
     this.#process = runner.pid as Pid<StreamMessage>;
   }

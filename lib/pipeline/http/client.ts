@@ -69,7 +69,10 @@ export function httpClient(policy: HttpPolicy, usualBytes: number = HTTP_DEFAULT
       exchange(send, call, maxBytes, signal);
     return retries.local(system)(work);
   });
-  return (kernel, call, signal) => guardedOf(kernel).with({ signal })(call);
+  return (kernel, call, signal) => {
+    const headers = { ...kernel.taps?.carrier(), ...call.headers };
+    return guardedOf(kernel).with({ signal })({ ...call, headers });
+  };
 }
 
 function mayHelp(error: unknown): boolean {

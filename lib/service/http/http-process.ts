@@ -1,14 +1,17 @@
 // The process of an HTTP server: it turns the events of Node's server into events of http-machine.ts, and performs the effects.
 
-import { type Callbacks, type Stop, stop } from "../../process/behaviour.js";
+import { type Body, type Callbacks, type Stop, stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import { EffectLoop } from "../../process/effect-loop.js";
 import type { Signal } from "../../process/entries.js";
+import type { AsyncContext } from "../../process/environment.js";
+import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { type ExitReason, formatReason, isOrderly } from "../../process/reason.js";
 import { pathOf } from "../../process/report.js";
 import type { ReplyTo } from "../../process/request.js";
+import { captureSenderContext } from "../../process/sender-context.js";
 import { showThrown } from "../../process/show.js";
 import { decide, type Effect, type Event, initial, type State } from "./http-machine.js";
 import type { FetchHandler, NodeListener } from "./http-server.js";
@@ -61,12 +64,15 @@ class HttpProcess {
   address: HttpAddress | undefined;
   private readonly ctx: Context<HttpMessage>;
   private readonly config: HttpConfig;
+  private readonly kernel: Kernel;
   private readonly server: Server;
   private readonly loop: EffectLoop<State, Event, Effect>;
   private readonly requests = new Map<Pid, RequestExchange>();
   private readonly draining = new AbortController();
   /** The request that the machine decides on. */
   private arrived: RequestExchange | undefined;
+  /** What the host has around that request, such as a span of its own. */
+  private context: AsyncContext | undefined;
   private end: Stop | undefined;
   private adapter: FetchAdapter | undefined;
   /** The service will stop: each connection ends with its next response. */
@@ -87,7 +93,11 @@ class HttpProcess {
       if (this.isDraining) closeAfter(outgoing);
       this.dispatch({ type: "request" });
     });
-    const server = config.createServer(config.server, arrive);
+    this.kernel = kernel;
+    const server = config.createServer(config.server, (incoming, outgoing) => {
+      this.context = captureSenderContext(kernel);
+      arrive(incoming, outgoing);
+    });
     this.server = server;
     // The client opens its next connection elsewhere, before this one is closed under a request.
     const onPhase = ({ phase }: { readonly phase: string }): void => {
@@ -103,9 +113,10 @@ class HttpProcess {
   }
 
   async listen(): Promise<void> {
-    const { server, ctx, config } = this;
+    const { server, ctx, config, kernel } = this;
     if (typeof config.handle !== "function") this.adapter = await loadFetchAdapter();
-    this.address = await listen(server, config.port, config.host);
+    // Connections come in the context of the system, whoever started the server.
+    this.address = await kernel.enter(() => listen(server, config.port, config.host));
     const fail = (error: unknown): void => {
       throw error;
     };
@@ -157,13 +168,13 @@ class HttpProcess {
   private serve(exchange: RequestExchange): void {
     const { outgoing } = exchange;
     const { handle: handler, maxBodyBytes } = this.config;
-    const { adapter } = this;
+    const { adapter, context, kernel, ctx } = this;
     const { signal } = this.draining;
     if (signal.aborted) closeAfter(outgoing);
-    const handling = { handler, adapter, maxBodyBytes };
-    const pid = this.ctx.spawnLink<never>((ctx) => handleRequest(ctx, handling, exchange, signal), {
-      label: "request",
-    });
+    const handling = { handler, adapter, maxBodyBytes, kernel, server: ctx.self };
+    const body: Body<never> = (own) => handleRequest(own, handling, exchange, signal);
+    const spawn = (): Pid => ctx.spawnLink<never>(body, { label: "request" });
+    const pid = context === undefined ? spawn() : context.runInAsyncScope(spawn);
     this.requests.set(pid, exchange);
   }
 

@@ -2,7 +2,10 @@
 
 import type { BodyContext } from "../../process/body-context.js";
 import type { Context } from "../../process/context.js";
+import type { Kernel } from "../../process/kernel.js";
 import { text } from "../../process/options.js";
+import type { Pid } from "../../process/pid.js";
+import type { Process } from "../../process/process.js";
 import type { FetchHandler, NodeListener } from "./http-server.js";
 import type { RequestExchange } from "./metrics.js";
 import {
@@ -47,6 +50,9 @@ export interface RequestHandling {
   /** Present for a fetch handler. */
   readonly adapter: FetchAdapter | undefined;
   readonly maxBodyBytes: number;
+  readonly kernel: Kernel;
+  /** The process of the server. */
+  readonly server: Pid;
 }
 
 /**
@@ -68,9 +74,26 @@ export async function handleRequest(
     exchange.route = text("route", route);
   };
   const context: RequestContext = { ctx, draining, incoming, outgoing, setRoute };
-  if (isTooLong(incoming, maxBodyBytes)) answer(outgoing, 413, { connection: "close" });
-  else if (typeof handler === "function") await handler(incoming, outgoing, context);
-  else await fetchAndRespond(handler, adapter as FetchAdapter, maxBodyBytes, context);
+  const handle = (): unknown => {
+    if (isTooLong(incoming, maxBodyBytes)) return answer(outgoing, 413, { connection: "close" });
+    if (typeof handler === "function") return handler(incoming, outgoing, context);
+    return fetchAndRespond(handler, adapter as FetchAdapter, maxBodyBytes, context);
+  };
+  const { taps } = handling.kernel;
+  const tap = taps?.requested(
+    ctx.self.process as Process,
+    handling.server,
+    incoming.method ?? "",
+    incoming.headers,
+  );
+  if (tap === undefined) await handle();
+  else {
+    outgoing.once("close", () => {
+      const status = outgoing.headersSent ? outgoing.statusCode : undefined;
+      tap.ended(outgoing.writableFinished ? "answered" : "gone", status, exchange.route);
+    });
+    await tap.around(handle);
+  }
   if (!outgoing.destroyed) await closed;
 }
 

@@ -5,6 +5,7 @@ import { outside } from "../../process/origin.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { ExitReason } from "../../process/reason.js";
 import { Request } from "../../process/request.js";
+import type { JobTrace } from "../telemetry/edges.js";
 import type { JobDefaults } from "./options.js";
 import type { Terms } from "./pool-machine.js";
 
@@ -24,6 +25,8 @@ export class JobRequest extends Request implements Terms {
   /** The worker that runs it. */
   worker = 0;
   deadline: TimerRef | undefined = undefined;
+  /** Which trace the job belongs to, if the system is traced. */
+  trace: JobTrace | undefined = undefined;
 
   constructor(
     method: string,

@@ -4,6 +4,7 @@ import { arrivedAt, HostThread } from "../../process/thread.js";
 import { checkLevels, deeper, MOST_LEVELS, TOO_DEEP, uncloneablePart } from "./cloneable.js";
 import { type FromThread, type OpenThread, SAID, type ThreadPort, type ToThread } from "./thread.js";
 import { PoolThread } from "./thread-program.js";
+import { inTrace } from "./trace.js";
 
 /**
  * How long an idle thread sleeps before it goes back to its event loop, in milliseconds. A thread that sleeps is woken within
@@ -16,11 +17,13 @@ const POSTED = 0;
 
 const program = `
 const { receiveMessageOnPort, workerData } = require("node:worker_threads");
+const { createRequire } = require("node:module");
 const { getHeapStatistics } = require("node:v8");
 const { isProxy } = require("node:util").types;
 const deeper = ${deeper};
 const uncloneablePart = ${uncloneablePart};
-const { port, posted, ...given } = workerData.signalboxPool;
+const inTrace = ${inTrace};
+const { port, posted, library, ...given } = workerData.signalboxPool;
 let seen = 0;
 new (${PoolThread})({
   ...given,
@@ -39,6 +42,7 @@ new (${PoolThread})({
     return before !== seen || Atomics.wait(posted, ${POSTED}, seen, ${SLEEP_MS}) !== "timed-out";
   },
   uncloneablePart: (value, path, transfer) => uncloneablePart(value, path, transfer, isProxy),
+  traced: (trace, run) => inTrace(createRequire(library), trace, run),
   heapMb: () => getHeapStatistics().used_heap_size / 1e6,
   now: () => performance.now(),
   after: (ms, fn) => {
@@ -57,7 +61,9 @@ export const openNodeThread: OpenThread = ({ file, limits, idleMs, maxHeapMb }, 
   const thread = new HostThread(
     {
       program,
-      data: { signalboxPool: { port: port2, posted, said: SAID, file, idleMs, maxHeapMb } },
+      data: {
+        signalboxPool: { port: port2, posted, library: import.meta.url, said: SAID, file, idleMs, maxHeapMb },
+      },
       transfer: [port2],
       ...(limits === undefined ? {} : { limits }),
     },

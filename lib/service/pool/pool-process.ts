@@ -127,6 +127,7 @@ export class PoolProcess implements Callbacks<unknown> {
 
   #accept(job: JobRequest): void {
     if (!job.open) return;
+    job.trace = this.#kernel.taps?.jobTrace();
     const { self } = this.#ctx;
     job.onClose = () => {
       if (self.process !== undefined) this.#kernel.send(self, new Withdrawal(job));
@@ -141,7 +142,7 @@ export class PoolProcess implements Callbacks<unknown> {
   }
 
   #post(worker: number, job: JobRequest): void {
-    const { method, args, transfer, deadlineMs } = job;
+    const { method, args, transfer, deadlineMs, trace } = job;
     if (this.#functions?.has(method) === false) {
       const error = new UnknownJobError(this.#settings.file, method, [...this.#functions]);
       this.#fail(job, "rejected", error);
@@ -155,7 +156,7 @@ export class PoolProcess implements Callbacks<unknown> {
     this.#running.set(id, job);
     if (deadlineMs !== Number.POSITIVE_INFINITY)
       job.deadline = this.#ctx.runAfter(deadlineMs, () => this.#loop.dispatch({ type: "deadline", job }));
-    this.#tell(worker, { id, name: method, args, transfer });
+    this.#tell(worker, { id, name: method, args, transfer, trace });
   }
 
   #tell(worker: number, task: Task): void {
@@ -218,6 +219,7 @@ export class PoolProcess implements Callbacks<unknown> {
           name: undefined,
           args: [],
           transfer: undefined,
+          trace: undefined,
         });
       case "release":
         return this.#release(effect.job);

@@ -2,6 +2,7 @@
 // class as text (node-thread.ts), so the class uses nothing of this file but types: all else comes with its kit. The simulator
 // runs the same class in its own thread.
 
+import type { JobTrace } from "../telemetry/edges.js";
 import type { PoolJob } from "./job.js";
 import type { FromThread, PackedError, PackedThrown, SAID, ToThread } from "./thread.js";
 
@@ -23,6 +24,8 @@ export interface ThreadKit {
   /** Sleeps for a moment, or until a message arrives: true if one may have. */
   sleep(): boolean;
   uncloneablePart(value: unknown, path: string, transfer: readonly unknown[]): string;
+  /** Runs a job inside its trace. */
+  traced(trace: JobTrace, run: () => unknown): unknown;
   heapMb(): number;
   /** Milliseconds since some moment. */
   now(): number;
@@ -107,12 +110,15 @@ export class PoolThread {
     running.controller?.abort();
   }
 
-  #run(id: number, name: string, args: readonly unknown[]): void {
+  #run(id: number, name: string, args: readonly unknown[], trace?: JobTrace): void {
     const running: Running = { transfer: [], aborted: false, controller: undefined };
     this.#running.set(id, running);
     try {
-      const run = this.#functions[name] as Loaded[string];
-      const result = Reflect.apply(run, this.#job(id, running), args) as PromiseLike<unknown> | undefined;
+      const fn = this.#functions[name] as Loaded[string];
+      const run = (): unknown => Reflect.apply(fn, this.#job(id, running), args);
+      const result = (trace === undefined ? run() : this.#kit.traced(trace, run)) as
+        | PromiseLike<unknown>
+        | undefined;
       if (typeof result === "object" && result !== null && typeof result.then === "function")
         Promise.resolve(result).then(
           (value) => this.#settled(() => this.#fulfil(id, value, running.transfer)),

@@ -3,9 +3,12 @@
 
 import type { Context } from "../../process/context.js";
 import type { ThreadEnd, ThreadLimits } from "../../process/thread.js";
+import type { JobTrace } from "../telemetry/edges.js";
 
 /** To a thread: run a function, or, without a name, a job is not wanted any more. */
-export type ToThread = readonly [id: number, name: string, args: readonly unknown[]] | readonly [id: number];
+export type ToThread =
+  | readonly [id: number, name: string, args: readonly unknown[], trace?: JobTrace | undefined]
+  | readonly [id: number];
 
 /** What a message of a thread is about. Numbers, because each job costs one. */
 export const SAID = {

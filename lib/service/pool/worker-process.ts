@@ -3,10 +3,13 @@
 
 import { type Callbacks, deferStart, stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
+import type { AsyncContext } from "../../process/environment.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { crash } from "../../process/reason.js";
+import { captureSenderContext } from "../../process/sender-context.js";
 import { isProxy, type ThreadEnd } from "../../process/thread.js";
+import type { JobTrace } from "../telemetry/edges.js";
 import { uncloneablePart } from "./cloneable.js";
 import { WorkerExitedError, WorkerFileError } from "./errors.js";
 import { revive } from "./revive.js";
@@ -25,6 +28,7 @@ export interface Task {
   readonly name: string | undefined;
   readonly args: readonly unknown[];
   readonly transfer: readonly object[] | undefined;
+  readonly trace: JobTrace | undefined;
 }
 
 /** From a worker to its pool. */
@@ -54,6 +58,8 @@ export class WorkerProcess implements Callbacks<Task> {
   #isReady = false;
   /** Jobs that the thread has not answered. */
   #open = 0;
+  /** Where their answers belong, if messages carry contexts. */
+  readonly #contexts = new Map<number, AsyncContext>();
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -72,15 +78,17 @@ export class WorkerProcess implements Callbacks<Task> {
     return deferStart;
   }
 
-  handle(ctx: Context<Task>, { id, name, args, transfer }: Task): void {
+  handle(ctx: Context<Task>, { id, name, args, transfer, trace }: Task): void {
     const port = this.#port as ThreadPort;
     if (name === undefined) {
       port.post([id], undefined);
       return;
     }
     if (++this.#open === 1) port.keepAlive(true);
+    const context = captureSenderContext((ctx.self.process as Process).kernel);
+    if (context !== undefined) this.#contexts.set(id, context);
     try {
-      port.post([id, name, args], transfer);
+      port.post(trace === undefined ? [id, name, args] : [id, name, args, trace], transfer);
     } catch (error) {
       const path = uncloneablePart(args, "args", transfer ?? [], isProxy);
       this.#said(ctx, [id, SAID.uncloneable, [path, { value: error }]]);
@@ -103,7 +111,7 @@ export class WorkerProcess implements Callbacks<Task> {
   /** Called by the host, outside of the process's turns. */
   #said(ctx: Context<Task>, message: FromThread): void {
     if (!ctx.alive) return;
-    const [, said, value] = message;
+    const [id, said, value] = message;
     const { pool, worker } = this.#options;
     if (said === SAID.unloadable) {
       this.#fail(ctx, "could not be loaded", revive(value as PackedThrown));
@@ -113,8 +121,14 @@ export class WorkerProcess implements Callbacks<Task> {
       this.#fail(ctx, "exports no function", undefined);
       return;
     }
-    if (said < SAID.progress && --this.#open === 0) this.#port?.keepAlive(false);
-    ctx.send(pool, new WorkerSaid(worker, message));
+    const tell = (): void => ctx.send(pool, new WorkerSaid(worker, message));
+    const context = this.#contexts.get(id);
+    if (said < SAID.progress) {
+      if (--this.#open === 0) this.#port?.keepAlive(false);
+      this.#contexts.delete(id);
+    }
+    if (context === undefined) tell();
+    else context.runInAsyncScope(tell);
     if (said === SAID.ready) this.#ready(ctx);
   }
 

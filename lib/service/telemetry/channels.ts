@@ -43,6 +43,8 @@ export const CHANNELS: { readonly [Name in TelemetryEventName]: EventChannel<Tel
   cast: channel("cast"),
   "message:begin": channel("message:begin"),
   "message:end": channel("message:end"),
+  "http:begin": channel("http:begin"),
+  "http:end": channel("http:end"),
   "dispatch:begin": channel("dispatch:begin"),
   "dispatch:end": channel("dispatch:end"),
   "attempt:begin": channel("attempt:begin"),

@@ -5,6 +5,7 @@ import type { FlowEndOutcome, FlowStepOutcome } from "../../flow/runtime/taps.js
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { CallOutcome } from "../../process/taps.js";
+import type { RequestOutcome } from "./edges.js";
 
 /** What all events tell. */
 export interface TelemetryEvent {
@@ -233,6 +234,24 @@ export interface MailboxDepth extends TelemetryEvent {
   readonly deepest: number;
 }
 
+/** An HTTP server got a request. */
+export interface HttpBegin extends SpanBegin {
+  /** Label of the server. */
+  readonly label: string;
+  /** `GET`, `POST` and so on. */
+  readonly method: string;
+}
+
+/** A request has been answered, or cannot be answered any more. */
+export interface HttpEnd extends HttpBegin, SpanEnd {
+  /** `gone`: the client went away, or the server ended, before the response was complete. */
+  readonly outcome: RequestOutcome;
+  /** The status of the response; undefined when none was begun. */
+  readonly status: number | undefined;
+  /** The route that answered, as the handler has named it. Never the path, which clients choose. */
+  readonly route: string | undefined;
+}
+
 /** An attempt of a durable flow's step has ended. */
 export interface FlowStepEnd extends TelemetryEvent {
   /** The name of the flow's definition. */
@@ -269,6 +288,7 @@ export interface FlowEnd extends TelemetryEvent {
  * | `call:begin`, `call:end` | a call is made; it ended, by whatever comes first |
  * | `cast` | a cast is sent |
  * | `message:begin`, `message:end` | a process handles a message |
+ * | `http:begin`, `http:end` | an HTTP server got a request; its response is complete, or its client is gone |
  * | `dispatch:begin`, `dispatch:end` | an envelope is dispatched; the dispatch ended |
  * | `attempt:begin`, `attempt:end` | a dispatch forwards its envelope to a consumer; the attempt ended |
  * | `start:begin`, `start:end` | a start begins that somebody waits for; its `init` ended |
@@ -289,6 +309,10 @@ export interface TelemetryEvents {
   readonly "message:begin": MessageBegin;
   /** A process has handled a message. */
   readonly "message:end": MessageEnd;
+  /** An HTTP server got a request. */
+  readonly "http:begin": HttpBegin;
+  /** A request has been answered, or cannot be. */
+  readonly "http:end": HttpEnd;
   /** An envelope is dispatched. */
   readonly "dispatch:begin": DispatchBegin;
   /** A dispatch has ended. */

@@ -13,7 +13,7 @@ import type { MessageSpan } from "./spans.js";
 export interface Observed {
   /** The message that it handles. */
   handling: MessageSpan | undefined;
-  /** The message on which it crashed. */
+  /** The span of the message on which it crashed, or of the HTTP request that it handles: its crash follows from it. */
   crashedOn: number | undefined;
   life: ProcessBegin | undefined;
   starting: StartBegin | undefined;

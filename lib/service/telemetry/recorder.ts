@@ -14,11 +14,12 @@ import { type ExitReason, isOrderly } from "../../process/reason.js";
 import { pathOf } from "../../process/report.js";
 import type { Request } from "../../process/request.js";
 import { showThrown } from "../../process/show.js";
-import type { Taps } from "../../process/taps.js";
+import type { Carrier, Taps } from "../../process/taps.js";
 import type { Restarting } from "../../supervisor/protocol.js";
 import { Causes, crashId } from "./causes.js";
 import { CHANNELS, type EventChannel } from "./channels.js";
 import { DispatchSpan } from "./dispatch-span.js";
+import type { JobTrace, ReceivedHeaders, RequestTap } from "./edges.js";
 import type { TelemetryEvent } from "./events.js";
 import type { Instrument, MetricSink } from "./instruments.js";
 import { Labels } from "./labels.js";
@@ -26,18 +27,28 @@ import { castOf, type Marker, markOf, methodOf, PlainMark } from "./marks.js";
 import type { CallMeter, MessageMeter, Meters } from "./meters.js";
 import { asObserved, type Observed, observed } from "./observed-process.js";
 import { TELEMETRY_DEFAULTS, type TelemetrySettings } from "./options.js";
+import { requestBegun } from "./request-span.js";
 import { Sampler } from "./sampler.js";
 import { CallSpan, MessageSpan, startEnded } from "./spans.js";
 
-/** Runs the handler of a message, for example in the context of its span. It has to call `run` once. */
-export type Around = (span: number, run: () => unknown) => unknown;
+/** How whoever makes spans of the events follows what crosses an edge of the system. */
+export interface Tracing {
+  /** Runs a handler in the context of its span. It has to call `run` once. */
+  around<R>(span: number, run: () => R): R;
+  /** Runs `run` in the context that the headers of a request from outside name. */
+  received(headers: ReceivedHeaders, run: () => void): void;
+  /** The headers that name the context of the running code. */
+  sent(): Carrier;
+  /** The same for a thread of a pool. */
+  job(): JobTrace | undefined;
+}
 
 export class Recorder implements Taps {
   readonly kernel: Kernel;
   readonly causes: Causes = new Causes();
   readonly labels: Labels = new Labels();
   meters: Meters | undefined = undefined;
-  around: Around | undefined = undefined;
+  tracing: Tracing | undefined = undefined;
   /** What gets the numbers of everything else that is measured. */
   readonly sinks: Set<MetricSink> = new Set();
   /** What ends with the system. */
@@ -310,9 +321,26 @@ export class Recorder implements Taps {
 
   /** Runs a handler, in the context that whoever instruments the system gives it. */
   within(span: MessageSpan, run: () => unknown): unknown {
-    const { around } = this;
+    const { tracing } = this;
     const { number } = span;
-    return around === undefined || number === undefined ? run() : around(number, run);
+    return tracing === undefined || number === undefined ? run() : tracing.around(number, run);
+  }
+
+  // ── the edges of the system ───────────────────────────────────────────────────────────────────────────────────
+
+  carrier(): Carrier | undefined {
+    return this.tracing?.sent();
+  }
+
+  jobTrace(): JobTrace | undefined {
+    return this.tracing?.job();
+  }
+
+  requested(process: Process, server: Pid, method: string, headers: ReceivedHeaders): RequestTap | undefined {
+    const begun = requestBegun(this, server, method, headers);
+    const seen = asObserved(process);
+    if (seen !== undefined && begun !== undefined) seen.crashedOn = begun.number;
+    return begun;
   }
 
   // ── dispatches ────────────────────────────────────────────────────────────────────────────────────────────────

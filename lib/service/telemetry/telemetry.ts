@@ -9,7 +9,7 @@ import type { MailboxDepth, TelemetryEventName, TelemetryEvents } from "./events
 import { mailboxDepths } from "./gauges.js";
 import type { MetricSink } from "./instruments.js";
 import { checkTelemetry, TELEMETRY_DEFAULTS, type TelemetryOptions } from "./options.js";
-import { Recorder } from "./recorder.js";
+import { Recorder, type Tracing } from "./recorder.js";
 import { readGauges, type TakeGauge } from "./sources.js";
 
 /** What one user of a system's telemetry holds. */
@@ -125,14 +125,14 @@ export class TelemetryStream implements AsyncDisposable {
     return depths;
   }
 
-  /** @internal Whether handlers run inside somebody's `around`. */
-  get isSurrounded(): boolean {
-    return this.#hold.recorder.around !== undefined;
+  /** @internal Whether somebody traces the system. */
+  get isTraced(): boolean {
+    return this.#hold.recorder.tracing !== undefined;
   }
 
-  /** @internal Runs the handlers of messages that are sampled, inside `around`. */
-  surround(around: Recorder["around"]): void {
-    this.#hold.recorder.around = around;
+  /** @internal Sets who traces the system. */
+  traceBy(tracing: Tracing | undefined): void {
+    this.#hold.recorder.tracing = tracing;
   }
 
   /** @internal Gives the sink what is measured beside the events. Returns the function that ends it. */

@@ -15,6 +15,7 @@ it("says why its file cannot be loaded, and listens on: else it could be gone be
     sleep: () => false,
     isTooDeep: () => false,
     uncloneablePart: () => "",
+    traced: (_trace, run) => run(),
     heapMb: () => 0,
     now: () => 0,
     after: () => () => undefined,

@@ -1,0 +1,65 @@
+// How a trace goes on in another program, and comes from one: by the propagator of the host; without one, by `traceparent` and
+// `tracestate` of the W3C.
+
+import {
+  type Context,
+  createTraceState,
+  isSpanContextValid,
+  propagation,
+  type SpanContext,
+  type TextMapGetter,
+  trace,
+} from "@opentelemetry/api";
+import type { Carrier } from "../process/taps.js";
+import type { JobTrace, ReceivedHeaders } from "../service/telemetry/edges.js";
+
+const TRACEPARENT = /^(?!ff)[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-|$)/;
+
+const headersOf: TextMapGetter<ReceivedHeaders> = {
+  keys: (headers) => Object.keys(headers),
+  get: (headers, name) => headers[name.toLowerCase()] as string | string[] | undefined,
+};
+
+/** The headers that name a context. */
+export function headersTo(from: Context): Carrier {
+  const headers: Record<string, string> = {};
+  propagation.inject(from, headers);
+  if (hasPropagator()) return headers;
+  const span = trace.getSpanContext(from);
+  if (span === undefined || !isSpanContextValid(span)) return headers;
+  const { traceId, spanId, traceFlags, traceState } = span;
+  headers.traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
+  const state = traceState?.serialize();
+  if (state) headers.tracestate = state;
+  return headers;
+}
+
+/** What a thread of a pool needs to go on in a context. */
+export function jobTraceOf(from: Context): JobTrace | undefined {
+  const span = trace.getSpanContext(from);
+  if (span === undefined || !isSpanContextValid(span)) return undefined;
+  const { traceId, spanId, traceFlags } = span;
+  return { headers: headersTo(from), span: { traceId, spanId, traceFlags } };
+}
+
+/** The context that headers name, within the context that is given. */
+export function contextFrom(headers: ReceivedHeaders, within: Context): Context {
+  if (hasPropagator()) return propagation.extract(within, headers, headersOf);
+  const span = spanFrom(headers);
+  return span === undefined ? within : trace.setSpanContext(within, span);
+}
+
+function spanFrom(headers: ReceivedHeaders): SpanContext | undefined {
+  const { traceparent, tracestate } = headers;
+  const [, traceId, spanId, flags] =
+    TRACEPARENT.exec(typeof traceparent === "string" ? traceparent : "") ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  const state = typeof tracestate === "string" ? { traceState: createTraceState(tracestate) } : {};
+  const span = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true, ...state };
+  return isSpanContextValid(span) ? span : undefined;
+}
+
+/** The API's own propagator has no fields, and does nothing. */
+function hasPropagator(): boolean {
+  return propagation.fields().length > 0;
+}

@@ -1,0 +1,56 @@
+// Spans in memory, as trees of their names.
+
+import { context, type Tracer } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import { afterEach, beforeEach } from "vitest";
+
+export const exporter: InMemorySpanExporter = new InMemorySpanExporter();
+const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+export const tracer: Tracer = provider.getTracer("test");
+
+/** Before each test of the file: no spans, and a context manager of its own. */
+export function freshSpans(): void {
+  beforeEach(() => {
+    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+    exporter.reset();
+  });
+  afterEach(() => context.disable());
+}
+
+/** Runs a function in a span. */
+export const inSpan = <T>(name: string, run: () => Promise<T> | T): Promise<T> =>
+  tracer.startActiveSpan(name, async (span) => {
+    try {
+      return await run();
+    } finally {
+      span.end();
+    }
+  });
+
+/** A span that a program makes of its own, at once. */
+export const mark = (name: string): void => tracer.startSpan(name).end();
+
+/** How many traces there are. */
+export const traces = (): number =>
+  new Set(exporter.getFinishedSpans().map((span) => span.spanContext().traceId)).size;
+
+/** The names of the spans above the first span of a name, the nearest first. A parent that is not here is `?`. */
+export function above(name: string): string[] {
+  const spans = exporter.getFinishedSpans();
+  const byId = new Map(spans.map((span) => [span.spanContext().spanId, span]));
+  const names: string[] = [];
+  let at: ReadableSpan | undefined = spans.find((span) => span.name === name);
+  if (at === undefined)
+    throw new Error(`no span "${name}" among: ${spans.map((one) => one.name).join(", ")}`);
+  while (at?.parentSpanContext !== undefined) {
+    at = byId.get(at.parentSpanContext.spanId);
+    names.push(at?.name ?? "?");
+  }
+  return names;
+}
