@@ -42,6 +42,8 @@ interface Plan {
   /** Share of the tuples that the bolt beside the windows throws at. */
   readonly throws?: number;
   readonly kills?: boolean;
+  /** The number of tasks changes all the time. */
+  readonly scales?: boolean;
 }
 
 /** Runs all numbers through windows, some at a time. */
@@ -52,6 +54,7 @@ async function run(
     tasks = 2,
     throws = 0,
     kills = false,
+    scales = false,
     many = MANY,
   }: Plan,
   look: (run: Run) => void,
@@ -61,9 +64,11 @@ async function run(
   const windows = windowBolt({
     input: N,
     window: sliding({ ms, everyMs, by }),
-    execute: ({ tuples, start }) => {
-      for (const { values } of tuples)
-        had.set(`${start}/${values.n}`, (had.get(`${start}/${values.n}`) ?? 0) + 1);
+    execute: ({ tuples, start }, { index }) => {
+      for (const { values } of tuples) {
+        const key = `${choice.label === "all" ? `${index}: ` : ""}${start}/${values.n}`;
+        had.set(key, (had.get(key) ?? 0) + 1);
+      }
     },
   });
   const beside = bolt({
@@ -86,6 +91,7 @@ async function run(
     next += more;
     await stage.advance(1 + Math.floor(roll() * 30));
     if (!kills || round % 10 > 0) continue;
+    if (scales) void running.scale("windows", 1 + Math.floor(roll() * 4)).catch(() => undefined);
     const { pid } = running.tasks("windows")[Math.floor(roll() * tasks)] ?? {};
     if (pid !== undefined) stage.system.exit(pid as never, "kill");
   }
@@ -134,6 +140,18 @@ describe("8,000 tuples on time, in windows of two tasks behind `shuffle`", () =>
       await run({ many: 2_000, choice, tasks: 3, kills: true, throws: 0.02 }, (one) =>
         expectAll(one, [50, 50]),
       );
+  });
+
+  it("are so too while tasks come and go [O54]", async () => {
+    await run({ many: 2_000, kills: true, scales: true, throws: 0.02 }, (one) => expectAll(one, [50, 50]));
+  });
+
+  it("are once in the windows of each task that gets a copy [O54]", async () => {
+    await run({ many: 1_000, choice: grouping.all(), kills: true, throws: 0.02 }, ({ all, had, source }) => {
+      const each = ["0: ", "1: "].flatMap((task) => all.map((n) => [`${task}${n - (n % 50)}/${n}`, 1]));
+      expect([...had].sort()).toEqual(each.sort());
+      expect(source.acked.length).toBe(all.length);
+    });
   });
 });
 
