@@ -239,7 +239,8 @@ export class DynamicSupervisorRef<
    * @returns the handle of the child. It stays good over restarts. A call fails with `noproc` in the moment between a crash and the
    *   restart
    * @throws ChildError with the problem `max_children`, `start_failed`, or `ignored` when the `init` of the child returned `ignore`;
-   *   OptionError when the template has no `name`
+   *   OptionError when the template has no `name`. When a process that is no child of this supervisor has the name, the cause of
+   *   `start_failed` is KeyTakenError or NameTakenError
    * @example
    * const device = await devices.startOrGet(["sensor-7"]);
    */

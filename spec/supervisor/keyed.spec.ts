@@ -228,7 +228,7 @@ describe("the handle that startLike and startOrGet return", () => {
     expect(devices.size).toBe(0);
   });
 
-  it("has the types of the definition, and the name those of its arguments", () => {
+  it("has the types of the definition, and the name those of its arguments [V39]", () => {
     const _typed = async (): Promise<void> => {
       const all = await fleet();
       const a = await all.startOrGet(["a"]);

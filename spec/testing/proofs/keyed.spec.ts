@@ -224,7 +224,7 @@ async function day(sim: Simulation): Promise<void> {
 
 describe("a process per key, under any schedule", () => {
   it("is one process, which all who ask for it get, whatever happens to it meanwhile [V37]", async () => {
-    await explored(day, { quick: 300, share: 0.5, name: "keys", faults: FAULTS, sometimes: STATES });
+    await explored(day, { quick: 300, name: "keys", faults: FAULTS, sometimes: STATES });
   });
 
   it("is one process in every schedule of two callers, a termination and a crash [V37]", async () => {
