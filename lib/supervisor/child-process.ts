@@ -39,7 +39,7 @@ export function launchChild<M>(
           ...(name === undefined ? {} : { name }),
           ...(mailbox === undefined ? {} : { mailbox }),
         };
-  kernel.taps?.launching(ctx.self, id);
+  kernel.taps?.launching(ctx.self, id, spec.countedAs);
   const child = spawnAwaited(kernel, supervisor, behaviour, options, spec.startTimeoutMs, (outcome) => {
     kernel.send(ctx.self, { type: "outcome", id, outcome });
   });

@@ -98,6 +98,8 @@ export interface FullChildSpec extends Required<Omit<ChildOptions, "name" | "mai
   readonly name: string | Claim | undefined;
   readonly mailbox: MailboxLimits | undefined;
   readonly hurry: (() => boolean) | undefined;
+  /** What metrics call a child that was added later: its definition, since its id may be a key. */
+  readonly countedAs?: string;
 }
 
 /** The defaults of a child spec. */
@@ -208,6 +210,16 @@ function isRunnable(start: unknown): start is ChildStart {
     start !== null &&
     typeof (start as { handle?: unknown }).handle === "function"
   );
+}
+
+/** A child that is added to a supervisor that runs. */
+export function addedChild(spec: FullChildSpec): FullChildSpec {
+  try {
+    return { ...spec, countedAs: childLaunch(spec.start, spec.args).options?.label ?? "child" };
+  } catch {
+    // The start will fail in the same way, and says why.
+    return { ...spec, countedAs: "child" };
+  }
 }
 
 /** The handle of the child at an address. */

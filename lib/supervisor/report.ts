@@ -25,10 +25,22 @@ declare module "../process/events.js" {
 
 declare module "../process/taps.js" {
   interface Taps {
-    /** @param key - tells the child from all others of its supervisor */
-    launching(supervisor: Pid, key: string): void;
-    /** @param key - of the child that has ended */
-    restarted(supervisor: Pid, key: string, restart: Restarting, gaveUp: boolean): void;
+    /**
+     * @param key - tells the child from all others of its supervisor
+     * @param countedAs - what metrics call the child; undefined for its label
+     */
+    launching(supervisor: Pid, key: string, countedAs: string | undefined): void;
+    /**
+     * @param key - of the child that has ended
+     * @param countedAs - what metrics call the child; undefined for its id
+     */
+    restarted(
+      supervisor: Pid,
+      key: string,
+      restart: Restarting,
+      gaveUp: boolean,
+      countedAs: string | undefined,
+    ): void;
   }
 }
 
@@ -52,13 +64,14 @@ export class RestartReports<M> {
    * Reports a restart, or that the supervisor gives up.
    *
    * @param key - tells the child from all others of its supervisor
+   * @param countedAs - what metrics call the child; undefined for its id
    */
-  restart(restart: Restarting, key: string = restart.id): void {
+  restart(restart: Restarting, key: string = restart.id, countedAs?: string): void {
     const { ctx, periodMs } = this;
     const { kernel } = ctx.self.process as Process;
     const { id, reason, strategy, siblings, intensityLeft: left, delayMs } = restart;
     const gaveUp = left < 0;
-    kernel.taps?.restarted(ctx.self, key, restart, gaveUp);
+    kernel.taps?.restarted(ctx.self, key, restart, gaveUp, countedAs);
     if (kernel.events.wants.restart)
       kernel.events.publish("restart", { ...restart, supervisor: ctx.self, gaveUp });
     const at = kernel.env.now();

@@ -11,10 +11,10 @@ import type { Pid } from "../process/pid.js";
 import { crash, isOrderly } from "../process/reason.js";
 import type { ReplyTo } from "../process/request.js";
 import { supervising } from "../process/start.js";
-import { checkChild, type FullChildSpec } from "./child.js";
+import { addedChild, checkChild, type FullChildSpec } from "./child.js";
 import { abortStart, hasStarted, killAfter, launchChild, type Outcome } from "./child-process.js";
 import { countOf } from "./counts.js";
-import type { Answer, Ask, Effect, Event } from "./protocol.js";
+import type { Answer, Ask, Effect, Event, Restarting } from "./protocol.js";
 import type { ChildInfo, SupervisorMessage, SupervisorState } from "./ref.js";
 import { RestartReports } from "./report.js";
 import { countRecent } from "./restart-rule.js";
@@ -98,10 +98,8 @@ class SupervisorProcess {
         return this.dispatch({ type: "resume", id: message.id, at: ctx.now() });
       case "add":
         try {
-          return this.ask(
-            { ask: "add", spec: checkChild("child", message.spec, this.state.config.autoShutdown) },
-            message.replyTo,
-          );
+          const spec = checkChild("child", message.spec, this.state.config.autoShutdown);
+          return this.ask({ ask: "add", spec: addedChild(spec) }, message.replyTo);
         } catch (error) {
           ctx.refuse(message.replyTo, error as Error);
           return undefined;
@@ -204,13 +202,17 @@ class SupervisorProcess {
         ctx.started();
         return undefined;
       case "report":
-        this.reports.restart(effect.restart);
+        this.report(effect.restart);
         return undefined;
       case "exit":
         return stop(effect.reason);
       default:
         return effect satisfies never;
     }
+  }
+
+  private report(restart: Restarting): void {
+    this.reports.restart(restart, restart.id, this.state.children.get(restart.id)?.spec.countedAs);
   }
 
   private start(spec: FullChildSpec): void {

@@ -58,6 +58,8 @@ export class Recorder implements Taps {
   private casts = new Sampler(1);
   private dispatches = new Sampler(1);
   private lastSpan = 0;
+  /** What the metrics call the child that is started next, if that is not its label. */
+  private countedAs: string | undefined = undefined;
 
   constructor(kernel: Kernel) {
     this.kernel = kernel;
@@ -104,7 +106,10 @@ export class Recorder implements Taps {
   }
 
   spawned(process: Process, awaited: boolean): void {
+    const { countedAs } = this;
     const crash = this.causes.spawned(process);
+    if (countedAs !== undefined && this.causes.isChild(process)) this.labels.define(process.pid, countedAs);
+    if (this.causes.isChild(process)) this.countedAs = undefined;
     const seen = asObserved(process);
     if (seen === undefined || !this.follows(process.pid)) return;
     seen.isFollowed = true;
@@ -191,18 +196,25 @@ export class Recorder implements Taps {
 
   // ── supervisors ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  launching(supervisor: Pid, key: string): void {
+  launching(supervisor: Pid, key: string, countedAs: string | undefined): void {
     this.causes.launching(supervisor, key);
+    this.countedAs = countedAs;
     // The messages of supervisors are the library's own.
     const seen = supervisor.process === undefined ? undefined : asObserved(supervisor.process);
     if (seen !== undefined) seen.isFollowed = false;
   }
 
-  restarted(supervisor: Pid, key: string, restart: Restarting, gaveUp: boolean): void {
+  restarted(
+    supervisor: Pid,
+    key: string,
+    restart: Restarting,
+    gaveUp: boolean,
+    countedAs: string | undefined,
+  ): void {
     this.touched();
     const { id: child, siblings, reason, delayMs } = restart;
     const crash = this.causes.restarted(supervisor, key, child, siblings, gaveUp);
-    this.meters?.restarted(this.labels.of(supervisor), child, gaveUp);
+    this.meters?.restarted(this.labels.of(supervisor), countedAs ?? child, gaveUp);
     if (!CHANNELS.restart.hasSubscribers) return;
     const path = `${pathOf(supervisor)}/${child}`;
     this.publish(CHANNELS.restart, {

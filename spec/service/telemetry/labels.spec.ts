@@ -1,6 +1,6 @@
 // Which labels metrics have: names of definitions, registries and routes, never keys.
 
-import { defineServer, Registry, System } from "signalbox";
+import { defineServer, Registry, System, supervisor } from "signalbox";
 import { pool, prometheus, telemetry } from "signalbox/service";
 import { describe, expect, it } from "vitest";
 import { MAX_METHODS } from "../../../lib/service/telemetry/options.js";
@@ -66,5 +66,19 @@ describe("labels", () => {
     expect(calls).toHaveLength(2 * (MAX_METHODS + 1) + 1);
     expect(calls.map(({ labels }) => labels.label)).toContain("stock");
     await tools[Symbol.asyncDispose]();
+  });
+
+  it("are no ids of children that were added to a supervisor, which may be keys [L16]", async () => {
+    await using system = new System({ name: "shop", report: false });
+    await using metrics = prometheus(system);
+    const floor = await system.start(supervisor({ label: "floor", intensity: 1_000, children: [] }));
+    for (let i = 0; i < 30; i++) {
+      await floor.startChild({ id: `order-${i}`, start: Order, args: [`${i}`], name: `order-${i}` });
+      await Order.at(system, `order-${i}`).call.isPaid();
+      system.exit(`order-${i}`, new Error("spilled"));
+    }
+    await system.idle();
+    const values = valuesOn(metrics.text());
+    expect([...values].filter((value) => value.startsWith("order"))).toEqual(["order"]);
   });
 });
