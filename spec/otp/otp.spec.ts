@@ -165,11 +165,54 @@ const desk: Scenario = {
   ],
 };
 
+/**
+ * A machine whose handler throws what it may not return: a gen_statem takes what is thrown as returned.
+ * https://github.com/erlang/otp/blob/OTP-25.3/lib/stdlib/src/gen_statem.erl (`loop_state_callback`)
+ */
+const thrower = (init: unknown, steps: object): Scenario =>
+  ({
+    id: "thrower",
+    enter: true,
+    trap: false,
+    terminate: "ok",
+    init,
+    on: {
+      a: { "cast e1": [["bad", "thrown"]], "cast e2": [[["next", "b"], "thrown"]] },
+      b: { enter: [["bad", "thrown"]] },
+    },
+    steps,
+  }) as never;
+const started = {
+  op: "start",
+  result: "ok",
+  seen: [["init"], ["a", "enter", "a"]],
+};
+
 /** The scenario with another `seen` in one of its steps. */
 function doctored(scenario: Scenario, step: number, seen: Seen): Scenario {
   const steps = scenario.steps.map((one, index) => (index === step ? { ...one, ...seen } : one));
   return { ...scenario, steps } as Scenario;
 }
+
+describe("a step that is thrown", () => {
+  test("is bad where it would be bad to return it [B62]", async () => {
+    const ok = [["ok", "a"], "thrown"];
+    const end = (state: string) => ["terminate", state, "bad_return"];
+    const inHandler = thrower(ok, [
+      started,
+      { op: ["cast", "e1"], seen: [["a", "cast", "e1"], end("a")], exit: "bad_return" },
+    ]);
+    const inEnter = thrower(ok, [
+      started,
+      { op: ["cast", "e2"], seen: [["a", "cast", "e2"], ["b", "enter", "a"], end("b")], exit: "bad_return" },
+    ]);
+    const inInit = thrower(
+      ["bad", "thrown"],
+      [{ op: "start", result: ["error", "bad_return"], seen: [["init"]], exit: "bad_return" }],
+    );
+    for (const scenario of [inHandler, inEnter, inInit]) expect(await replayScenario(scenario)).toEqual([]);
+  });
+});
 
 describe("a trace that says something else", () => {
   test("is no difference when it says what happens here", async () => {

@@ -1,7 +1,7 @@
 // What a handler may return instead of a plain value, so as to say more than a reply: a later reply, a refusal, a stop, and what
 // the server does before its next message.
 
-import { Stop } from "../../process/behaviour.js";
+import { ignore, SetAside, Stop } from "../../process/behaviour.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { delay } from "../../process/options.js";
@@ -49,6 +49,11 @@ export abstract class Result {
   constructor(next: Next | undefined) {
     this.next = next === undefined ? undefined : checkNext(next);
   }
+}
+
+/** Whether the library makes this value for handlers to return. */
+export function isResult(value: unknown): boolean {
+  return value instanceof Result || value instanceof Stop || value instanceof SetAside || value === ignore;
 }
 
 function checkNext(next: Next): Next {

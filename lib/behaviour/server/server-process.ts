@@ -17,11 +17,12 @@ import {
   Answer,
   type Caller,
   Deferred,
+  isResult,
   type Next,
   NoReply,
   Ready,
   Refusal,
-  Result,
+  type Result,
   StopReply,
 } from "./replies.js";
 import type { CallScope } from "./types.js";
@@ -334,10 +335,6 @@ function isPlain(result: unknown): boolean {
     typeof result === "string" ||
     typeof result === "boolean"
   );
-}
-
-function isResult(value: unknown): boolean {
-  return value instanceof Result || value instanceof Stop || value instanceof SetAside || value === ignore;
 }
 
 /** As in OTP, a result that is thrown counts as returned. Anything else that is thrown is an error. */

@@ -37,7 +37,7 @@ import {
   type OrderEvent,
   takesAtOnce,
 } from "./order-machine.js";
-import { cellIn, declared, enterIn, handleIn, initMoves, isEventOf, type Table } from "./table.js";
+import { cellIn, declared, enterIn, handleIn, initIn, isEventOf, type Table } from "./table.js";
 
 /** What a state machine is to inspection. */
 export const STATE_MACHINE = "state machine";
@@ -120,7 +120,7 @@ export class MachineProcess implements Callbacks<never>, Holder {
 
   /** Makes the first state, with the data at hand. */
   private first(ctx: Context<never>, data: unknown): unknown {
-    const made = this.table.init(initMoves(ctx, data), ...this.args);
+    const made = initIn(this.table, ctx, data, this.args);
     return isThenable(made)
       ? Promise.resolve(made).then((state) => this.start(ctx, state, data))
       : this.start(ctx, made, data);

@@ -7,6 +7,7 @@ import { count } from "../../process/options.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { ReplyTo } from "../../process/request.js";
 import { isThenable } from "../../process/thenable.js";
+import { isResult } from "../server/replies.js";
 import {
   AsyncTransitionError,
   UndeclaredTransitionError,
@@ -263,10 +264,23 @@ export function enterIn(table: Table, state: NamedState, previous: NamedState, d
   }
 }
 
-/** A step that is thrown counts as returned, as in OTP. Everything else that is thrown is an error. */
-export function thrownStep(error: unknown): Step {
-  if (error instanceof Step) return error;
+/**
+ * What the library makes to be returned counts as returned when it is thrown, as in OTP, though it may be no step that fits here.
+ * Everything else that is thrown is an error.
+ */
+export function thrownStep(error: unknown): unknown {
+  if (error instanceof Step || isResult(error)) return error;
   throw error;
+}
+
+/** Calls `init`. @throws whatever it throws */
+export function initIn(table: Table, ctx: Context<never>, data: unknown, args: readonly unknown[]): unknown {
+  try {
+    const made = table.init({ ...moves, ctx, data }, ...args);
+    return isThenable(made) ? resolvedStep(made) : made;
+  } catch (error) {
+    return thrownStep(error);
+  }
 }
 
 function resolvedStep(result: PromiseLike<unknown>): Promise<unknown> {
@@ -308,9 +322,4 @@ function atOnce(result: unknown, state: NamedState, event: string): unknown {
   // Nobody else awaits it.
   Promise.resolve(result).catch(() => undefined);
   throw new AsyncTransitionError(state.name, event);
-}
-
-/** What `init` gets: the context of the process, the data, and the moves that a start may make. */
-export function initMoves(ctx: Context<never>, data: unknown): object {
-  return { ...moves, ctx, data };
 }

@@ -1,8 +1,11 @@
 // What is wrong with a definition is said where it is defined; what a handler does wrong crashes the machine with its own error.
 
 import {
+  reply as answer,
   defineServer,
   defineStateMachine,
+  stop as endWith,
+  ignore,
   OptionError,
   type SignalboxError,
   System,
@@ -177,6 +180,58 @@ describe("a handler that does something wrong", () => {
         { enter: stop },
       ),
     ).toEqual({ type: "shutdown" });
+  });
+
+  it("crashes with a bad step that is thrown as with one that is returned [B62]", async () => {
+    const go: Loose = (_state, _event, m) => m.next?.({ name: "b" });
+    for (const bad of [ignore, endWith("shutdown"), answer(5, { idleMs: 5 })]) {
+      const thrown: Loose = () => {
+        throw bad;
+      };
+      const late: Loose = async () => thrown(undefined as never, undefined as never, undefined as never);
+      for (const wrong of [thrown, late, () => bad] as Loose[]) {
+        expect(await errorOf(toB(wrong))).toMatchObject({ code: "ERR_BAD_STEP" });
+        expect(await errorOf(toB(go), { enter: wrong })).toMatchObject({ code: "ERR_BAD_STEP" });
+      }
+    }
+  });
+
+  it("crashes with anything else that is thrown, whatever it looks like [B62]", async () => {
+    const likeness = { type: "next", state: { name: "b" }, actions: [] };
+    expect(
+      await errorOf(
+        toB(() => {
+          throw likeness;
+        }),
+      ),
+    ).toMatchObject({ code: "ERR_THROWN_VALUE", cause: likeness });
+  });
+
+  it("starts, stops or ignores by what its init throws as by what it returns [B62]", async () => {
+    await using system = new System({ report: false });
+    const begin = (init: (m: { next(state: unknown): unknown; keep(): unknown }) => unknown) =>
+      system.start(
+        defineStateMachine({
+          init: startIn("a" as never, init as never),
+          states: { a: { on: {} } },
+        } as never) as unknown as typeof Payment,
+        5,
+      );
+    const thrower = (made: (m: { next(state: unknown): unknown; keep(): unknown }) => unknown) =>
+      [
+        (m: never) => {
+          throw made(m);
+        },
+        async (m: never) => {
+          throw made(m);
+        },
+      ] as (typeof made)[];
+    for (const init of thrower((m) => m.next({ name: "a" }))) expect(await begin(init)).toBeDefined();
+    for (const init of thrower(() => endWith("shutdown")))
+      await expect(begin(init)).rejects.toMatchObject({ reason: { type: "shutdown" } });
+    for (const init of thrower(() => ignore)) await expect(begin(init)).rejects.toThrow(/ignore/);
+    for (const init of thrower((m) => m.keep()))
+      await expect(begin(init)).rejects.toMatchObject({ reason: { error: { code: "ERR_BAD_STEP" } } });
   });
 
   it("fails the start when init goes elsewhere, or makes no state [B25]", async () => {
