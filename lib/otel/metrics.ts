@@ -36,13 +36,8 @@ export function measure(stream: TelemetryStream, meter: Meter): () => void {
     attempts.add(1, { group: groups.name(group), outcome });
   });
   const crashes = meter.createCounter("signalbox.crashes", { description: "Processes that have crashed." });
-  const names = new Labels();
   stream.subscribe("crash", ({ process, reason }) => {
-    crashes.add(1, { label: names.of(process), reason: reason.type });
-  });
-  const restarts = meter.createCounter("signalbox.restarts", { description: "Restarts by supervisors." });
-  stream.subscribe("restart", ({ supervisor, child, gaveUp }) => {
-    restarts.add(1, { supervisor: names.of(supervisor), child: names.name(child), gave_up: gaveUp });
+    crashes.add(1, { label: stream.labelOf(process), reason: reason.type });
   });
   const steps = seconds(
     "flow.step.duration",

@@ -37,7 +37,6 @@ export interface Meters {
   timesDispatch(): boolean;
   dispatches(group: string): DispatchMeter;
   ended(label: string, reason: ExitReason, handled: number): void;
-  restarted(supervisor: string, child: string, gaveUp: boolean): void;
   flowStep(flow: string, kind: string, outcome: FlowStepOutcome, durationMs: number): void;
   flowEnded(flow: string, outcome: FlowEndOutcome): void;
 }

@@ -165,7 +165,6 @@ export class SystemMetrics implements Meters {
   readonly dispatchSeconds: Family<Histogram>;
   readonly attempts: Family<Counter>;
   readonly exits: Family<Counter>;
-  readonly restarts: Family<Counter>;
   readonly flowCounts: Family<Counter>;
   readonly flowSteps: Family<Counter>;
   readonly flowStepSeconds: Family<Histogram>;
@@ -187,7 +186,7 @@ export class SystemMetrics implements Meters {
     this.dispatchSeconds = registry.histogram(of.dispatchSeconds);
     this.attempts = registry.counter(of.attempts);
     this.exits = registry.counter(of.exits);
-    this.restarts = registry.counter(of.restarts);
+    registry.counter(of.restarts);
     this.flowCounts = registry.counter(of.flows);
     this.flowSteps = registry.counter(of.flowSteps);
     this.flowStepSeconds = registry.histogram(of.flowStepSeconds);
@@ -238,10 +237,6 @@ export class SystemMetrics implements Meters {
   ended(label: string, { type }: ExitReason, handled: number): void {
     this.exits.of(label, type).value++;
     this.handledCounts.of(label).value += handled;
-  }
-
-  restarted(supervisor: string, child: string, gaveUp: boolean): void {
-    this.restarts.of(supervisor, child, String(gaveUp)).value++;
   }
 
   flowStep(flow: string, kind: string, outcome: FlowStepOutcome, durationMs: number): void {

@@ -16,6 +16,7 @@ import type { Request } from "../../process/request.js";
 import { showThrown } from "../../process/show.js";
 import type { Carrier, Taps } from "../../process/taps.js";
 import type { Restarting } from "../../supervisor/protocol.js";
+import { KERNEL_METRICS } from "./catalogue.js";
 import { Causes, crashId } from "./causes.js";
 import { CHANNELS, type EventChannel } from "./channels.js";
 import { DispatchSpan } from "./dispatch-span.js";
@@ -214,7 +215,7 @@ export class Recorder implements Taps {
     this.touched();
     const { id: child, siblings, reason, delayMs } = restart;
     const crash = this.causes.restarted(supervisor, key, child, siblings, gaveUp);
-    this.meters?.restarted(this.labels.of(supervisor), countedAs ?? child, gaveUp);
+    this.count(KERNEL_METRICS.restarts, 1, this.labels.of(supervisor), countedAs ?? child, String(gaveUp));
     if (!CHANNELS.restart.hasSubscribers) return;
     const path = `${pathOf(supervisor)}/${child}`;
     this.publish(CHANNELS.restart, {

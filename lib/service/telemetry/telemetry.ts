@@ -2,6 +2,7 @@
 
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
+import type { Pid } from "../../process/pid.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { isThenable } from "../../process/thenable.js";
 import { CHANNELS, hasChannels } from "./channels.js";
@@ -140,6 +141,11 @@ export class TelemetryStream implements AsyncDisposable {
     const { sinks } = this.#hold.recorder;
     sinks.add(sink);
     return () => void sinks.delete(sink);
+  }
+
+  /** @internal What metrics call a process. */
+  labelOf(pid: Pid): string {
+    return this.#hold.recorder.labels.of(pid);
   }
 
   /** @internal Reads the values of pools, guards and HTTP servers. */
