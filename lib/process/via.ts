@@ -7,8 +7,12 @@ import type { Kernel } from "./kernel.js";
 import { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 
+declare const claims: unique symbol;
+
 /** What a process takes when it is spawned under a `name` that is no text: the `claim` of a registry. */
 export interface Claim {
+  /** In types only: without it, anything would be a claim in the types of the package, which leave out what is internal. */
+  readonly [claims]: true;
   /** @internal Takes it for a process that has not run yet. Throws when another process has it. */
   claim(process: Process): void;
   /** @internal The address of whoever has it, if one process at most can have it. */

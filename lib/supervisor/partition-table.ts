@@ -38,13 +38,14 @@ export class PartitionTable implements Holding {
 
   /** The name under which the child of a partition is spawned. */
   place(index: number): Claim {
-    return {
+    const claim: Omit<Claim, symbol> = {
       claim: (process) => {
         process.kernel.shared?.part(this, String(index), "write");
         this.#processes[index] = process;
         holdFor(process, this);
       },
     };
+    return claim as Claim;
   }
 
   release(process: Process): void {

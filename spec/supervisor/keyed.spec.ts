@@ -4,6 +4,7 @@ import {
   type BodyContext,
   type Call,
   ChildError,
+  type Claim,
   type DynamicSupervisorOptions,
   defineServer,
   defineStateMachine,
@@ -256,6 +257,8 @@ describe("the handle that startLike and startOrGet return", () => {
       );
       expectTypeOf(await body.startOrGet()).toEqualTypeOf<Pid<string>>();
       expectTypeOf<Via<string>>().toExtend<Pid<string>>();
+      // The types of the package leave out what is internal. Nothing else is a claim there, either.
+      expectTypeOf<number>().not.toExtend<Omit<Claim, "claim" | "via">>();
     };
   });
 });

@@ -208,10 +208,11 @@ export class Registry<K, V = undefined, M = never> {
    * const session = await system.startWith({ name }, Session, "user-17");
    */
   claim(key: K, ...value: ValueOf<V>): Claim {
-    return {
+    const claim: Omit<Claim, symbol> = {
       claim: (process) => this.#add(process, key, value[0] as V),
       via: this.#isUnique ? () => this.#via(key) : undefined,
     };
+    return claim as Claim;
   }
 
   /**
