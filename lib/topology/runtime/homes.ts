@@ -91,8 +91,9 @@ export class Homes {
     if (origin === undefined) return undefined;
     const { slot, input, roams } = tuple.channel as Channel;
     try {
+      const { pending, attempt } = origin;
       const { values } = tuple;
-      return { ...origin, input, time: this.timeOf(tuple), values, task: slot.task, roams };
+      return { pending, attempt, input, time: this.timeOf(tuple), values, task: slot.task, roams };
     } catch {
       return undefined;
     }

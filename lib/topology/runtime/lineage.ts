@@ -80,6 +80,7 @@ export class Lineage {
 
   /** Whether every tree of the tuple has ended. */
   isStale(tuple: Tuple): boolean {
+    if (tuple.more === undefined) return find(this.run, tuple.rootHi, tuple.rootLo, true) === undefined;
     let stale = true;
     for (const { hi, lo } of treesOf(tuple)) stale &&= find(this.run, hi, lo, true) === undefined;
     return stale;

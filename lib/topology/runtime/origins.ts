@@ -13,6 +13,11 @@ export function pendingOf(
   run: RunningTopology,
   tuple: Tuple,
 ): { readonly pending: PendingTuple; readonly attempt: number } | undefined {
+  if (tuple.more === undefined) {
+    // Most tuples have one tree.
+    const pending = find(run, tuple.rootHi, tuple.rootLo, false);
+    return pending === undefined ? undefined : { pending, attempt: tuple.rootLo };
+  }
   let first: { readonly pending: PendingTuple; readonly attempt: number } | undefined;
   for (const { hi, lo } of treesOf(tuple)) {
     const pending = find(run, hi, lo, false);

@@ -9,15 +9,28 @@ export interface WindowResult {
 }
 
 export class WindowResults {
+  /** The components that emitted such tuples. */
+  private readonly carriers = new Set<string>();
   private readonly byTuple = new WeakMap<Tuple, readonly WindowResult[]>();
 
   /** A copy was anchored. @param own - the window that it was emitted from */
   join(copy: Tuple, anchors: Tuple | readonly Tuple[], own: WindowResult | undefined): void {
-    const { byTuple } = this;
-    const all = new Set<WindowResult>(own === undefined ? [] : [own]);
-    for (const anchor of [anchors].flat() as readonly Tuple[])
-      for (const result of byTuple.get(anchor) ?? []) all.add(result);
-    if (all.size > 0) byTuple.set(copy, [...all]);
+    const { byTuple, carriers } = this;
+    let all: Set<WindowResult> | undefined;
+    // Most tuples of a window do not descend from another one.
+    if (carriers.size > 0)
+      for (const anchor of (Array.isArray(anchors) ? anchors : [anchors]) as readonly Tuple[])
+        if (carriers.has(anchor.component))
+          for (const result of byTuple.get(anchor) ?? []) {
+            all ??= new Set();
+            all.add(result);
+          }
+    if (own === undefined && all === undefined) return;
+    carriers.add(copy.component);
+    byTuple.set(
+      copy,
+      all === undefined ? [own as WindowResult] : [...(own === undefined ? [] : [own]), ...all],
+    );
   }
 
   /** Another copy is sent in place of a tuple. */

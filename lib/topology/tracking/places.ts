@@ -68,17 +68,21 @@ export class Places {
       known.attempt = attempt;
       return known;
     }
-    const place = {
-      ...{ bolt: this, pending, input, time, values, task, attempt },
-      ...{
-        isLost: false,
-        since: 0,
-        queued: false,
-        windowed: false,
-        done: false,
-        isBroken: false,
-        hash: undefined,
-      },
+    const place: Place = {
+      bolt: this,
+      pending,
+      input,
+      time,
+      values,
+      task,
+      attempt,
+      isLost: false,
+      since: 0,
+      queued: false,
+      windowed: false,
+      done: false,
+      isBroken: false,
+      hash: undefined,
     };
     trace.places.push(place);
     return place;
