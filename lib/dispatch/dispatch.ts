@@ -49,7 +49,7 @@ export function dispatch<T, R = unknown>(
   options?: DispatchOptions<T>,
 ): Promise<Outcome<T, R>> {
   const { process } = ctx.self;
-  if (process === undefined) return Promise.reject(ctx.signal.reason);
+  if (process === undefined) return ctx.refusal();
   return dispatchThrough(process.kernel, process, group, payload, options);
 }
 

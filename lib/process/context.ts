@@ -14,6 +14,7 @@ import { processSignal } from "./process-signal.js";
 import { DEAD } from "./process-state.js";
 import { type ExitInput, NORMAL, toReason } from "./reason.js";
 import { type ReceiveOptions, receive, type Wanted } from "./receive.js";
+import { refused } from "./refusal.js";
 import { type CallOptions, exitedError, type Reply, type ReplyTo, type Request } from "./request.js";
 import { type ContextRunner, contextRunner } from "./sender-context.js";
 import { type Startable, type StartOptions, startAwaited } from "./start.js";
@@ -161,8 +162,13 @@ export class Context<M = unknown> {
     options?: CallOptions,
   ): Promise<R> {
     const process = this.#process;
-    if (process.state === DEAD) return Promise.reject(exitedError(process));
+    if (process.state === DEAD) return refused(process);
     return process.kernel.calls.call(process, to, build, options);
+  }
+
+  /** @internal Rejects a request that the process makes after its end. */
+  refusal(): Promise<never> {
+    return refused(this.#process);
   }
 
   /**
@@ -251,7 +257,8 @@ export class Context<M = unknown> {
     args: Args,
     options: StartOptions | undefined,
   ): Promise<Ref> {
-    const process = this.#live;
+    const process = this.#process;
+    if (process.state === DEAD) return refused(process);
     return startAwaited(process.kernel, process, what, args, options);
   }
 

@@ -232,7 +232,7 @@ export class Inspector {
   ): Promise<R> {
     const kernel = this.#kernel;
     const from = this.#from;
-    if (from !== undefined && !from.alive) return Promise.reject(from.signal.reason);
+    if (from !== undefined && !from.alive) return from.refusal();
     const owner = from?.self.process;
     const request = new InspectionRequest<R>();
     const promise = request.await(kernel, owner);

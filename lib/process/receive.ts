@@ -24,7 +24,8 @@ import { origin } from "./origin.js";
 import type { Abandonable, Process } from "./process.js";
 import { HELD, IDLE, READY, RUNNING, SUSPENDED } from "./process-state.js";
 import { NORMAL } from "./reason.js";
-import { exitedError, type Request } from "./request.js";
+import { refused } from "./refusal.js";
+import type { Request } from "./request.js";
 import { isThenable } from "./thenable.js";
 import type { Due, Timer } from "./timer-queue.js";
 
@@ -199,7 +200,7 @@ export function receive(
   filter: ((item: never) => boolean) | undefined,
   options: ReceiveOptions | undefined,
 ): Promise<unknown> {
-  if (!process.alive) return Promise.reject(exitedError(process));
+  if (!process.alive) return refused(process);
   if (process.pendingReceive !== undefined) return Promise.reject(new ReceiveBusyError(process.pid));
   if (options !== undefined) {
     try {

@@ -117,7 +117,7 @@ export class XStateRef<L extends AnyActorLogic> {
   #ask(request: Request, options: XStateCallOptions | undefined): Promise<unknown> {
     checkCallOptions(options);
     const from = options?.from;
-    if (from !== undefined && !from.alive) return Promise.reject(from.signal.reason);
+    if (from !== undefined && !from.alive) return from.refusal();
     const caller = from?.self.process;
     const promise = request.await(this.#kernel, caller);
     this.#kernel.calls.request(caller, this.#address, request, options);

@@ -121,6 +121,7 @@ describe("after its exit", () => {
       buggify: () => ctx.buggify("x"),
       send: () => ctx.send("other", 1),
       call: () => ctx.call("other", () => 1),
+      refusal: () => (ctx as unknown as { refusal(): unknown }).refusal(),
       ask: () =>
         ctx.ask(
           "other",
@@ -377,5 +378,34 @@ describe("the end of a process", () => {
     expect(ends.get(pid)).toEqual({ type: "killed" });
     expect(system.deadLetters).toBe(2);
     expect(system.population).toBe(0);
+  });
+});
+
+describe("code that goes on after the end of its process, and catches each refusal", () => {
+  const ASKED: [string, (ctx: BodyContext<never>) => Promise<unknown>][] = [
+    ["receives", (ctx) => ctx.receive()],
+    ["calls", (ctx) => ctx.call("other", () => 1)],
+    ["starts", (ctx) => ctx.start({ [launch]: () => ({ behaviour: sleep, ref: (pid) => pid }) })],
+  ];
+
+  it.each(ASKED)("%s in vain, later and later: the host goes on [F9]", async (_what, ask) => {
+    let refusals = 0;
+    const { open, promise: opened } = gate();
+    const pid = system.spawn<never>(async (ctx) => {
+      await opened;
+      while (refusals < 1_000_000)
+        await ask(ctx).catch((error) => {
+          if (error instanceof ProcessExitedError) refusals++;
+        });
+    });
+    await system.idle();
+    system.exit(pid, "kill");
+    open();
+    for (let turns = 0; turns < 10; turns++) await delay(0);
+    expect(refusals).toBe(100);
+    await clock.advance(1);
+    expect(refusals).toBe(101);
+    await clock.advance(2 + 3 + 4);
+    expect(refusals).toBe(104);
   });
 });

@@ -75,8 +75,8 @@ export function callMethods(
     static go(calls: CallMethods, message: Request): Promise<unknown> {
       const options = calls.#options;
       const from = options?.from;
-      // A process that has exited makes no calls. Its signal holds the reason.
-      if (from !== undefined && !from.alive) return Promise.reject(from.signal.reason);
+      // A process that has exited makes no calls.
+      if (from !== undefined && !from.alive) return from.refusal();
       const caller = from?.self.process;
       const promise = message.await(calls.#kernel, caller);
       calls.#kernel.calls.request(caller, calls.#to, message, options);

@@ -127,8 +127,8 @@ function runOf(
   const methods = new Map<string, Method>();
   const send = (name: string, args: readonly unknown[]): Promise<unknown> => {
     const { from, onProgress } = options;
-    // A process that has exited sends no jobs. Its signal holds the reason.
-    if (from !== undefined && !from.alive) return Promise.reject(from.signal.reason);
+    // A process that has exited sends no jobs.
+    if (from !== undefined && !from.alive) return from.refusal();
     const owner = from?.self.process;
     const job = new JobRequest(name, args, terms, transfer, onProgress);
     const promise = job.await(kernel, owner);
