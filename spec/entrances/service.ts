@@ -1,6 +1,6 @@
 // The entrances of services, telemetry, OpenTelemetry and XState.
 
-import { type System, supervisor } from "signalbox";
+import { System, supervisor } from "signalbox";
 import { instrument } from "signalbox/otel";
 import {
   bulkhead,
@@ -39,6 +39,7 @@ export async function services(system: System): Promise<Lines> {
   const http = await system.start(httpServer({ fetch: () => new Response() } as never, { port: 0 }));
   const limiter = rateLimiter({ permits: 1, perMs: 1_000 }).local(system);
   const guarded = retryPolicy({}).local(system)(nothing as never);
+  const metrics = prometheus(new System({ report: false }), { runtime: false });
   const health = (): object => new Health({ settings: {}, phase: () => "running", pid: nothing } as never);
   return {
     run: () => [run, supervisor({}), { host: HOST }],
@@ -58,6 +59,9 @@ export async function services(system: System): Promise<Lines> {
     "RateLimiter.acquire": () => [on(limiter, "acquire"), {}],
     "Guarded.with": () => [on(guarded, "with"), {}],
     prometheus: () => [prometheus, system, {}],
+    "PrometheusMetrics.counter": () => [on(metrics, "counter"), { name: "a", help: "A counter." }],
+    "PrometheusMetrics.gauge": () => [on(metrics, "gauge"), { name: "b", help: "A gauge." }],
+    "PrometheusMetrics.histogram": () => [on(metrics, "histogram"), { name: "c", help: "A histogram." }],
     telemetry: () => [telemetry, system, {}],
     instrument: () => [instrument, system, {}],
     fromXState: () => [fromXState, createMachine({}), {}],

@@ -277,7 +277,7 @@ const NOT_OPTIONS = new Set([
   ..."Host Transport Environment StoreContext CarrierContext SqliteDatabase SqlTarget PgliteDatabase PgliteTransaction".split(
     " ",
   ),
-  ..."PostgresClient PostgresConnection MemoryPort DiskPort ReportLogger FetchHandler ResponseWriter".split(
+  ..."PostgresClient PostgresConnection MemoryPort DiskPort ReportLogger FetchHandler ResponseWriter ScrapeRequest".split(
     " ",
   ),
   ..."InputStream OutputStream DashboardOutput ByteTransform Watcher Startable Callbacks SpoutDefinition BoltDefinition".split(
