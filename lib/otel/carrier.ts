@@ -26,12 +26,30 @@ export function headersTo(from: Context): Carrier {
   propagation.inject(from, headers);
   if (hasPropagator()) return headers;
   const span = trace.getSpanContext(from);
-  if (span === undefined || !isSpanContextValid(span)) return headers;
-  const { traceId, spanId, traceFlags, traceState } = span;
-  headers.traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
-  const state = traceState?.serialize();
-  if (state) headers.tracestate = state;
-  return headers;
+  return span !== undefined && isSpanContextValid(span) ? w3c(span) : headers;
+}
+
+function w3c({ traceId, spanId, traceFlags, traceState }: SpanContext): Carrier {
+  const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
+  const tracestate = traceState?.serialize();
+  return tracestate ? { traceparent, tracestate } : { traceparent };
+}
+
+/**
+ * The span of a context as text that is kept with something durable: `traceparent`, and `tracestate` behind a space. Always that of the
+ * W3C, because the program that reads it may have another propagator. No baggage, which is of the request alone.
+ */
+export function keptOf(from: Context): string | undefined {
+  const span = trace.getSpanContext(from);
+  if (span === undefined || !isSpanContextValid(span)) return undefined;
+  const { traceparent, tracestate } = w3c(span);
+  return tracestate === undefined ? traceparent : `${traceparent} ${tracestate}`;
+}
+
+/** The span that was kept, if the text names one. */
+export function spanKept(kept: string): SpanContext | undefined {
+  const [traceparent, ...tracestate] = kept.split(" ");
+  return spanFrom({ traceparent, tracestate: tracestate.join(" ") });
 }
 
 /** What a thread of a pool needs to go on in a context. */
@@ -54,7 +72,8 @@ function spanFrom(headers: ReceivedHeaders): SpanContext | undefined {
   const [, traceId, spanId, flags] =
     TRACEPARENT.exec(typeof traceparent === "string" ? traceparent : "") ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
-  const state = typeof tracestate === "string" ? { traceState: createTraceState(tracestate) } : {};
+  const state =
+    typeof tracestate === "string" && tracestate !== "" ? { traceState: createTraceState(tracestate) } : {};
   const span = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true, ...state };
   return isSpanContextValid(span) ? span : undefined;
 }

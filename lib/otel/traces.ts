@@ -12,8 +12,8 @@ import type { Pid } from "../process/pid.js";
 import { formatReason } from "../process/reason.js";
 import type { TelemetryEvents } from "../service/telemetry/events.js";
 import type { TelemetryStream } from "../service/telemetry/telemetry.js";
-import { contextFrom, headersTo, jobTraceOf } from "./carrier.js";
-import { Spans } from "./spans.js";
+import { contextFrom, headersTo, jobTraceOf, keptOf, spanKept } from "./carrier.js";
+import { Spans, within } from "./spans.js";
 
 const SYSTEM = "signalbox";
 
@@ -32,12 +32,18 @@ export function trace(stream: TelemetryStream, tracer: Tracer): () => void {
     },
     sent: () => headersTo(context.active()),
     job: () => jobTraceOf(context.active()),
+    kept: () => keptOf(context.active()),
+    continuing: (kept, run) => {
+      const span = kept === null ? undefined : spanKept(kept);
+      return context.with(span === undefined ? ROOT_CONTEXT : within(span), run);
+    },
   });
   traceRequests(stream, spans);
   traceCalls(stream, spans);
   traceMessages(stream, spans);
   traceDispatches(stream, spans);
   traceLives(stream, spans);
+  traceFlows(stream, spans);
   return () => {
     stream.traceBy(undefined);
     spans.close();
@@ -150,7 +156,7 @@ function traceLives(stream: TelemetryStream, spans: Spans): void {
       "error.type": reason.type,
     };
     const plan = { kind: SpanKind.INTERNAL, parent, attributes, links };
-    spans.crashed(crash, spans.point(`crash ${process.label ?? "process"}`, plan, formatReason(reason)));
+    spans.crashed(crash, spans.point(`crash ${stream.labelOf(process)}`, plan, formatReason(reason)));
   });
   stream.subscribe("restart", ({ child, path, crash, gaveUp, siblings, delayMs }) => {
     const attributes = {
@@ -172,12 +178,35 @@ function traceLives(stream: TelemetryStream, spans: Spans): void {
     const attributes = { "signalbox.path": path, "signalbox.process": String(process) };
     const links = spans.linksTo(crash);
     const plan = { kind: SpanKind.INTERNAL, parent: parentOf(event), attributes, links };
-    spans.begin(span, `start ${process.label ?? "process"}`, plan);
+    spans.begin(span, `start ${stream.labelOf(process)}`, plan);
     starting.set(process, span);
   });
   stream.subscribe("start:end", ({ span, process, outcome }) => {
     starting.delete(process);
     spans.end(span, { "signalbox.outcome": outcome }, outcome === "failed" ? { type: outcome } : undefined);
+  });
+}
+
+/** A flow is a message to whichever host takes it, so its start sends, and its steps process. */
+function traceFlows(stream: TelemetryStream, spans: Spans): void {
+  stream.subscribe("flow:start", ({ span, flow, id, follows }) => {
+    const before = follows === undefined ? undefined : spanKept(follows);
+    spans.begin(span, `flow ${flow}`, {
+      kind: SpanKind.PRODUCER,
+      // A flow that begins anew may do so for years.
+      parent: before === undefined ? context.active() : ROOT_CONTEXT,
+      attributes: { ...messaging("send", flow), "messaging.message.id": id },
+      links: before === undefined ? [] : [{ context: before }],
+    });
+    spans.end(span, {});
+  });
+  stream.subscribe("flow:step:begin", ({ span, flow, id, kind, key }) => {
+    const about = { "messaging.message.id": id, "signalbox.step": key };
+    const attributes = { ...messaging("process", flow), ...about };
+    spans.begin(span, `${kind} ${flow}`, { kind: SpanKind.CONSUMER, parent: context.active(), attributes });
+  });
+  stream.subscribe("flow:step", ({ span, outcome }) => {
+    spans.end(span, { "signalbox.outcome": outcome }, outcome === "done" ? undefined : { type: outcome });
   });
 }
 

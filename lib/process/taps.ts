@@ -18,7 +18,10 @@
 // | `dispatching`            | a dispatch begins; its attempts and its end go to `conversation.tap`      | dispatch/     |
 // | `carrier`                | something is about to leave for another program or thread                 | service, adapters |
 // | `requested`              | an HTTP server got a request; its end goes to what is returned            | service/http  |
-// | `flowStep`, `flowEnded`  | an attempt of a flow's step has ended; the end of a flow is durable       | flow/         |
+// | `internal`               | a process was spawned whose messages are the library's own                | flow/, pipeline/ |
+// | `continuing`             | something durable goes on in the trace that is kept with it               | flow/, pipeline/ |
+// | `flowStarting`           | a flow is about to be started                                             | flow/         |
+// | `flowStep`, `flowEnded`  | an attempt of a flow's step begins; the end of a flow is durable          | flow/         |
 //
 // A higher floor adds its taps by declaration merging.
 
@@ -55,6 +58,12 @@ export interface Taps {
   /** @param awaited - somebody waits for the end of the start: `started` will be called */
   spawned(process: Process, awaited: boolean): void;
   started(process: Process, outcome: StartOutcome): void;
+  /**
+   * A process was spawned that handles the library's own messages alone: they are not followed.
+   *
+   * @param label - what metrics and spans call it, because its own label may have a key
+   */
+  internal(pid: Pid<never>, label: string): void;
   felled(process: Process, by: Pid): void;
   ended(process: Process, reason: ExitReason): void;
   /** The system has stopped. */
@@ -63,6 +72,10 @@ export interface Taps {
   took(process: Process, entry: unknown): void;
   /** What tells another program or thread which trace the running code belongs to. Undefined when nobody traces. */
   carrier(): Carrier | undefined;
+  /** Whether somebody traces the system. */
+  readonly isTracing: boolean;
+  /** Runs code in a trace that was kept with something durable, and in nothing else. Null: in no trace. */
+  continuing<R>(trace: string | null, run: () => R): R;
   /** @param message - what is sent; the tap may note something in its field `tap` */
   cast(message: { tap: unknown }, method: string, to: Pid<never> | string, from: Process | undefined): void;
 }

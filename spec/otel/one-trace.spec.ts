@@ -15,18 +15,23 @@ import {
 } from "signalbox";
 import { instrument } from "signalbox/otel";
 import { httpRequest } from "signalbox/pipeline";
-import {
-  type CreateServer,
-  type HttpAddress,
-  httpServer,
-  pool,
-  type RequestContext,
-} from "signalbox/service";
+import { type CreateServer, pool } from "signalbox/service";
 import { describe, expect, it } from "vitest";
 import { Bench } from "../pipeline/adapters/support.js";
 import { file } from "../service/pool/support.js";
 import { macrotask } from "../support/host.js";
-import { above, exporter, freshSpans, inSpan, mark, tracer, traces } from "./support.js";
+import {
+  above,
+  ended,
+  exporter,
+  freshSpans,
+  inSpan,
+  mark,
+  requested,
+  served,
+  tracer,
+  traces,
+} from "./support.js";
 
 freshSpans();
 
@@ -34,11 +39,6 @@ function traced(): System {
   const system = new System({ name: "shop", report: false, context: "sender" });
   instrument(system, { tracer, meter: false });
   return system;
-}
-
-/** Waits until a span of this name has ended. */
-async function ended(name: string): Promise<void> {
-  while (!exporter.getFinishedSpans().some((span) => span.name === name)) await macrotask();
 }
 
 describe("one trace", () => {
@@ -157,37 +157,16 @@ const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const SPAN = "b7ad6b7169203331";
 
 describe("an HTTP request", () => {
-  async function serve(
-    system: System,
-    handler: (context: RequestContext) => unknown,
-    options: { readonly createServer?: CreateServer } = {},
-  ): Promise<string> {
-    const answer = async (_request: Request, context: RequestContext): Promise<Response> => {
-      await handler(context);
-      return new Response("done");
-    };
-    let port = 0;
-    const onListening = (at: HttpAddress): void => {
-      port = at.port;
-    };
-    const start = httpServer({ fetch: answer }, { port: 0, host: "127.0.0.1", onListening, ...options });
-    await inSpan("boot", () => system.start(start));
-    exporter.reset();
-    return `http://127.0.0.1:${port}/orders/7`;
-  }
-
-  const outside = <T>(run: () => Promise<T>): Promise<T> => context.with(ROOT_CONTEXT, run);
-
   it("is a SERVER span below the `traceparent` that it brought, and above all that it does [L22]", async () => {
     await using system = traced();
     const Desk = defineServer({ label: "desk", init: () => undefined, calls: { ask: () => mark("inside") } });
     const desk = await system.start(Desk);
-    const url = await serve(system, ({ ctx, setRoute }) => {
+    const url = await served(system, ({ ctx, setRoute }) => {
       setRoute("/orders/:id");
       return task(ctx, () => desk.call.ask()).value();
     });
     const headers = { traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: "shop=1" };
-    await outside(() => fetch(url, { headers }).then((response) => response.text()));
+    await requested(url, headers);
     const name = "GET /orders/:id";
     await ended(name);
     expect(above("inside")).toEqual(["desk/ask", "desk/ask", name, "?"]);
@@ -204,7 +183,7 @@ describe("an HTTP request", () => {
 
   it("begins a trace of its own without one, whatever started the server [L22]", async () => {
     await using system = traced();
-    const url = await serve(system, () => mark("inside"));
+    const url = await served(system, () => mark("inside"));
     for (const traceparent of [
       "",
       "00-0-0-01",
@@ -212,7 +191,7 @@ describe("an HTTP request", () => {
       `00-${"0".repeat(32)}-${SPAN}-01`,
     ]) {
       exporter.reset();
-      await outside(() => fetch(url, { headers: { traceparent } }).then((response) => response.text()));
+      await requested(url, { traceparent });
       await ended("GET");
       expect(above("inside")).toEqual(["GET"]);
     }
@@ -226,9 +205,9 @@ describe("an HTTP request", () => {
         outgoing.once("close", () => span.end());
         context.with(trace.setSpan(ROOT_CONTEXT, span), listener, undefined, incoming, outgoing);
       });
-    const url = await serve(system, ({ ctx }) => task(ctx, () => mark("inside")).value(), { createServer });
+    const url = await served(system, ({ ctx }) => task(ctx, () => mark("inside")).value(), { createServer });
     const headers = { traceparent: `00-${TRACE}-${SPAN}-01` };
-    await outside(() => fetch(url, { headers }).then((response) => response.text()));
+    await requested(url, headers);
     await ended("host");
     await ended("GET");
     expect(above("inside")).toEqual(["GET", "host"]);
@@ -237,11 +216,11 @@ describe("an HTTP request", () => {
 
   it("ends with an error status when its handler crashes, and the crash is part of the trace [L22]", async () => {
     await using system = traced();
-    const url = await serve(system, async () => {
+    const url = await served(system, async () => {
       await macrotask();
       throw new Error("spilled");
     });
-    await outside(() => fetch(url).then((response) => response.text()));
+    await requested(url);
     await ended("GET");
     expect(above("crash request")).toEqual(["GET"]);
     const root = exporter.getFinishedSpans().find(({ name }) => name === "GET");

@@ -1,6 +1,6 @@
 // Spans in memory, as trees of their names.
 
-import { context, type Tracer } from "@opentelemetry/api";
+import { context, ROOT_CONTEXT, type Tracer } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import {
   BasicTracerProvider,
@@ -8,7 +8,10 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
+import type { System } from "signalbox";
+import { type CreateServer, type HttpAddress, httpServer, type RequestContext } from "signalbox/service";
 import { afterEach, beforeEach } from "vitest";
+import { macrotask } from "../support/host.js";
 
 export const exporter: InMemorySpanExporter = new InMemorySpanExporter();
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
@@ -54,3 +57,32 @@ export function above(name: string): string[] {
   }
   return names;
 }
+
+/** Waits until a span of this name has ended. */
+export async function ended(name: string): Promise<void> {
+  while (!exporter.getFinishedSpans().some((span) => span.name === name)) await macrotask();
+}
+
+/** Starts an HTTP server in a span, and forgets the spans of the start. Gives the address of one of its paths. */
+export async function served(
+  system: System,
+  handler: (context: RequestContext) => unknown,
+  options: { readonly createServer?: CreateServer } = {},
+): Promise<string> {
+  const answer = async (_request: Request, context: RequestContext): Promise<Response> => {
+    await handler(context);
+    return new Response("done");
+  };
+  let port = 0;
+  const onListening = (at: HttpAddress): void => {
+    port = at.port;
+  };
+  const start = httpServer({ fetch: answer }, { port: 0, host: "127.0.0.1", onListening, ...options });
+  await inSpan("boot", () => system.start(start));
+  exporter.reset();
+  return `http://127.0.0.1:${port}/orders/7`;
+}
+
+/** Makes a request outside of all spans. */
+export const requested = (url: string, headers: Record<string, string> = {}): Promise<string> =>
+  context.with(ROOT_CONTEXT, () => fetch(url, { headers }).then((response) => response.text()));

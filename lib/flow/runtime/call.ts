@@ -4,6 +4,7 @@ import type { Settler } from "../../process/interception.js";
 import type { Expectation, Write, WriteSet } from "../../store/index.js";
 import type { Stored } from "../journal/entry.js";
 import type { How } from "../machine/state.js";
+import type { StepTap } from "./taps.js";
 
 /** What is written together with an outcome. */
 export interface Extra {
@@ -26,6 +27,8 @@ export interface Call extends Settler {
   /** Type `run`: starts an attempt. */
   readonly start?: ((attempt: number) => Running | undefined) | undefined;
   running?: Running | undefined;
+  /** Follows its attempt. */
+  tap?: StepTap | undefined;
   /** What is written with its outcome, or with its begin if it prepares. */
   extra?: Extra | undefined;
   /** Type `run` that commits: hands the transaction its write set, and the value that was encoded for it. */

@@ -71,8 +71,12 @@ export function entriesSet(checkpoint: Checkpoint): WriteSet {
   return setOf(partsOf(checkpoint), checkpoint.claim);
 }
 
-/** The flow ends: its last entries, its outcome, and the mail to its parent; or it starts anew. */
-export function endSet(checkpoint: Checkpoint, ending: Ending): WriteSet {
+/**
+ * The flow ends: its last entries, its outcome, and the mail to its parent; or it starts anew.
+ *
+ * @param nextTrace - the trace of a flow that starts anew
+ */
+export function endSet(checkpoint: Checkpoint, ending: Ending, nextTrace?: string): WriteSet {
   const parts = partsOf(checkpoint);
   const { row, owes, blobs, at } = checkpoint;
   const { number, id, parent, parent_key: key } = row;
@@ -84,7 +88,12 @@ export function endSet(checkpoint: Checkpoint, ending: Ending): WriteSet {
       releaseAll(`input/${id}`),
     );
     const input = blobs.split(ending.again, `input/${id}`, parts.writes);
-    parts.writes.push({ type: "update", table: flows, key: [number], set: restarted(row, at, input) });
+    parts.writes.push({
+      type: "update",
+      table: flows,
+      key: [number],
+      set: restarted(row, at, input, nextTrace),
+    });
     return setOf(parts, checkpoint.claim);
   }
   const { status, value, note } = ending;
@@ -110,9 +119,15 @@ function left({ queue, debounce }: FlowRow): Record<string, null> {
   };
 }
 
-function restarted({ generation }: FlowRow, at: number, input: Stored): Record<string, Stored | number> {
+function restarted(
+  { generation }: FlowRow,
+  at: number,
+  input: Stored,
+  trace: string | null = null,
+): Record<string, Stored | number> {
   return {
     input,
+    trace,
     generation: generation + 1,
     holder: null,
     status: "pending",

@@ -126,7 +126,8 @@ export class FlowHost implements AsyncDisposable {
     const timing = checkTiming(options, definition.options.queue, this.#settings.queues);
     const id = options.id === undefined ? this.#kernel.env.id() : named("id", options.id);
     const stored = await inputOf(this.#settings.payloads, definition, input, id);
-    const request = { id, name: flow.name, version: flow.version, input: stored, timing };
+    const trace = this.#kernel.taps?.flowStarting(flow.name, id);
+    const request = { id, name: flow.name, version: flow.version, input: stored, timing, trace };
     const started = await this.#call<Started>((replyTo) => ({ type: "start", flow: request, replyTo }));
     return new FlowRun<O>(
       started.id,

@@ -4,6 +4,7 @@ import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
 import type { TimerRef } from "../../process/owned-timer.js";
+import type { Process } from "../../process/process.js";
 import { processSignal } from "../../process/process-signal.js";
 import { crash, type ExitReason, NORMAL } from "../../process/reason.js";
 import { isThenable } from "../../process/thenable.js";
@@ -37,7 +38,7 @@ import { placeOf } from "./place.js";
 import type { FlowPort, Transition } from "./port.js";
 import { Seeded } from "./seeded.js";
 import { Attempt, type AttemptPort, isPassing, retryWait, type StepPlan } from "./step-body.js";
-import type { FlowStepOutcome } from "./taps.js";
+import type { StepTap } from "./taps.js";
 import { readable } from "./thrown.js";
 
 /** What the store, timers and the host tell a flow's process. */
@@ -336,9 +337,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
         return;
       case "finish":
         if (this.#isDry) return this.#end();
-        this.#submit(
-          endSet(this.#checkpoint(effect.seq, effect.items, effect.asks, this.#port.claim), effect.ending),
-        );
+        this.#submit(this.#endSet(effect.seq, effect.items, effect.asks, effect.ending));
         return;
       case "run": {
         const call = this.#calls.get(effect.key) as Call;
@@ -440,6 +439,14 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     };
   }
 
+  #endSet(seq: number, items: readonly Item[], asks: readonly Ask[], ending: Ending): WriteSet {
+    const checkpoint = this.#checkpoint(seq, items, asks, this.#port.claim);
+    if (ending.again === undefined) return endSet(checkpoint, ending);
+    const { name, trace } = this.#row;
+    const next = this.#port.kernel.taps?.flowStarting(name, this.flowId, trace);
+    return endSet(checkpoint, ending, next);
+  }
+
   #submit(set: WriteSet): void {
     this.#unanswered++;
     this.#port.store.submit(set, this.#stored);
@@ -535,6 +542,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
           const call = this.#calls.get(key);
           this.#calls.delete(key);
           call?.running?.abort(error);
+          call?.tap?.ended("aborted");
           call?.reject?.(error);
         }
         this.#cancelling.abort(error);
@@ -603,12 +611,12 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     more?: AskOptions,
   ): Promise<T> {
     const start = (attempt: number): Attempt => {
-      const begun = this.#port.kernel.taps === undefined ? 0 : this.#port.kernel.env.now();
-      const ended = (ok: boolean, value: unknown): void =>
-        this.#ran(key, plan, attempt, ok, value, more, begun);
+      const tap = this.#tap(kind, key);
+      const ended = (ok: boolean, value: unknown): void => this.#ran(key, plan, attempt, ok, value, more);
       const of = { key, flowId: this.flowId, attempt, token: this.#row.epoch ?? 0 };
       const limit = plan.timeoutMs * (plan.timeoutFactor ?? 1) ** (attempt - 1);
-      return new Attempt(this.#attempts, of, ended).run(body, limit);
+      const run = (): Attempt => new Attempt(this.#attempts, of, ended).run(body, limit);
+      return tap === undefined ? run() : tap.around(run);
     };
     return this.#call<T>(kind, key, RUN, { start, finish: more?.finish });
   }
@@ -644,7 +652,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   ): Promise<void> {
     const { store, claim, payloads } = this.#port;
     const call = this.#calls.get(key) as Call;
-    const begun = this.#port.kernel.taps === undefined ? 0 : this.#port.kernel.env.now();
+    const tap = this.#tap("transaction", key);
     const attach = async (result: unknown): Promise<WriteSet> => {
       call.encoded = await payloads.encode(result, `transaction "${key}" of flow ${this.flowId}`, "result");
       signal.throwIfAborted();
@@ -658,7 +666,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     let thrown: unknown;
     const run = async (tx: SqlTransaction): Promise<unknown> => {
       try {
-        return await body(tx);
+        return await (tap === undefined ? body(tx) : tap.around(() => body(tx)));
       } catch (error) {
         thrown = error;
         throw error;
@@ -672,10 +680,10 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       // The body may use stores of its own: what they say is its own error.
       if (error !== thrown && (isHostOver(error) || isUnknown(error))) return this.#refused(error);
       if (attempt >= plan.attempts && isPassing(error, thrown, plan)) return this.#fail(error);
-      return this.#ran(key, plan, attempt, false, error, undefined, begun);
+      return this.#ran(key, plan, attempt, false, error, undefined);
     }
     if (!this.ctx.alive) return;
-    this.#tapped("transaction", key, "done", begun);
+    tap?.ended("done");
     this.event({ type: "transacted", key, value: call.encoded ?? null, at: this.#writtenAt });
   }
 
@@ -684,7 +692,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   }
 
   answering(flow: AnyFlow, id: string): Promise<Extra> {
-    return this.#port.answererOf(flow, id);
+    return this.#port.answererOf(this.#row, flow, id);
   }
 
   /** Called by the code, on replay too: so the flow knows its open sessions, whoever wrote their rows. */
@@ -777,9 +785,14 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     return this.#answer;
   }
 
-  #tapped(kind: string, key: string, outcome: FlowStepOutcome, begun: number): void {
-    const { taps, env } = this.#port.kernel;
-    taps?.flowStep(this.#row.name, kind, key, this.flowId, outcome, env.now() - begun);
+  /** An attempt of an ask begins. */
+  #tap(kind: string, key: string): StepTap | undefined {
+    const { name: flow, trace } = this.#row;
+    const by = this.ctx.self.process as Process;
+    const tap = this.#port.kernel.taps?.flowStep({ flow, id: this.flowId, kind, key }, trace, by);
+    const call = this.#calls.get(key);
+    if (call !== undefined) call.tap = tap;
+    return tap;
   }
 
   #ran(
@@ -789,7 +802,6 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     ok: boolean,
     given: unknown,
     more: AskOptions | undefined,
-    begun: number,
   ): void {
     const { payloads, kernel } = this.#port;
     const value = ok ? given : readable(given);
@@ -797,7 +809,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const retryAt = wait === undefined ? undefined : this.#port.now() + wait;
     const call = this.#calls.get(key);
     if (call === undefined) return;
-    this.#tapped(call.kind, key, ok ? "done" : retryAt === undefined ? "failed" : "retried", begun);
+    call.tap?.ended(ok ? "done" : retryAt === undefined ? "failed" : "retried");
     if (ok) call.extra = more?.extraOf?.();
     const stored = (kept: Stored): void =>
       this.event(

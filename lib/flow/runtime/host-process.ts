@@ -10,6 +10,7 @@ import { processName } from "../../process/process-name.js";
 import { crash, type ExitReason, SHUTDOWN } from "../../process/reason.js";
 import { reportLate } from "../../process/report-failure.js";
 import type { ReplyTo } from "../../process/request.js";
+import { adoptContext } from "../../process/sender-context.js";
 import { type Claim, FencedError, type Store, StoreClosedError } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
 import { Background, type BackgroundPort } from "../background/background.js";
@@ -175,7 +176,8 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
       const definition = this.orders.known(name, undefined);
       const stored = await inputOf(payloads, definition, input, id);
       const timing = checkTiming({}, definition.options.queue, this.#settings.queues);
-      const flow = { id, name, version: definition.version, input: stored, timing };
+      const { version } = definition;
+      const flow = { id, name, version, input: stored, timing, trace: this.orders.traceOf(name, id) };
       return (await this.starting.start(flow)).id;
     };
     return { kernel, store, payloads, background, start };
@@ -396,8 +398,8 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     return this.#read(() => this.orders.childOf(parent, flow, input, id, key));
   }
 
-  answererOf(flow: AnyFlow, id: string): Promise<Extra> {
-    return this.orders.answererOf(flow, id);
+  answererOf(from: FlowRow, flow: AnyFlow, id: string): Promise<Extra> {
+    return this.orders.answererOf(from, flow, id);
   }
 
   mailTo(from: FlowRow, id: string, topic: string, value: unknown, key: string): Promise<Extra> {
@@ -446,7 +448,11 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     const process = new FlowProcess(this, row, definition, history, letters);
     const run = this.ward.begin(row);
     this.queues.taken(row);
-    const pid = this.#ctx.spawnLink(process, { label: `flow ${row.id}` });
+    const spawn = (): Pid => this.#ctx.spawnLink(process, { label: `flow ${row.id}` });
+    const { taps } = this.kernel;
+    // Its code belongs to what started it, whoever gives it its turn.
+    const pid = taps?.isTracing ? taps.continuing(row.trace, () => adoptContext(spawn())) : spawn();
+    taps?.internal(pid, `flow ${row.name}`);
     const loaded: Loaded = { row, process, pid, run, observing: undefined, reading: "no" };
     this.loaded.set(row.number, loaded);
     this.#byPid.set(pid, loaded);

@@ -36,7 +36,7 @@ export function newRow(flow: NewFlow, now: number): Omit<FlowRow, "number"> {
     debounce: null,
     hospital: null,
     progress: null,
-    trace: null,
+    trace: flow.trace ?? null,
     created: now,
     updated: now,
     finished: null,

@@ -1,6 +1,7 @@
 // What flows and their users want of other flows: starts, mail, wishes, and word of an end. Each is a set of writes, which the asking
 // flow commits with its checkpoint.
 
+import type { Kernel } from "../../process/kernel.js";
 import type { Claim, Store, Write } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import type { Stored } from "../journal/entry.js";
@@ -20,6 +21,7 @@ import { findFlow, rowOf } from "./reading.js";
 
 /** What orders use of their host. */
 export interface OrdersHost {
+  readonly kernel: Kernel;
   readonly store: Store;
   readonly claim: Claim;
   readonly payloads: Payloads;
@@ -47,7 +49,8 @@ export class Orders {
     if (known !== undefined && (known.parent !== parent.number || known.parent_key !== key))
       throw new FlowIdTakenError(id, known.name, flow.name);
     const stored = await inputOf(this.#host.payloads, definition, input, id);
-    return this.startOf(id, definition, stored, { parent: parent.number, parentKey: key });
+    const trace = this.traceOf(flow.name, id, parent);
+    return this.startOf(id, definition, stored, { parent: parent.number, parentKey: key, trace });
   }
 
   /** What is written to start a flow that any host may take, unless there is one with this id. */
@@ -55,7 +58,7 @@ export class Orders {
     id: string,
     { name, version, options }: FlowDefinition<never>,
     input: Stored,
-    more: Pick<NewFlow, "parent" | "parentKey"> = {},
+    more: Pick<NewFlow, "parent" | "parentKey" | "trace"> = { trace: this.traceOf(name, id) },
   ): Extra {
     const timing = checkTiming({}, options.queue, this.#settings.queues);
     const row = newRow({ id, name, version, input, timing, ...more }, this.#host.now());
@@ -74,15 +77,22 @@ export class Orders {
     };
   }
 
+  /** The trace of a flow that another one starts, or that nobody's code starts. */
+  traceOf(name: string, id: string, from?: FlowRow): string | undefined {
+    const { taps } = this.#host.kernel;
+    return taps?.continuing(from?.trace ?? null, () => taps.flowStarting(name, id));
+  }
+
   known(name: string, version: number | undefined): FlowDefinition<never> {
     const definition = this.#host.definition(name, version);
     if (definition === undefined) throw new UnknownFlowError(name, version, this.#settings.definitions.names);
     return definition;
   }
 
-  async answererOf(flow: AnyFlow, id: string): Promise<Extra> {
+  async answererOf(from: FlowRow, flow: AnyFlow, id: string): Promise<Extra> {
     const definition = this.known(flow.name, flow.version);
-    return this.startOf(id, definition, await inputOf(this.#host.payloads, definition, undefined, id));
+    const input = await inputOf(this.#host.payloads, definition, undefined, id);
+    return this.startOf(id, definition, input, { trace: this.traceOf(flow.name, id, from) });
   }
 
   /** A flow has ended that others wait for: tells them, once. */

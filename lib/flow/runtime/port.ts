@@ -99,7 +99,7 @@ export interface FlowPort {
   /** What is written to start a child. @throws FlowInputError, UnknownFlowError */
   childOf(parent: FlowRow, flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra>;
   /** What is written to start a flow that answers a session. @throws UnknownFlowError */
-  answererOf(flow: AnyFlow, id: string): Promise<Extra>;
+  answererOf(from: FlowRow, flow: AnyFlow, id: string): Promise<Extra>;
   /** What is written to send a message. @throws FlowNotFoundError, MessageError */
   mailTo(from: FlowRow, id: string, topic: string, value: unknown, key: string): Promise<Extra>;
   /** What is written to ask something of a flow. Nothing, if it has ended. @throws FlowNotFoundError */
@@ -127,6 +127,8 @@ export interface NewFlow {
   readonly input: Stored;
   readonly parent?: number;
   readonly parentKey?: string;
+  /** The trace that it belongs to. */
+  readonly trace?: string | undefined;
   /** When it runs. Default: as soon as a host takes it. */
   readonly timing?: Timing;
 }

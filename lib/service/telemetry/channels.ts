@@ -55,6 +55,8 @@ export const CHANNELS: { readonly [Name in TelemetryEventName]: EventChannel<Tel
   "process:end": channel("process:end"),
   crash: channel("crash"),
   restart: channel("restart"),
+  "flow:start": channel("flow:start"),
+  "flow:step:begin": channel("flow:step:begin"),
   "flow:step": channel("flow:step"),
   "flow:end": channel("flow:end"),
   mailbox: channel("mailbox"),

@@ -252,8 +252,18 @@ export interface HttpEnd extends HttpBegin, SpanEnd {
   readonly route: string | undefined;
 }
 
-/** An attempt of a durable flow's step has ended. */
-export interface FlowStepEnd extends TelemetryEvent {
+/** A durable flow is about to be started, or begins anew. */
+export interface FlowStart extends SpanBegin {
+  /** The name of the flow's definition. */
+  readonly flow: string;
+  /** The id of the flow. */
+  readonly id: string;
+  /** For a flow that begins anew: the `traceparent` of its start before. */
+  readonly follows: string | undefined;
+}
+
+/** An attempt of a durable flow's step begins. */
+export interface FlowStepBegin extends SpanBegin {
   /** The name of the flow's definition. */
   readonly flow: string;
   /** The id of the flow. */
@@ -262,10 +272,15 @@ export interface FlowStepEnd extends TelemetryEvent {
   readonly kind: string;
   /** The key of the step in the journal. */
   readonly key: string;
-  /** `retried`: it failed and runs again. `failed`: its error went to the flow's code. */
+}
+
+/** An attempt of a durable flow's step has ended. */
+export interface FlowStepEnd extends FlowStepBegin, SpanEnd {
+  /**
+   * `retried`: it failed and runs again. `failed`: its error went to the flow's code. `aborted`: the flow was cancelled, or its process
+   * ended.
+   */
   readonly outcome: FlowStepOutcome;
-  /** How many milliseconds the attempt took. */
-  readonly durationMs: number;
 }
 
 /** The end of a durable flow is durable. */
@@ -295,7 +310,8 @@ export interface FlowEnd extends TelemetryEvent {
  * | `process:begin`, `process:end` | a process was spawned; it ended |
  * | `crash` | a process ended with another reason than `normal` or `shutdown` |
  * | `restart` | a supervisor restarts a child, or gives up |
- * | `flow:step`, `flow:end` | an attempt of a durable flow's step ended; a durable flow ended |
+ * | `flow:start`, `flow:end` | a durable flow is about to be started, or begins anew; it ended |
+ * | `flow:step:begin`, `flow:step` | an attempt of a durable flow's step begins; it ended |
  * | `mailbox` | a gauge: the mailboxes of one label are counted |
  */
 export interface TelemetryEvents {
@@ -333,6 +349,10 @@ export interface TelemetryEvents {
   readonly crash: Crash;
   /** A supervisor restarts a child, or gives up. */
   readonly restart: Restarted;
+  /** A durable flow is about to be started. */
+  readonly "flow:start": FlowStart;
+  /** An attempt of a durable flow's step begins. */
+  readonly "flow:step:begin": FlowStepBegin;
   /** An attempt of a durable flow's step has ended. */
   readonly "flow:step": FlowStepEnd;
   /** A durable flow has ended. */

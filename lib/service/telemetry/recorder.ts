@@ -3,7 +3,7 @@
 
 import { Conversation } from "../../dispatch/conversation.js";
 import { OwnEnvelope } from "../../dispatch/envelope.js";
-import type { FlowEndOutcome, FlowStepOutcome } from "../../flow/runtime/taps.js";
+import type { FlowEndOutcome, StepTap, TappedStep } from "../../flow/runtime/taps.js";
 import type { StartOutcome } from "../../process/behaviour.js";
 import { plain } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -22,11 +22,13 @@ import { CHANNELS, type EventChannel } from "./channels.js";
 import { DispatchSpan } from "./dispatch-span.js";
 import type { JobTrace, ReceivedHeaders, RequestTap } from "./edges.js";
 import type { TelemetryEvent } from "./events.js";
+import { stepBegun } from "./flow-span.js";
 import type { Instrument, MetricSink } from "./instruments.js";
 import { Labels } from "./labels.js";
 import { castOf, type Marker, markOf, methodOf, PlainMark } from "./marks.js";
 import type { CallMeter, MessageMeter, Meters } from "./meters.js";
 import { asObserved, type Observed, observed } from "./observed-process.js";
+import { OpenWork } from "./open-work.js";
 import { TELEMETRY_DEFAULTS, type TelemetrySettings } from "./options.js";
 import { requestBegun } from "./request-span.js";
 import { Sampler } from "./sampler.js";
@@ -42,12 +44,17 @@ export interface Tracing {
   sent(): Carrier;
   /** The same for a thread of a pool. */
   job(): JobTrace | undefined;
+  /** The span of the running code, as text that is kept with something durable. Undefined: it is in none. */
+  kept(): string | undefined;
+  /** Runs code in a span that was kept. Null: in none. */
+  continuing<R>(kept: string | null, run: () => R): R;
 }
 
 export class Recorder implements Taps {
   readonly kernel: Kernel;
   readonly causes: Causes = new Causes();
   readonly labels: Labels = new Labels();
+  readonly work: OpenWork = new OpenWork();
   meters: Meters | undefined = undefined;
   tracing: Tracing | undefined = undefined;
   /** What gets the numbers of everything else that is measured. */
@@ -139,6 +146,12 @@ export class Recorder implements Taps {
     startEnded(this, starting, type);
   }
 
+  internal(pid: Pid<never>, label: string): void {
+    this.labels.define(pid, label);
+    const seen = pid.process === undefined ? undefined : asObserved(pid.process);
+    if (seen !== undefined) seen.isFollowed = false;
+  }
+
   felled(process: Process, by: Pid): void {
     this.causes.fell(process, by);
   }
@@ -149,6 +162,7 @@ export class Recorder implements Taps {
       if (behaviour.tap instanceof DispatchSpan) behaviour.tap.abandoned();
       return;
     }
+    this.work.processEnded(process);
     const seen = asObserved(process);
     const message = seen?.handling?.number ?? seen?.crashedOn;
     if (seen?.handling !== undefined) {
@@ -345,6 +359,15 @@ export class Recorder implements Taps {
     return this.tracing?.sent();
   }
 
+  get isTracing(): boolean {
+    return this.tracing !== undefined;
+  }
+
+  continuing<R>(trace: string | null, run: () => R): R {
+    const { tracing } = this;
+    return tracing === undefined ? run() : tracing.continuing(trace, run);
+  }
+
   jobTrace(): JobTrace | undefined {
     return this.tracing?.job();
   }
@@ -390,18 +413,18 @@ export class Recorder implements Taps {
 
   // ── durable flows ─────────────────────────────────────────────────────────────────────────────────────────────
 
-  flowStep(
-    flow: string,
-    kind: string,
-    key: string,
-    id: string,
-    outcome: FlowStepOutcome,
-    durationMs: number,
-  ): void {
+  flowStarting(flow: string, id: string, follows?: string | null): string | undefined {
+    const channel = CHANNELS["flow:start"];
+    if (!channel.hasSubscribers) return undefined;
+    const span = this.nextSpan();
+    this.publish(channel, { ...this.common(), span, flow, id, follows: follows ?? undefined });
+    const { tracing } = this;
+    return tracing?.around(span, () => tracing.kept());
+  }
+
+  flowStep(step: TappedStep, trace: string | null, by: Process): StepTap {
     this.touched();
-    this.meters?.flowStep(flow, kind, outcome, durationMs);
-    if (CHANNELS["flow:step"].hasSubscribers)
-      this.publish(CHANNELS["flow:step"], { ...this.common(), flow, id, kind, key, outcome, durationMs });
+    return stepBegun(this, step, trace, by);
   }
 
   flowEnded(flow: string, id: string, outcome: FlowEndOutcome, durationMs: number): void {

@@ -1,7 +1,9 @@
 // Which labels metrics have: names of definitions, registries and routes, never keys.
 
 import { defineServer, Registry, System, supervisor } from "signalbox";
+import { defineFlow, flowHost } from "signalbox/flow";
 import { pool, prometheus, telemetry } from "signalbox/service";
+import { memory } from "signalbox/store";
 import { describe, expect, it } from "vitest";
 import { MAX_METHODS } from "../../../lib/service/telemetry/options.js";
 import { TOOLS, type Tools } from "../pool/support.js";
@@ -66,6 +68,26 @@ describe("labels", () => {
     expect(calls).toHaveLength(2 * (MAX_METHODS + 1) + 1);
     expect(calls.map(({ labels }) => labels.label)).toContain("stock");
     await tools[Symbol.asyncDispose]();
+  });
+
+  it("are no ids of durable flows [L16]", async () => {
+    await using system = new System({ name: "shop", report: false });
+    await using metrics = prometheus(system);
+    const stays = defineFlow("stays", (flow) => flow.step("wait", () => new Promise<void>(() => undefined)));
+    const crashes = defineFlow("crashes", async () => {
+      throw new Error("spilled");
+    });
+    const flows = await system.start(flowHost({ name: "flows", store: memory(), flows: [stays, crashes] }));
+    for (let i = 0; i < 5; i++) {
+      await flows.start(stays, undefined, { id: `key-${i}` });
+      const run = await flows.start(crashes, undefined, { id: `key-crash-${i}` });
+      await run.result().catch(() => undefined);
+    }
+    await system.idle();
+    const values = [...valuesOn(metrics.text())];
+    expect(values.filter((value) => value.includes("key"))).toEqual([]);
+    expect(values).toContain("flow stays");
+    system.exit("flows", "kill");
   });
 
   it("are no ids of children that were added to a supervisor, which may be keys [L16]", async () => {
