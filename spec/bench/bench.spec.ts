@@ -10,6 +10,7 @@ import * as dbos from "./dbos.js";
 import * as disk from "./disk.js";
 import { crashToReroute, dispatchAck, dispatchBytes, dispatchCrash, dispatchWaiting } from "./dispatch.js";
 import { flowSteps, lonelyStep, longFlows, sleepers, type Weighed } from "./flows.js";
+import { httpRequest } from "./http.js";
 import { importOf } from "./imports.js";
 import { runAndKill } from "./killed.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
@@ -29,12 +30,23 @@ import { format, judge, table } from "./result.js";
 import { buildRevision } from "./revision.js";
 import { serverCall, serverCallAwait, serverCallOutside } from "./servers.js";
 import { simulatedAsyncSteps, simulatedDispatch, simulatedHostSteps, simulatedSteps } from "./simulator.js";
+import * as srvx from "./srvx.js";
 import { stateMachine } from "./state-machine.js";
 import { restart, supervisorChildren } from "./supervision.js";
 import { taskStream } from "./tasks.js";
 import { countAll } from "./telemetry.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
 import * as xstate from "./xstate.js";
+
+/** One client within this process, in the place of a process of many. */
+const oneByOne = async (port: number, count: number): Promise<number> => {
+  let complete = 0;
+  for (let i = 0; i < count; i++) {
+    const response = await fetch(`http://127.0.0.1:${port}`);
+    if (JSON.stringify(await response.json()) === JSON.stringify({ hello: "world" })) complete++;
+  }
+  return complete;
+};
 
 const tiny: readonly (readonly [name: string, operations: number, program: Program])[] = [
   ["ping-pong", 20, pingPong(20)],
@@ -95,6 +107,8 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["dispatch-crash on p-queue", 30, pqueue.dispatchCrash(30)],
   ["pool-job", 30, poolJob(30)],
   ["pool-job on piscina", 30, piscina.poolJob(30)],
+  ["http-request", 20, httpRequest(20, oneByOne)],
+  ["http-request on srvx", 20, srvx.httpRequest(20, oneByOne)],
   ["word count on Node's streams", 90, node.wordCount(10)],
   ["ping-pong on XState", 20, xstate.pingPong(20)],
   ["spawn-monitor-exit on XState", 10, xstate.spawnMonitorExit(10)],
@@ -186,6 +200,7 @@ describe("the catalogue", () => {
       pqueue: pqueue.programs,
       plimit: plimit.programs,
       piscina: piscina.programs,
+      srvx: srvx.programs,
       off: off.programs,
       dbos: dbos.programs,
       bullmq: bullmq.programs,
@@ -226,6 +241,7 @@ describe("the result", () => {
       pqueue: null,
       plimit: null,
       piscina: null,
+      srvx: null,
       off: null,
       dbos: null,
       bullmq: null,
@@ -239,6 +255,7 @@ describe("the result", () => {
       pqueue: null,
       plimit: null,
       piscina: null,
+      srvx: null,
       off: null,
       dbos: null,
       bullmq: null,
@@ -295,14 +312,16 @@ describe("the result", () => {
   it("is a table; without OTP its columns go", () => {
     const rows = [judge(rate, { ours: [20e6], otp: [1e6] }), judge(weight, { ours: [601], otp: [2_820] })];
     expect(table(rows, true).split("\n")).toEqual([
-      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node | p-queue | p-limit | piscina | DBOS | BullMQ | the disk | telemetry off |      target | met |",
-      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|--------:|--------:|--------:|-----:|-------:|---------:|--------------:|------------:|----:|",
-      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - |       - |       - |       - |    - |      - |        - |             - | >= 10 x OTP | yes |",
-      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |       - |       - |       - |    - |      - |        - |             - |    <= 600 B |  no |",
+      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node | p-queue | p-limit | piscina | srvx | DBOS | BullMQ | the disk | telemetry off |      target | met |",
+      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|--------:|--------:|--------:|-----:|-----:|-------:|---------:|--------------:|------------:|----:|",
+      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - |       - |       - |       - |    - |    - |      - |        - |             - | >= 10 x OTP | yes |",
+      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |       - |       - |       - |    - |    - |      - |        - |             - |    <= 600 B |  no |",
     ]);
+    const beside: Entry = { ...rate, target: { type: "times-peer", peer: "node", times: 0.9 } };
+    expect(table([judge(beside, { ours: [8], node: [10] })], false)).toContain("| no (0.80 x) |");
     expect(table(rows, false)).not.toContain("1.00 M/s");
     expect(table(rows, false).split("\n")[0]).toBe(
-      "| program | signalbox |      lowest..highest | nact | XState | Node | p-queue | p-limit | piscina | DBOS | BullMQ | the disk | telemetry off |      target | met |",
+      "| program | signalbox |      lowest..highest | nact | XState | Node | p-queue | p-limit | piscina | srvx | DBOS | BullMQ | the disk | telemetry off |      target | met |",
     );
   });
 });

@@ -13,6 +13,7 @@ export const PEERS = {
   pqueue: "p-queue",
   plimit: "p-limit",
   piscina: "piscina",
+  srvx: "srvx",
   dbos: "DBOS",
   bullmq: "BullMQ",
   disk: "the disk",
@@ -194,6 +195,7 @@ export const CATALOGUE: readonly Entry[] = [
   { name: "crash-to-reroute", unit: "p99Us", peers: [], target: { type: "below", value: 100 } },
   { name: "task-stream", unit: "perSecond", peers: ["plimit"], target: timesPeer("plimit", 1 / 1.5) },
   { name: "pool-job", unit: "perSecond", peers: ["piscina"], target: timesPeer("piscina", 1 / 1.2) },
+  { name: "http-request", unit: "perSecond", peers: ["srvx"], target: timesPeer("srvx", 0.9) },
   { name: "sim-steps", unit: "perSecond", peers: [], target: { type: "at-least", perSecond: 500_000 } },
   {
     name: "sim-steps-async",

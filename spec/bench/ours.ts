@@ -4,6 +4,7 @@ import { hostAwait } from "./awaits.js";
 import { call, callAwait } from "./calls.js";
 import { crashToReroute, dispatchAck, dispatchBytes, dispatchCrash, dispatchWaiting } from "./dispatch.js";
 import { programs as flows } from "./flows.js";
+import { httpRequest } from "./http.js";
 import { importOf } from "./imports.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
@@ -47,6 +48,7 @@ export const programs: Readonly<Record<string, Program>> = {
   "dispatch-of-100k": dispatchWaiting(SIZES.dispatchWaiting["100k"]),
   "crash-to-reroute": crashToReroute(SIZES.crashToReroute),
   "pool-job": poolJob(SIZES.poolJob),
+  "http-request": httpRequest(SIZES.httpRequest),
   "sim-steps": simulatedSteps(SIZES.simulatedSteps),
   "sim-steps-async": simulatedAsyncSteps(SIZES.simulatedAsyncSteps),
   "sim-steps-host": simulatedHostSteps(SIZES.simulatedHostSteps),

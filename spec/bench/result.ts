@@ -22,6 +22,8 @@ export interface Row extends Readonly<Record<Other, number | null>> {
   /** How many times better signalbox is: more of a rate, less of a weight or a time. */
   readonly ratios: Readonly<Record<Other, number | null>>;
   readonly target: string;
+  /** The ratio to the peer that is the target. */
+  readonly beside: number | null;
   /** Null without a target, and when the other was not there to compare with. */
   readonly met: boolean | null;
   readonly lowest: number;
@@ -45,6 +47,7 @@ export function judge(entry: Entry, samples: Samples): Row {
     ...others,
     ratios,
     target: describe(entry.target, entry.unit),
+    beside: entry.target?.type === "times-peer" ? ratios[entry.target.peer] : null,
     met: isMet(entry.target, ours, ratios),
     lowest: Math.min(...samples.ours),
     highest: Math.max(...samples.ours),
@@ -61,6 +64,7 @@ function record<T>(value: (other: Other) => T): Record<Other, T> {
     pqueue: value("pqueue"),
     plimit: value("plimit"),
     piscina: value("piscina"),
+    srvx: value("srvx"),
     dbos: value("dbos"),
     bullmq: value("bullmq"),
     disk: value("disk"),
@@ -162,12 +166,15 @@ export function tableOf(lines: readonly (readonly string[])[]): string {
 const pad = (cell: string, width: number, column: number): string =>
   column === 0 ? cell.padEnd(width) : cell.padStart(width);
 
+/** How many times as good as the peer of the target, in brackets. The ratio to OTP has a column of its own. */
+const shownRatio = ({ beside }: Row): string => (beside === null ? "" : ` (${beside.toFixed(2)} x)`);
+
 function cells(row: Row): string[] {
   const shown = (figure: number | null): string => (figure === null ? "-" : format(figure, row.unit));
   const ratio = row.ratios.otp === null ? "-" : row.ratios.otp.toFixed(1);
   const range = `${shown(row.lowest)} .. ${shown(row.highest)}`;
   const ours = row.medianUs === null ? shown(row.ours) : `${shown(row.ours)} (median ${shown(row.medianUs)})`;
-  const met = row.met === null ? "-" : row.met ? "yes" : "no";
+  const met = row.met === null ? "-" : `${row.met ? "yes" : "no"}${shownRatio(row)}`;
   return [
     row.name,
     ours,

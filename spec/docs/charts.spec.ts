@@ -29,9 +29,18 @@ describe("the page of charts", () => {
   });
 });
 
-const nobody = { otp: null, nact: null, xstate: null, node: null, pqueue: null, plimit: null, piscina: null };
+const nobody = {
+  otp: null,
+  nact: null,
+  xstate: null,
+  node: null,
+  pqueue: null,
+  plimit: null,
+  piscina: null,
+  srvx: null,
+};
 const none = { ...nobody, dbos: null, bullmq: null, disk: null, off: null };
-const judged = { target: "-", met: null, lowest: 1, highest: 1, medianUs: null };
+const judged = { target: "-", beside: null, met: null, lowest: 1, highest: 1, medianUs: null };
 const measurement: Measurement = {
   command: "c",
   load: "quiet",
