@@ -6,7 +6,7 @@ import { type Callbacks, Stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
 import { OptionError } from "../process/errors.js";
 import { only, onlyKnown } from "../process/known-options.js";
-import { count } from "../process/options.js";
+import { callable, count } from "../process/options.js";
 import { type ExitReason, NORMAL } from "../process/reason.js";
 import { isThenable } from "../process/thenable.js";
 import { Delivery, REJECTION } from "./delivery.js";
@@ -90,6 +90,7 @@ export function consumer<T, R = unknown>(
   work: Work<T, NoInfer<R>>,
   options: ConsumerOptions<T, R> = {},
 ): Callbacks<Delivery<T>> {
+  callable("work", work, "a function of the payload");
   only("", options, ["group", "concurrency", "id", "maxInFlight", "maxBuffer", "weight", "tags"]);
   const { group, concurrency, ...joining } = options;
   const most = count("concurrency", concurrency ?? 1, 1);

@@ -1,6 +1,6 @@
 // What users call to dispatch, and what System needs for it. The dispatch itself starts in start.ts.
 
-import type { Context } from "../process/context.js";
+import { Context } from "../process/context.js";
 import { OptionError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
 import type { Process } from "../process/process.js";
@@ -48,6 +48,7 @@ export function dispatch<T, R = unknown>(
   payload: T | Envelope<T>,
   options?: DispatchOptions<T>,
 ): Promise<Outcome<T, R>> {
+  if (!(ctx instanceof Context)) return Promise.reject(new OptionError("ctx", ctx, "the ctx of a process"));
   const { process } = ctx.self;
   if (process === undefined) return ctx.refusal();
   return dispatchThrough(process.kernel, process, group, payload, options);

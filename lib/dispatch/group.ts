@@ -5,7 +5,7 @@ import { NoProcessError, OptionError } from "../process/errors.js";
 import type { Access } from "../process/interception.js";
 import type { Kernel } from "../process/kernel.js";
 import { only } from "../process/known-options.js";
-import { count, delay, text } from "../process/options.js";
+import { address, count, delay, text } from "../process/options.js";
 import { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import { search } from "../process/shared-state.js";
@@ -164,6 +164,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
 
   /** Removes a consumer, by id or pid. It gets no more envelopes, and finishes those in flight. False when it is no member. */
   leave(consumer: string | Pid): boolean {
+    address("consumer", consumer);
     this.touched("write");
     const members = this.#members.filter((one) => one.id === consumer || one.pid === consumer);
     for (const member of members) this.#remove(member);

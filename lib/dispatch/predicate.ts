@@ -2,6 +2,7 @@
 // checked. A comparison with a missing field is false.
 
 import { OptionError } from "../process/errors.js";
+import { oneOf, text } from "../process/options.js";
 import type { Envelope } from "./envelope.js";
 import type { ConsumerView } from "./member.js";
 
@@ -67,51 +68,57 @@ export type Predicate =
  * @example match.compare(match.payload("address.region"), "eq", match.tag("region"))
  */
 export function payload(path: string): Operand {
-  return { payload: path.split(".") };
+  return { payload: text("path", path).split(".") };
 }
 
 /** A tag of the consumer, by its name. */
 export function tag(name: string): Operand {
-  return { tag: name };
+  return { tag: text("name", name) };
 }
 
 function operand(side: Operand | Scalar): Operand {
-  return typeof side === "object" ? side : { value: side };
+  return typeof side === "object" && side !== null ? side : { value: side };
 }
 
 /** Compares two operands. Values of different types are never equal and have no order. */
 export function compare(left: Operand | Scalar, op: Comparison, right: Operand | Scalar): Predicate {
-  return { op, left: operand(left), right: operand(right) };
+  oneOf("op", op, COMPARISONS);
+  return checked({ op, left: operand(left), right: operand(right) });
 }
 
 /** True for values from `from` to `to`, both included. */
 export function range(of: Operand, from: number | string, to: number | string): Predicate {
-  return { op: "range", of, from, to };
+  return checked({ op: "range", of, from, to });
 }
 
 /** True when the field or tag exists. */
 export function exists(of: Operand): Predicate {
-  return { op: "exists", of };
+  return checked({ op: "exists", of });
 }
 
 /** True when all of the predicates are true. */
 export function and(...of: readonly Predicate[]): Predicate {
-  return { op: "and", of };
+  return checked({ op: "and", of });
 }
 
 /** True when at least one of the predicates is true. */
 export function or(...of: readonly Predicate[]): Predicate {
-  return { op: "or", of };
+  return checked({ op: "or", of });
 }
 
 /** True when the predicate is false, also when it is false because a field is missing. */
 export function not(of: Predicate): Predicate {
-  return { op: "not", of };
+  return checked({ op: "not", of });
 }
 
-const COMPARISONS: readonly unknown[] = ["eq", "ne", "lt", "le", "gt", "ge"] satisfies Comparison[];
+const COMPARISONS: readonly Comparison[] = ["eq", "ne", "lt", "le", "gt", "ge"];
 
-/** Checks a predicate, which may come from outside the program. @throws OptionError that names the wrong part */
+function checked(predicate: Predicate): Predicate {
+  checkPredicate("predicate", predicate);
+  return predicate;
+}
+
+/** @internal Checks a predicate, which may come from outside the program. @throws OptionError that names the wrong part */
 export function checkPredicate(path: string, predicate: unknown): void {
   const { op, of, left, right, from, to } = (predicate ?? {}) as Record<string, unknown>;
   if (op === "and" || op === "or") {
@@ -123,7 +130,7 @@ export function checkPredicate(path: string, predicate: unknown): void {
     checkOperand(`${path}.of`, of);
     checkBound(`${path}.from`, from);
     checkBound(`${path}.to`, to);
-  } else if (COMPARISONS.includes(op)) {
+  } else if (COMPARISONS.includes(op as Comparison)) {
     checkOperand(`${path}.left`, left);
     checkOperand(`${path}.right`, right);
   } else throw new OptionError(path, predicate, "a predicate: and, or, not, compare, range or exists");
@@ -141,7 +148,7 @@ function checkBound(path: string, bound: unknown): void {
     throw new OptionError(path, bound, "a number or a text");
 }
 
-/** Whether the predicate holds for this envelope and this consumer. */
+/** @internal Whether the predicate holds for this envelope and this consumer. */
 export function evaluate(predicate: Predicate, envelope: Envelope<unknown>, consumer: ConsumerView): boolean {
   switch (predicate.op) {
     case "and":

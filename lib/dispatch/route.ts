@@ -1,6 +1,7 @@
 // Routing functions: pure functions that choose one consumer for one envelope. A topology's groupings have the same type.
 
 import { OptionError } from "../process/errors.js";
+import { callable } from "../process/options.js";
 import { hash, mix } from "../process/stable-hash.js";
 import type { Envelope } from "./envelope.js";
 import type { IsolatedRoute } from "./isolated.js";
@@ -60,6 +61,7 @@ export interface RoutingFunction<T = unknown> {
  * @example const route: RoutingFunction = (_envelope, consumers) => available(consumers)[0];
  */
 export function available(consumers: readonly ConsumerView[]): readonly ConsumerView[] {
+  if (!Array.isArray(consumers)) throw new OptionError("consumers", consumers, "an array of consumers");
   let accepting = 0;
   for (const consumer of consumers) if (consumer.pressure === "accept") accepting++;
   if (accepting === consumers.length) return consumers;
@@ -192,6 +194,7 @@ export function sticky<T>(
   first: RoutingFunction<T> = leastLoaded(),
 ): RoutingFunction<T> {
   checkKey("sticky", key);
+  callable("sticky(first)", first, "a routing function");
   const route: RoutingFunction<T> = (envelope, consumers, context) =>
     context.previous ?? first(envelope, consumers, context);
   const named = Object.assign(route, { affinityKey: key, label: "sticky" });
@@ -208,6 +211,7 @@ export function sticky<T>(
  */
 export function where<T>(predicate: Predicate, then: RoutingFunction<T> = leastLoaded()): RoutingFunction<T> {
   checkPredicate("where(predicate)", predicate);
+  callable("where(then)", then, "a routing function");
   if (then.everyone === true)
     throw new OptionError("where(then)", then.label, "a function that chooses one, not all");
   const route: RoutingFunction<T> = (envelope, consumers, context) =>

@@ -4,7 +4,7 @@ import { declareWaits, isBusy, lookForCycle } from "./call-cycle.js";
 import { CallSelfError, SystemStoppedError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { onlyKnown } from "./known-options.js";
-import { checkTarget, delay } from "./options.js";
+import { callable, checkTarget, delay } from "./options.js";
 import { runningOwner } from "./origin.js";
 import { Pid } from "./pid.js";
 import type { Process } from "./process.js";
@@ -69,7 +69,11 @@ export class Calls {
     try {
       // Handles check their options when they are made.
       checkCallOptions(options);
-      request.message = build(replyAddress(request));
+      request.message = callable(
+        "build",
+        build,
+        "a function from the reply address to the message",
+      )(replyAddress(request));
     } catch (error) {
       request.fail(error);
     }

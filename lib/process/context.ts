@@ -6,8 +6,17 @@ import { onlyKnown } from "./known-options.js";
 import { removeSignal } from "./links.js";
 import { MailboxStream, type MessageStream } from "./message-stream.js";
 import { Monitor } from "./monitor.js";
-import { address, checkTarget, delay } from "./options.js";
-import { OwnedTimer, type TimerRef } from "./owned-timer.js";
+import {
+  address,
+  anError,
+  callable,
+  flag as checkFlag,
+  checkPid,
+  checkTarget,
+  delay,
+  word,
+} from "./options.js";
+import { cancelTimer, OwnedTimer, type TimerRef } from "./owned-timer.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import { processSignal } from "./process-signal.js";
@@ -15,9 +24,9 @@ import { DEAD } from "./process-state.js";
 import { type ExitInput, NORMAL, toReason } from "./reason.js";
 import { type ReceiveOptions, receive, type Wanted } from "./receive.js";
 import { refused } from "./refusal.js";
-import { type CallOptions, exitedError, type Reply, type ReplyTo, type Request } from "./request.js";
+import { type CallOptions, exitedError, type Reply, type ReplyTo, requestOf } from "./request.js";
 import { type ContextRunner, contextRunner } from "./sender-context.js";
-import { type Startable, type StartOptions, startAwaited } from "./start.js";
+import { checkStartOptions, type Startable, type StartOptions, startAwaited } from "./start.js";
 import { actual } from "./via.js";
 
 const FLUSH_OPTIONS: ReadonlySet<string> = new Set(["flush"]);
@@ -123,6 +132,9 @@ export class Context<M = unknown> {
    */
   buggify(label: string, probability?: number): boolean {
     const { env } = this.#live.kernel;
+    word("label", label);
+    if (probability !== undefined && typeof probability !== "number")
+      throw new OptionError("probability", probability, "a number above 0, at most 1");
     return env.buggify?.(label, probability) === true;
   }
 
@@ -187,19 +199,21 @@ export class Context<M = unknown> {
   ): void {
     const process = this.#live;
     if (process.handle === undefined) throw new NotCallbacksError(process.pid);
+    callable("onReply", onReply, "a function of the reply");
     process.kernel.calls.ask(process, to, build, onReply, options);
   }
 
   /** Answers a call. When the call has already ended, the answer is discarded and the event `discardedReply` emitted. */
   reply<R>(to: ReplyTo<R>, value: R): void {
     this.#live;
-    (to as unknown as Request<R>).answer(value);
+    requestOf(to).answer(value);
   }
 
   /** Answers a call with an error: the call rejects with exactly that error. The callee goes on. */
   refuse(to: ReplyTo<never>, error: Error): void {
     this.#live;
-    (to as unknown as Request).refuse(error);
+    anError("error", error);
+    requestOf(to).refuse(error);
   }
 
   /** Starts a process without a link to this one. Its first turn comes later. */
@@ -249,7 +263,7 @@ export class Context<M = unknown> {
     what: Startable<Args, Ref>,
     ...args: Args
   ): Promise<Ref> {
-    return this.#start(what, args, options);
+    return this.#start(what, args, checkStartOptions(options));
   }
 
   #start<Args extends readonly unknown[], Ref>(
@@ -274,7 +288,7 @@ export class Context<M = unknown> {
    */
   link(to: Pid): void {
     const process = this.#live;
-    checkTarget("to", to);
+    checkPid("to", to);
     process.kernel.links.link(process, to);
     this.#live;
   }
@@ -287,7 +301,7 @@ export class Context<M = unknown> {
   unlink(from: Pid, options?: { readonly flush?: boolean }): void {
     onlyKnown(options, FLUSH_OPTIONS);
     const process = this.#live;
-    checkTarget("from", from);
+    checkPid("from", from);
     process.kernel.links.unlink(process, from);
     if (options?.flush) removeSignal(process, (signal) => signal.type === "exit" && signal.from === from);
   }
@@ -339,6 +353,7 @@ export class Context<M = unknown> {
    */
   trapExit(flag: boolean): boolean {
     const process = this.#live;
+    checkFlag("flag", flag);
     process.kernel.shared?.links(process.pid);
     const before = process.trapping;
     process.trapping = flag;
@@ -378,13 +393,13 @@ export class Context<M = unknown> {
    */
   runAfter(delayMs: number, fn: () => unknown): TimerRef {
     const process = this.#live;
-    return new OwnedTimer(process.kernel, process, { run: fn }, delay("delayMs", delayMs));
+    return new OwnedTimer(process.kernel, process, { run: callable("fn", fn) }, delay("delayMs", delayMs));
   }
 
   /** Cancels a timer. Returns false when it has already fired or was cancelled. */
   cancel(timer: TimerRef): boolean {
     this.#live;
-    return (timer as OwnedTimer).cancel();
+    return cancelTimer(timer);
   }
 
   /**
@@ -396,6 +411,7 @@ export class Context<M = unknown> {
    */
   wrap<A extends unknown[]>(fn: (...args: A) => unknown): (...args: A) => void {
     const process = this.#process;
+    callable("fn", fn);
     const context = process.kernel.env.captureContext();
     return (...args) => {
       if (process.state !== DEAD) context.runInAsyncScope(() => process.perform(() => void fn(...args)));
@@ -416,32 +432,32 @@ export class Context<M = unknown> {
 
   /** The process that is registered under the name, if there is one. */
   whereis(name: string): Pid<unknown> | undefined {
-    return this.#live.kernel.names.find(name)?.pid;
+    return this.#live.kernel.names.find(word("name", name))?.pid;
   }
 
   /** Joins a process group. A process that joined several times must leave as often. An exit leaves all groups. */
   join(group: string): void {
-    this.#live.kernel.groups.join(group, this.#process);
+    this.#live.kernel.groups.join(word("group", group), this.#process);
   }
 
   /** Leaves a process group once. Returns false when the process was no member. */
   leave(group: string): boolean {
-    return this.#live.kernel.groups.leave(group, this.#process);
+    return this.#live.kernel.groups.leave(word("group", group), this.#process);
   }
 
   /** The members of a process group, each once. */
   members(group: string): Pid<unknown>[] {
-    return this.#live.kernel.groups.members(group);
+    return this.#live.kernel.groups.members(word("group", group));
   }
 
   /** Returns the members of a group. From now on a `group` signal arrives when a process first joins or last leaves it. */
   monitorGroup(group: string): Pid<unknown>[] {
-    return this.#live.kernel.groups.monitor(group, this.#process);
+    return this.#live.kernel.groups.monitor(word("group", group), this.#process);
   }
 
   /** Ends the signals of {@link Context.monitorGroup}. */
   demonitorGroup(group: string): void {
-    this.#live.kernel.groups.demonitor(group, this.#process);
+    this.#live.kernel.groups.demonitor(word("group", group), this.#process);
   }
 
   /** @internal The public type of this is BodyContext's. */
@@ -459,6 +475,8 @@ export class Context<M = unknown> {
 
   /** @internal */
   receiveAny(options?: ReceiveOptions): Promise<unknown> {
+    if (typeof options === "function")
+      return Promise.reject(new OptionError("options", options, "an object"));
     return this.#receive("any", options, undefined);
   }
 

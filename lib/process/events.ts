@@ -5,6 +5,7 @@ import type { DoubleReplyError, LateReplyError } from "./errors.js";
 import { OptionError } from "./errors.js";
 import { alike } from "./known-options.js";
 import { contained } from "./listening.js";
+import { callable, flag } from "./options.js";
 import { outside } from "./origin.js";
 import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
@@ -210,6 +211,9 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
     context?: unknown,
     once?: boolean,
   ): this {
+    checkEvent(event);
+    if (fn !== undefined) callable("listener", fn);
+    if (once !== undefined) flag("once", once);
     const guard = fn && (this.guards.get(event)?.get(fn) as Listener<T> | undefined);
     return super.removeListener(event, (guard ?? fn) as never, context, once).note();
   }
@@ -220,6 +224,7 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
   }
 
   override removeAllListeners(event?: Name): this {
+    if (event !== undefined) checkEvent(event);
     return super.removeAllListeners(event).note();
   }
 
@@ -231,8 +236,7 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
 
   /** The listener, contained. The same for the same listener of an event. */
   private guarded<T extends Name>(event: T, fn: Listener<T>): Listener<T> {
-    // eventemitter3 has its own answer to what is no listener.
-    if (typeof fn !== "function") return fn;
+    callable("listener", fn);
     const guards = this.guards.get(event) ?? new WeakMap<object, Listener<never>>();
     this.guards.set(event, guards);
     const known = guards.get(fn);

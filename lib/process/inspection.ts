@@ -20,7 +20,7 @@ import { Trace, type TraceListener, type TraceOptions } from "./inspection-strea
 import { InspectionRequest } from "./inspection-trace.js";
 import type { Kernel } from "./kernel.js";
 import { only } from "./known-options.js";
-import { address, count, delay } from "./options.js";
+import { address, count, delay, kernelOf } from "./options.js";
 import { runningOwner } from "./origin.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
@@ -88,13 +88,14 @@ export class Inspector {
    * @example const left = await inspect(system, stock.pid).state({ format: (state) => (state as { left: number }).left });
    */
   state<T = unknown>(options: StateOptions<T> = {}): Promise<T> {
-    const { format } = options;
     let maxParts: number;
     try {
+      only("", options, ["format", "maxParts", ...CALL]);
       maxParts = count("maxParts", options.maxParts ?? MAX_PARTS, 1, true);
     } catch (error) {
       return Promise.reject(error);
     }
+    const { format } = options;
     return this.#ask<T>("the state", ["format", "maxParts", ...CALL], options, (process, request) =>
       copyState(process, request, maxParts, () => {
         const state = formattedState(process);
@@ -174,6 +175,7 @@ export class Inspector {
       );
     if (typeof migrate !== "function")
       throw new OptionError("migrate", migrate, "a function of the old state");
+    only("", options, ["from", ...CALL]);
     const { from } = options;
     if (from !== undefined && !isSwappable(from))
       throw new OptionError("from", from, "the definition that has to be running");
@@ -370,5 +372,5 @@ export function inspect(
   options: InspectOptions = {},
 ): Inspector {
   only("", options, ["from"]);
-  return new Inspector(system.kernel, address("process", process), options.from);
+  return new Inspector(kernelOf(system), address("process", process), options.from);
 }

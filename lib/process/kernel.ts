@@ -18,7 +18,7 @@ import { Links } from "./links.js";
 import { listenerFailed } from "./listening.js";
 import { Names } from "./names.js";
 import { members, type OneOrMany } from "./one-or-many.js";
-import { checkTarget, delay } from "./options.js";
+import { checkTarget, delay, withMethod } from "./options.js";
 import { inNameOf } from "./origin.js";
 import { OutOfReach } from "./out-of-reach.js";
 import { Pid, type RemoteNode } from "./pid.js";
@@ -36,6 +36,8 @@ import type { Taps } from "./taps.js";
 import { isThenable } from "./thenable.js";
 import { type Due, type Timer, TimerQueue } from "./timer-queue.js";
 import type { Claim } from "./via.js";
+
+const BEHAVIOUR = "a function, or an object with a method handle";
 
 export class Kernel implements ScheduledSystem {
   readonly node: RemoteNode;
@@ -146,6 +148,7 @@ export class Kernel implements ScheduledSystem {
   ): Process {
     this.shared?.spawned(parent?.pid);
     if (this.stopped) throw new SystemStoppedError(this.node.name);
+    if (typeof behaviour !== "function") withMethod("behaviour", behaviour, "handle", BEHAVIOUR);
     const id = this.interception === undefined ? ++this.lastId : this.interception.number("pid");
     const pid = new Pid<unknown>(this.node, id, options?.label, undefined);
     const usual =
@@ -375,7 +378,8 @@ export class Kernel implements ScheduledSystem {
   /** The running process with this pid or name. @throws NoProcessError */
   locate(of: Pid<never> | string): Process {
     if (typeof of !== "string") this.shared?.process(of, "read");
-    const process = typeof of === "string" ? this.names.find(of) : of.process;
+    const process = typeof of === "string" ? this.names.find(of) : (of as Pid<never> | undefined)?.process;
+    if (process === undefined) checkTarget("process", of);
     if (process === undefined || process.kernel !== this)
       throw new NoProcessError(String(of), this.node.name);
     return process;

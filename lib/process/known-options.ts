@@ -44,7 +44,7 @@ function isBeginning(name: string, of: string): boolean {
  */
 export function onlyKnown(given: object | undefined, known: ReadonlySet<string>): void {
   if (given === undefined) return;
-  if (typeof given !== "object" || given === null) only("", given, [...known]);
+  if (typeof given !== "object" || given === null || Array.isArray(given)) only("", given, [...known]);
   for (const name in given) if (!known.has(name)) only("", given, [...known]);
 }
 

@@ -1,7 +1,9 @@
 // Options are checked once, at the boundary: path, value, what is allowed.
 
 import { OptionError } from "./errors.js";
+import type { Kernel } from "./kernel.js";
 import { Pid } from "./pid.js";
+import { isError } from "./show.js";
 
 /** A duration in milliseconds. @throws OptionError */
 export function delay(path: string, value: unknown, least = 0, orInfinity = false): number {
@@ -40,6 +42,38 @@ export function withMethod<T>(path: string, value: T | undefined, name: keyof T,
 export function address(path: string, value: unknown): Pid<unknown> | string {
   if (typeof value === "string" || value instanceof Pid) return value;
   throw new OptionError(path, value, "a pid or a registered name");
+}
+
+/** A text that may be empty: a name to look for. @throws OptionError */
+export function word(path: string, value: unknown): string {
+  if (typeof value === "string") return value;
+  throw new OptionError(path, value, "a text");
+}
+
+/** A function. @throws OptionError */
+export function callable<T>(path: string, value: T, allowed = "a function"): T {
+  if (typeof value === "function") return value;
+  throw new OptionError(path, value, allowed);
+}
+
+/** An Error, which says where it comes from. @throws OptionError */
+export function anError(path: string, value: unknown): void {
+  if (!isError(value)) throw new OptionError(path, value, "an Error");
+}
+
+/** The kernel of a system. @throws OptionError */
+export function kernelOf(system: { readonly kernel: Kernel }): Kernel {
+  const kernel = (system as { readonly kernel?: Kernel } | undefined | null)?.kernel;
+  // The system may be of another copy of the library.
+  if (typeof kernel?.spawn === "function") return kernel;
+  throw new OptionError("system", system, "a System");
+}
+
+/** What is no pid, where a process is meant. @throws OptionError */
+export function checkPid(path: string, value: unknown): void {
+  // A pid may be of another copy of the library.
+  if (typeof value !== "object" || value === null || !("node" in value))
+    throw new OptionError(path, value, "a pid");
 }
 
 /** What is no pid and no name, where a process is meant. Called when there is no process there. @throws OptionError */

@@ -4,8 +4,11 @@
 // hooks are removed while no code of a process runs or waits for the host (docs/decisions/0026). Browsers, workers and
 // Bun have no promise hooks, so promises have no owners there.
 
+import { OptionError } from "./errors.js";
 import { globalObject, optionalModule } from "./node-modules.js";
+import { callable } from "./options.js";
 import type { Pid } from "./pid.js";
+import { isThenable } from "./thenable.js";
 
 interface HookCallbacks {
   init(promise: object, parent: object | undefined): void;
@@ -227,6 +230,7 @@ export function inNameOf<T>(owner: object, fn: () => T): T {
  * const shared = () => (pool ??= outside(() => openPool()));
  */
 export function outside<T>(fn: () => T): T {
+  callable("fn", fn);
   const { current, scheduler } = origin;
   origin.current = undefined;
   origin.scheduler = undefined;
@@ -249,6 +253,7 @@ export function outside<T>(fn: () => T): T {
  * });
  */
 export function ownerOf(promise: Promise<unknown>): Pid<unknown> | undefined {
+  if (!isThenable(promise)) throw new OptionError("promise", promise, "a promise");
   const owner = origin.ownerOf(promise);
   // The pid may be of another copy of the library, so `instanceof Pid` would not do.
   return owner !== undefined && "node" in owner ? (owner as Pid<unknown>) : undefined;

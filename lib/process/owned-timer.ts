@@ -3,6 +3,7 @@
 
 import { TaskEntry } from "./entries.js";
 import type { AsyncContext } from "./environment.js";
+import { OptionError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { exclude, include } from "./one-or-many.js";
 import type { Pid } from "./pid.js";
@@ -91,4 +92,10 @@ export class OwnedTimer implements Due, TimerRef {
 function runIn(owner: Process, run: () => unknown): void {
   if (owner.handle !== undefined) owner.deliverSignal(new TaskEntry(run));
   else owner.perform(run);
+}
+
+/** Cancels a timer for a user. @throws OptionError */
+export function cancelTimer(timer: TimerRef): boolean {
+  if (timer instanceof OwnedTimer) return timer.cancel();
+  throw new OptionError("timer", timer, "what sendAfter, sendInterval or runAfter returned");
 }

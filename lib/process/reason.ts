@@ -122,5 +122,7 @@ export function toReason(input: ExitInput): ExitReason {
 
 /** True for the two orderly ends, `normal` and `shutdown`: what a transient child is not restarted after. */
 export function isOrderly(reason: ExitReason): boolean {
-  return reason.type === "normal" || reason.type === "shutdown";
+  const type = (reason as ExitReason | undefined | null)?.type;
+  if (!TYPES.includes(type)) throw new OptionError("reason", reason, "an ExitReason");
+  return type === "normal" || type === "shutdown";
 }

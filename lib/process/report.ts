@@ -6,6 +6,7 @@ import { OptionError } from "./errors.js";
 import { only } from "./known-options.js";
 import type { Limits } from "./limits.js";
 import { contained } from "./listening.js";
+import { withMethod } from "./options.js";
 import { outside } from "./origin.js";
 import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
@@ -116,6 +117,8 @@ export type ReportLogger = {
  * @example new System({ report: loggerReport(pino()) });
  */
 export function loggerReport(logger: ReportLogger): ReportSink {
+  for (const level of ["info", "warn", "error"] as const)
+    withMethod("logger", logger, level, "an object with methods info, warn and error");
   const sink = (text: string, { level, event, pid, path, reason, error, message }: Report): void =>
     logger[level](
       {

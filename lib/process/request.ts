@@ -16,6 +16,7 @@ import type { WatchedProcess } from "./intercepted.js";
 import type { Settler } from "./interception.js";
 import type { Kernel } from "./kernel.js";
 import { exclude, include } from "./one-or-many.js";
+import { withMethod } from "./options.js";
 import { origin } from "./origin.js";
 import type { Pid } from "./pid.js";
 import type { Abandonable, Process } from "./process.js";
@@ -38,6 +39,16 @@ export interface ReplyTo<R> {
 /** The request as its callee sees it. */
 export function replyAddress<R>(request: Request<R>): ReplyTo<R> {
   return request as unknown as ReplyTo<R>;
+}
+
+/** The request at a reply address. @throws OptionError */
+export function requestOf<R>(to: ReplyTo<R>): Request<R> {
+  return withMethod(
+    "to",
+    to as unknown as Request<R>,
+    "answer",
+    "a reply address, as the message of a call carries it",
+  );
 }
 
 /** How a call ended, for callers that do not await it. */

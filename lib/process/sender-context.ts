@@ -4,6 +4,7 @@ import type { Callbacks } from "./behaviour.js";
 import { ContextMessage, contextOf, type Entry, TaskEntry } from "./entries.js";
 import type { AsyncContext } from "./environment.js";
 import type { Kernel } from "./kernel.js";
+import { callable } from "./options.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import { STARTING } from "./process-state.js";
@@ -87,5 +88,7 @@ export type ContextRunner = <R>(fn: () => R) => R;
 export function contextRunner({ kernel, handle, rare }: Process): ContextRunner {
   const inBody = handle === undefined && kernel.carriesContext;
   const context = inBody ? rare?.sender : kernel.env.captureContext();
-  return context === undefined ? (fn) => kernel.enter(fn) : (fn) => context.runInAsyncScope(fn);
+  const run: ContextRunner =
+    context === undefined ? (fn) => kernel.enter(fn) : (fn) => context.runInAsyncScope(fn);
+  return (fn) => run(callable("fn", fn));
 }

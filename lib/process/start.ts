@@ -5,9 +5,9 @@ import { StartError } from "./errors.js";
 import type { WatchedProcess } from "./intercepted.js";
 import type { Settler } from "./interception.js";
 import type { Kernel } from "./kernel.js";
-import { onlyKnown } from "./known-options.js";
+import { only, onlyKnown } from "./known-options.js";
 import { removeSignal } from "./links.js";
-import { delay } from "./options.js";
+import { delay, withMethod } from "./options.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import { type ExitReason, KILL, shutdown } from "./reason.js";
@@ -38,7 +38,14 @@ export interface StartOptions extends SpawnOptions {
   readonly timeoutMs?: number;
 }
 
+const DEFINITION = "what can be started: a server, a state machine, a supervisor or another definition";
 const START_OPTIONS: ReadonlySet<string> = new Set<string>([...SPAWN_OPTIONS, "timeoutMs"]);
+
+/** The options of a start that has some. @throws OptionError */
+export function checkStartOptions(options: StartOptions): StartOptions {
+  only("", options, [...START_OPTIONS]);
+  return options;
+}
 
 export function isStartable(value: unknown): value is Startable<readonly unknown[], unknown> {
   return typeof value === "object" && value !== null && launch in value;
@@ -57,7 +64,7 @@ export async function startAwaited<Args extends readonly unknown[], Ref>(
 ): Promise<Ref> {
   onlyKnown(options, START_OPTIONS);
   const timeoutMs = delay("timeoutMs", options?.timeoutMs ?? kernel.limits.startTimeoutMs, 0, true);
-  const { behaviour, options: own, ref } = what[launch](args);
+  const { behaviour, options: own, ref } = withMethod("definition", what, launch, DEFINITION)[launch](args);
   return new Promise<Ref>((resolve, reject) => {
     const ends: Settler = { resolve, reject };
     kernel.interception?.gate(parent as WatchedProcess | undefined, "a start", ends);

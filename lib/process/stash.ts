@@ -2,9 +2,9 @@
 // Akka's Stash, with a bound. A function body needs none: it receives selectively.
 
 import { SetAside } from "./behaviour.js";
-import type { Context } from "./context.js";
+import { Context } from "./context.js";
 import { GONE, type Holder, isEntry, isGone, taken, type Withdrawable } from "./entries.js";
-import { NotCallbacksError, SignalboxError } from "./errors.js";
+import { NotCallbacksError, OptionError, SignalboxError } from "./errors.js";
 import { only } from "./known-options.js";
 import { include } from "./one-or-many.js";
 import { count, oneOf } from "./options.js";
@@ -68,6 +68,7 @@ export class Stash {
     only("", options, ["capacity", "overflow"]);
     this.#capacity = count("capacity", options.capacity, 1);
     this.#overflow = oneOf("overflow", options.overflow ?? "exit", ["drop-newest", "drop-oldest", "exit"]);
+    if (!(ctx instanceof Context)) throw new OptionError("ctx", ctx, "the ctx of a process");
     const { process } = ctx.self;
     if (process === undefined) throw ctx.signal.reason;
     if (process.handle === undefined) throw new NotCallbacksError(process.pid, "a stash");

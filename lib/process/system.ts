@@ -11,8 +11,8 @@ import { Kernel } from "./kernel.js";
 import { only, onlyKnown } from "./known-options.js";
 import { type Limits, SYSTEM_DEFAULTS } from "./limits.js";
 import { members } from "./one-or-many.js";
-import { address, count, delay, oneOf, text, withMethod } from "./options.js";
-import { OwnedTimer, type TimerRef } from "./owned-timer.js";
+import { address, checkPid, count, delay, oneOf, text, withMethod, word } from "./options.js";
+import { cancelTimer, OwnedTimer, type TimerRef } from "./owned-timer.js";
 import type { Pid, RemoteNode } from "./pid.js";
 import type { Process } from "./process.js";
 import { production } from "./production.js";
@@ -20,7 +20,7 @@ import { type ExitInput, type ExitReason, KILL, KILLED, SHUTDOWN, toReason } fro
 import type { PidAddress, RemoteNodes, WireSignal } from "./remote.js";
 import { checkReport, type ReportOptions, type ReportSink } from "./report.js";
 import type { CallOptions, ReplyTo } from "./request.js";
-import { type Startable, type StartOptions, startAwaited } from "./start.js";
+import { checkStartOptions, type Startable, type StartOptions, startAwaited } from "./start.js";
 import type { Timer } from "./timer-queue.js";
 
 const EXITED_OPTIONS: ReadonlySet<string> = new Set(["signal"]);
@@ -131,7 +131,7 @@ export class ProcessSystem implements AsyncDisposable {
     what: Startable<Args, Ref>,
     ...args: Args
   ): Promise<Ref> {
-    return startAwaited(this.kernel, undefined, what, args, options);
+    return startAwaited(this.kernel, undefined, what, args, checkStartOptions(options));
   }
 
   /** Sends a message from outside all processes. */
@@ -172,7 +172,7 @@ export class ProcessSystem implements AsyncDisposable {
 
   /** Cancels a timer. Returns false when it has already fired or was cancelled. */
   cancel(timer: TimerRef): boolean {
-    return (timer as OwnedTimer).cancel();
+    return cancelTimer(timer);
   }
 
   /** Registers a process under a name. @throws NameTakenError, NoProcessError */
@@ -182,23 +182,24 @@ export class ProcessSystem implements AsyncDisposable {
 
   /** Frees a name. Returns false when no process had it. */
   unregister(name: string): boolean {
-    const holder = this.kernel.names.find(name);
+    const holder = this.kernel.names.find(word("name", name));
     if (holder !== undefined) this.kernel.names.release(holder);
     return holder !== undefined;
   }
 
   /** The process that is registered under the name, if there is one. */
   whereis(name: string): Pid<unknown> | undefined {
-    return this.kernel.names.find(name)?.pid;
+    return this.kernel.names.find(word("name", name))?.pid;
   }
 
   /** Members of a process group, each once, in the order in which they came. */
   members(group: string): Pid<unknown>[] {
-    return this.kernel.groups.members(group);
+    return this.kernel.groups.members(word("group", group));
   }
 
   /** Whether the process runs in this system. */
   isAlive(pid: Pid): boolean {
+    checkPid("pid", pid);
     this.kernel.shared?.process(pid, "read");
     return pid.process !== undefined && pid.process.kernel === this.kernel;
   }
@@ -217,6 +218,7 @@ export class ProcessSystem implements AsyncDisposable {
 
   /** A snapshot of one process. Undefined when the process does not run in this system. */
   info(pid: Pid): ProcessInfo | undefined {
+    checkPid("pid", pid);
     this.kernel.shared?.process(pid, "write");
     this.kernel.shared?.mailbox(pid, "read");
     const process = pid.process;
@@ -242,21 +244,24 @@ export class ProcessSystem implements AsyncDisposable {
 
   /** Accepts a signal that a transport received from another node. */
   deliver(signal: WireSignal): void {
+    checkWire(signal);
     this.kernel.remote.deliver(signal);
   }
 
   /** The connection to a node is lost: links and monitors to it end with `noconnection`. */
   nodeDown(nodeId: string): void {
-    this.kernel.remote.nodeDown(nodeId);
+    this.kernel.remote.nodeDown(word("nodeId", nodeId));
   }
 
   /** A pid in the form in which it can be sent to another node. */
   address(pid: Pid): PidAddress {
+    checkPid("pid", pid);
     return this.kernel.remote.address(pid);
   }
 
   /** The pid at an address that came from another node. */
   pidAt(address: PidAddress): Pid<unknown> {
+    checkPidAddress("address", address);
     return this.kernel.remote.pid(address);
   }
 
@@ -343,6 +348,19 @@ export class ProcessSystem implements AsyncDisposable {
 
 function isLast({ behaviour }: Process): boolean {
   return typeof behaviour !== "function" && behaviour.isLast === true;
+}
+
+function checkPidAddress(path: string, value: PidAddress): void {
+  const { node, id } = (value ?? {}) as { readonly node?: RemoteNode; readonly id?: unknown };
+  if (typeof node?.id !== "string" || typeof id !== "number")
+    throw new OptionError(path, value, "an address that system.address(pid) made");
+}
+
+function checkWire(signal: WireSignal): void {
+  if (typeof (signal as WireSignal | undefined | null)?.type !== "string")
+    throw new OptionError("signal", signal, "a signal that another node gave to its transport");
+  checkPidAddress("signal.to", signal.to);
+  if (signal.type !== "message") checkPidAddress("signal.from", signal.from);
 }
 
 function checkLimits(given: SystemLimits = {}): Limits {

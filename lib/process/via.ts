@@ -2,7 +2,7 @@
 // and so is a partition of a partition supervisor.
 
 import type { Context } from "./context.js";
-import { MailboxFullError } from "./errors.js";
+import { MailboxFullError, OptionError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { Pid } from "./pid.js";
 import type { Process } from "./process.js";
@@ -108,6 +108,8 @@ export function post(kernel: Kernel, to: Pid | string, message: unknown, from?: 
 /** The process of a `ctx` or a pid. @throws ProcessExitedError of a `ctx`, NoProcessError of a pid */
 export function processOf(kernel: Kernel, owner: Context<never> | Pid): Process {
   if (owner instanceof Pid) return kernel.locate(owner);
+  if (typeof (owner as Context<never> | undefined | null)?.alive !== "boolean")
+    throw new OptionError("process", owner, "a ctx or a pid");
   if (!owner.alive) throw owner.signal.reason;
   return kernel.locate(owner.self);
 }

@@ -2,7 +2,7 @@
 // dynamic-machine.ts decides, dynamic-process.ts performs.
 
 import { only } from "../process/known-options.js";
-import { count } from "../process/options.js";
+import { count, kernelOf } from "../process/options.js";
 import { type Launch, launch, supervising } from "../process/start.js";
 import type { Claim } from "../process/via.js";
 import {
@@ -78,7 +78,7 @@ export function dynamicSupervisor<S extends ChildStart>(
   const quiet = checkQuiet(options);
   return {
     [supervising]: true,
-    at: (system, address) => new DynamicSupervisorRef(checkAddress(address), system.kernel, template),
+    at: (system, address) => new DynamicSupervisorRef(checkAddress(address), kernelOf(system), template),
     [launch]: (): Launch<DynamicSupervisorRef<ArgsOf<S>, ChildHandle<S>>> => ({
       behaviour: dynamicBehaviour(config, quiet),
       options: naming,

@@ -5,7 +5,7 @@ import type { Behaviour, Callbacks } from "../process/behaviour.js";
 import { OptionError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
 import { only } from "../process/known-options.js";
-import { count } from "../process/options.js";
+import { count, kernelOf } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
 import { type Launch, launch, type Startable, supervising } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
@@ -136,7 +136,7 @@ export function partitionSupervisor<S extends ChildStart>(
   return {
     [supervising]: true,
     at: (system: ProcessSystem, address) =>
-      new PartitionSupervisorRef(checkAddress(address), system.kernel, plan),
+      new PartitionSupervisorRef(checkAddress(address), kernelOf(system), plan),
     [launch]: (): Launch<PartitionSupervisorRef<S>> => {
       const table = new PartitionTable(partitions);
       const config = { strategy: "one_for_one", autoShutdown: "never", ...limits } as const;

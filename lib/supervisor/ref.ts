@@ -1,7 +1,9 @@
 // The handle of a running supervisor: it adds, stops, restarts, deletes, lists and counts children.
 
+import { checkCallOptions } from "../process/calls.js";
 import { OptionError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
+import { checkPid, kernelOf, word } from "../process/options.js";
 import { Pid } from "../process/pid.js";
 import type { ExitReason } from "../process/reason.js";
 import type { CallOptions, ReplyTo } from "../process/request.js";
@@ -123,6 +125,11 @@ export abstract class AnySupervisorRef {
     build: (replyTo: ReplyTo<R>) => SupervisorMessage,
     options: CallOptions | undefined,
   ): Promise<R> {
+    try {
+      checkCallOptions(options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
     return this.kernel.calls.call(undefined, this.#address, build, {
       timeoutMs: Number.POSITIVE_INFINITY,
       ...options,
@@ -165,21 +172,22 @@ export class SupervisorRef extends AnySupervisorRef {
 
   /** Stops a child and keeps its spec. A temporary child is forgotten. @throws ChildError */
   async terminateChild(id: string, options?: CallOptions): Promise<void> {
-    await this.settle(id, (replyTo) => ({ type: "terminate", id, replyTo }), options);
+    await this.settle(word("id", id), (replyTo) => ({ type: "terminate", id, replyTo }), options);
   }
 
   /** Starts a stopped child again. @throws ChildError */
   async restartChild(id: string, options?: CallOptions): Promise<Pid<unknown> | undefined> {
-    return this.settle(id, (replyTo) => ({ type: "restart", id, replyTo }), options);
+    return this.settle(word("id", id), (replyTo) => ({ type: "restart", id, replyTo }), options);
   }
 
   /** Forgets a stopped child. @throws ChildError */
   async deleteChild(id: string, options?: CallOptions): Promise<void> {
-    await this.settle(id, (replyTo) => ({ type: "delete", id, replyTo }), options);
+    await this.settle(word("id", id), (replyTo) => ({ type: "delete", id, replyTo }), options);
   }
 
   /** The pid of a child, or undefined when it does not run. */
   async child(id: string, options?: CallOptions): Promise<Pid<unknown> | undefined> {
+    word("id", id);
     const children = await this.ask<readonly ChildInfo[]>(
       (replyTo) => ({ type: "which", id, replyTo }),
       options,
@@ -258,8 +266,9 @@ export class DynamicSupervisorRef<
    * @throws ChildError
    */
   async terminateChild(child: Pid | { readonly pid: Pid }, options?: CallOptions): Promise<void> {
-    const id = child instanceof Pid ? child : (child?.pid ?? String(child));
-    await this.settle(String(id), (replyTo) => ({ type: "terminate", id, replyTo }), options);
+    const id = child instanceof Pid ? child : (child as { readonly pid?: Pid } | undefined | null)?.pid;
+    checkPid("child", id);
+    await this.settle(String(id), (replyTo) => ({ type: "terminate", id: id as Pid, replyTo }), options);
   }
 
   async #add(args: readonly unknown[], orGet: boolean, options: CallOptions | undefined): Promise<unknown> {
@@ -289,7 +298,7 @@ export class DynamicSupervisorRef<
  * @throws OptionError
  */
 export function supervisorRef(system: ProcessSystem, address: Pid | string): SupervisorRef {
-  return new SupervisorRef(checkAddress(address), system.kernel);
+  return new SupervisorRef(checkAddress(address), kernelOf(system));
 }
 
 /** @throws OptionError */

@@ -3,12 +3,8 @@
 import { System } from "signalbox";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Entrance, entrances } from "../support/entrances.js";
-import { core } from "./core.js";
-import { flows, pipelines } from "./durable.js";
-import { type Lines, type Reached, settling } from "./lines.js";
-import { services } from "./service.js";
-import { stores, topologies } from "./stream.js";
-import { testing } from "./testing.js";
+import { allLines } from "./all.js";
+import { endOf, type Lines } from "./lines.js";
 
 const ALL = entrances();
 /** What looks like options, and stands for something that was started: a handle, or only its id or pid. */
@@ -23,46 +19,9 @@ let system: System;
 let lines: Lines;
 beforeAll(async () => {
   system = new System({ report: false });
-  lines = Object.assign(
-    {},
-    ...(await Promise.all([
-      core(system),
-      stores(system),
-      topologies(),
-      services(system),
-      flows(system),
-      pipelines(system),
-      testing(system),
-    ])),
-  );
+  lines = await allLines(system);
 });
 afterAll(() => system.stop({ timeoutMs: 0 }));
-
-/** Most turns of the host in which an entrance refuses what it is given: one that waits took it. */
-const TURNS = 100;
-
-/** What an entrance throws or rejects with; `undefined` if it took what it was given. */
-async function refusalOf([call, ...given]: readonly [Reached[0], ...unknown[]]): Promise<unknown> {
-  try {
-    const made = call(...(given as never[]));
-    const result = isStream(made) ? made[Symbol.asyncIterator]().next() : made;
-    const end = Promise.resolve(result).then(
-      () => undefined,
-      (error: unknown) => error ?? new Error("nothing"),
-    );
-    return await (settling.has(call) ? end : Promise.race([end, turns()]));
-  } catch (error) {
-    return error;
-  }
-}
-
-const isStream = (made: unknown): made is AsyncIterable<unknown> =>
-  typeof made === "object" && made !== null && Symbol.asyncIterator in made;
-
-async function turns(): Promise<undefined> {
-  for (let i = 0; i < TURNS; i++) await new Promise((resolve) => setImmediate(resolve));
-  return undefined;
-}
 
 type Bag = Record<string, unknown>;
 
@@ -91,7 +50,7 @@ async function complaints({ name, options }: Entrance): Promise<string[]> {
       meant = Object.keys(bag).find((one) => known.includes(one)) ?? (known[0] as string);
       return { ...bag, [typo(meant)]: 1 };
     });
-    const error = (await refusalOf([call, ...given])) as { code?: string; message?: string } | undefined;
+    const error = (await endOf([call, ...given])).error as { code?: string; message?: string } | undefined;
     const isTold =
       error?.code?.startsWith("ERR_") &&
       error.message?.includes(typo(meant)) &&

@@ -97,7 +97,7 @@ describe("terminateChild", () => {
   it("of an unknown id is refused", async () => {
     const shop = await house.start({ children: [child("a")] });
     expect(await problem(shop.terminateChild("x"))).toBe("not_found");
-    expect(await problem(shop.terminateChild(house.the("a") as never))).toBe("not_found");
+    await expect(shop.terminateChild(house.the("a") as never)).rejects.toMatchObject({ code: "ERR_OPTION" });
   });
 
   it("gives up waiting after its timeout, while the supervisor goes on stopping the child", async () => {

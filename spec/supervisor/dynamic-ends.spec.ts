@@ -82,7 +82,7 @@ describe("terminateChild by pid", () => {
     const sessions = await many();
     await sessions.startLike();
     await expect(sessions.terminateChild(sessions.pid)).rejects.toMatchObject({ problem: "not_found" });
-    await expect(sessions.terminateChild("a" as never)).rejects.toMatchObject({ problem: "not_found" });
+    await expect(sessions.terminateChild("a" as never)).rejects.toMatchObject({ code: "ERR_OPTION" });
   });
 });
 

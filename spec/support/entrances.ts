@@ -7,6 +7,7 @@ import ts from "typescript-api";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const LIB = `${ROOT}lib/`;
+const VALUES = fileURLToPath(new URL("./hostile-values.ts", import.meta.url));
 
 /** An object of options that an entrance takes, at its own place among the parameters. */
 export interface OptionsAt {
@@ -25,11 +26,15 @@ export interface Entrance {
   readonly file: string;
   readonly parameters: number;
   readonly options: readonly OptionsAt[];
+  /** For each parameter, the names of the {@link HOSTILE} values that its type takes. */
+  readonly takes: readonly (readonly string[])[];
 }
 
 interface Found {
   readonly file: string;
   readonly types: Set<ts.Type>[];
+  /** Parameters that may be left out. */
+  readonly optional: Set<number>;
 }
 
 /** The published entries of package.json, as sources. */
@@ -54,7 +59,8 @@ function isHidden(declaration: ts.Declaration): boolean {
 const isOurs = (symbol: ts.Symbol | undefined): boolean =>
   symbol?.declarations?.some((one) => one.getSourceFile().fileName.startsWith(LIB)) === true;
 
-const isAnonymous = (name: string): boolean => name.startsWith("__");
+/** Written in place, or a module that is exported as an object: its name is a path. */
+const isAnonymous = (name: string): boolean => name.startsWith("__") || name.startsWith('"');
 
 /** Types of TypeScript that change another one, and keep what it is for. */
 const DERIVED = new Set(["Partial", "Required", "Readonly", "Pick", "Omit"]);
@@ -92,10 +98,10 @@ class Walk {
     return this.received.has(generic(type));
   }
 
-  root(symbol: ts.Symbol): void {
+  root(name: string, symbol: ts.Symbol): void {
     const type = this.checker.getTypeOfSymbol(symbol);
     if ((symbol.flags & ts.SymbolFlags.Class) === 0) {
-      this.receive(symbol.name, type);
+      this.receive(name, type);
       return;
     }
     const made = this.checker.getDeclaredTypeOfSymbol(symbol);
@@ -167,11 +173,14 @@ class Walk {
   private call(name: string, signature: ts.Signature): void {
     const file = signature.declaration?.getSourceFile().fileName ?? "";
     if (!file.startsWith(LIB)) return;
-    const entrance = this.found.get(name) ?? { file: file.slice(LIB.length), types: [] };
+    const entrance = this.found.get(name) ?? { file: file.slice(LIB.length), types: [], optional: new Set() };
     this.found.set(name, entrance);
     for (const [i, parameter] of signature.parameters.entries()) {
       const type = this.checker.getTypeOfSymbol(parameter);
       entrance.types[i] ??= new Set();
+      const declared = parameter.valueDeclaration;
+      if (declared !== undefined && ts.isParameter(declared) && this.checker.isOptionalParameter(declared))
+        entrance.optional.add(i);
       entrance.types[i].add(isRest(parameter.valueDeclaration) ? (this.elementOf(type) ?? type) : type);
       this.give(`${name}.${parameter.name}`, type);
     }
@@ -291,9 +300,39 @@ const NOT_OPTIONS = new Set([
   ..."RequestLine Moment Letter WriteSet RowExpectation RangeExpectation ProcessChange".split(" "),
 ]);
 
+/** Which of the hostile values the type of a parameter takes. */
+class Hostile {
+  private readonly checker: ts.TypeChecker;
+  private readonly values: readonly (readonly [string, ts.Type])[];
+
+  constructor(checker: ts.TypeChecker, file: ts.SourceFile) {
+    this.checker = checker;
+    const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(file) as ts.Symbol);
+    const symbol = exported.find(({ name }) => name === "HOSTILE") as ts.Symbol;
+    this.values = checker
+      .getPropertiesOfType(checker.getTypeOfSymbol(symbol))
+      .map((one) => [one.name, checker.getTypeOfSymbol(one)]);
+  }
+
+  takenBy(type: ts.Type): string[] {
+    return this.values.filter(([, value]) => this.takes(type, value)).map(([name]) => name);
+  }
+
+  private takes(type: ts.Type, value: ts.Type): boolean {
+    if (type.isUnion()) return type.types.some((one) => this.takes(one, value));
+    const isBound = (type.flags & ts.TypeFlags.Instantiable) !== 0;
+    const bound = isBound ? this.checker.getBaseConstraintOfType(type) : type;
+    // A type without a bound takes everything.
+    if (bound === undefined) return true;
+    // No program can tell one function from another.
+    if (value.getCallSignatures().length > 0 && bound.getCallSignatures().length > 0) return true;
+    return this.checker.isTypeAssignableTo(value, bound);
+  }
+}
+
 /** Reads the entrances from the types. It takes seconds: read them once in a run. */
 export function entrances(): Entrance[] {
-  const program = ts.createProgram(published(), {
+  const program = ts.createProgram([...published(), VALUES], {
     strict: true,
     noEmit: true,
     skipLibCheck: true,
@@ -309,15 +348,22 @@ export function entrances(): Entrance[] {
     const module = checker.getSymbolAtLocation(program.getSourceFile(path) as ts.SourceFile) as ts.Symbol;
     for (const symbol of checker.getExportsOfModule(module)) {
       const one = (symbol.flags & ts.SymbolFlags.Alias) === 0 ? symbol : checker.getAliasedSymbol(symbol);
-      if ((one.flags & ts.SymbolFlags.Value) !== 0) walk.root(one);
+      if ((one.flags & ts.SymbolFlags.Value) !== 0) walk.root(symbol.name, one);
     }
   }
   walk.finish();
   const options = new Options(checker, walk);
-  return [...walk.found].map(([name, { file, types }]) => ({
+  const hostile = new Hostile(checker, program.getSourceFile(VALUES) as ts.SourceFile);
+  return [...walk.found].map(([name, { file, types, optional }]) => ({
     name,
     file,
     parameters: types.length,
+    takes: types.map((set, i) => [
+      ...new Set([
+        ...(optional.has(i) ? ["undefined"] : []),
+        ...[...set].flatMap((type) => hostile.takenBy(type)),
+      ]),
+    ]),
     options: types.flatMap((set, i) => [...set].flatMap((type) => options.in(type, String(i)))),
   }));
 }

@@ -4,7 +4,7 @@ import type { Context } from "../../process/context.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
-import { oneOf, text } from "../../process/options.js";
+import { checkPid, oneOf, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import type { SharedState } from "../../process/shared-state.js";
@@ -153,6 +153,7 @@ export class Registry<K, V = undefined, M = never> {
 
   /** The keys under which a process is registered, the oldest first, each once. */
   keysOf(pid: Pid): K[] {
+    checkPid("pid", pid);
     this.#kernel.shared?.part(this, ALL, "read");
     const { process } = pid;
     return process === undefined ? [] : [...new Set(this.#table.ownedBy(process).map(({ key }) => key))];

@@ -1,5 +1,6 @@
 // What a server's mailbox holds: calls, casts and the request to stop.
 
+import { anError } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import { Request } from "../../process/request.js";
@@ -56,6 +57,7 @@ export class OpenCall implements Caller<unknown> {
     this.#call.answer(value);
   }
   refuse(error: Error): void {
+    anError("error", error);
     this.#call.refuse(error);
   }
 }

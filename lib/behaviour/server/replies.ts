@@ -4,7 +4,7 @@
 import { ignore, SetAside, Stop } from "../../process/behaviour.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { delay } from "../../process/options.js";
+import { anError, callable, delay } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { type ExitInput, toReason } from "../../process/reason.js";
 
@@ -62,6 +62,8 @@ function checkNext(next: Next): Next {
   if (work !== undefined && typeof work !== "function")
     throw new OptionError("next.continue", work, "a function");
   if (idleMs !== undefined) delay("next.idleMs", idleMs, 0, true);
+  if (work === undefined && idleMs === undefined)
+    throw new OptionError("next", next, "an object of continue or idleMs");
   if (work !== undefined && idleMs !== undefined)
     throw new OptionError("next.idleMs", idleMs, "absent beside `continue`, whose result may set it");
   return next;
@@ -138,7 +140,7 @@ export class StopReply<R> extends Stop {
  * };
  */
 export function reply<R>(value: R, next: Next): Answer<R> {
-  return new Answer(value, next);
+  return new Answer(value, checkNext(next));
 }
 
 /**
@@ -166,7 +168,7 @@ export function noReply<R = never>(next?: Next): NoReply<R> {
  * });
  */
 export function ready<S>(state: S, next: Next): Ready<S> {
-  return new Ready(state, next);
+  return new Ready(state, checkNext(next));
 }
 
 /**
@@ -176,7 +178,7 @@ export function ready<S>(state: S, next: Next): Ready<S> {
  * @example const calls = { next: (state: Desk) => defer<Job>((caller) => state.waiting.push(caller)) };
  */
 export function defer<R>(begin: (caller: Caller<R>) => void, next?: Next): Deferred<R> {
-  return new Deferred(begin, next);
+  return new Deferred(callable("begin", begin, "a function of the caller"), next);
 }
 
 /**
@@ -186,6 +188,7 @@ export function defer<R>(begin: (caller: Caller<R>) => void, next?: Next): Defer
  * @example const take = (state: Desk, n: number) => (n > state.left ? refuse(new RangeError("too many")) : (state.left -= n));
  */
 export function refuse(error: Error, next?: Next): Refusal {
+  anError("error", error);
   return new Refusal(error, next);
 }
 

@@ -8,7 +8,7 @@ import { OptionError } from "../../process/errors.js";
 import { type Swappable, successor } from "../../process/inspected.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
-import { delay, flag, text } from "../../process/options.js";
+import { address, delay, flag, kernelOf, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
@@ -149,7 +149,7 @@ export function defineServer<
   const methods = methodsOf(names, Object.keys(casts));
   const ref = (address: Pid<never> | string, kernel: Kernel): Ref => new ServerRef(address, kernel, methods);
   return {
-    at: (system, address) => ref(address, system.kernel),
+    at: (system, where) => ref(address("address", where), kernelOf(system)),
     [successor]: { kind: SERVER, definition: server },
     [launch]: (args): Launch<Ref> => ({
       behaviour: new ServerProcess(server, args),

@@ -18,6 +18,7 @@ import {
 } from "../handle/methods.js";
 import { CallEvent, CastEvent, StopMachine } from "./machine-process.js";
 import type { TypedEvent } from "./moves.js";
+import { checkEvent } from "./moves.js";
 import type { MachineAsks, MachineCalls, MachineCasts, Sendable } from "./types.js";
 
 /** The methods of the handles of one definition. */
@@ -67,7 +68,7 @@ class OptionedMachine<V extends TypedEvent> extends OptionedMethods<
   readonly send: (event: Sendable<V>) => void;
   constructor(kernel: Kernel, to: Target, methods: Methods, options: CallerOptions) {
     super(kernel, to, methods, options);
-    this.send = (event) => sendCast(kernel, to, options.from, new CastEvent(event as TypedEvent));
+    this.send = (event) => sendCast(kernel, to, options.from, new CastEvent(checkEvent(event)));
   }
 }
 
@@ -104,7 +105,7 @@ export class StateMachineRef<V extends TypedEvent> {
 
   /** Sends an event that is no call, as a whole: `payment.send({ type: "cancel" })`. Does the same as the methods of `cast`. */
   send(event: Sendable<V>): void {
-    sendCast(this.#kernel, this.#address, undefined, new CastEvent(event as TypedEvent));
+    sendCast(this.#kernel, this.#address, undefined, new CastEvent(checkEvent(event)));
   }
 
   /**

@@ -3,9 +3,9 @@
 
 import type { Context } from "../../process/context.js";
 import { OptionError } from "../../process/errors.js";
-import { delay, text } from "../../process/options.js";
+import { anError, delay, text } from "../../process/options.js";
 import { type ExitInput, type ExitReason, NORMAL, toReason } from "../../process/reason.js";
-import type { ReplyTo } from "../../process/request.js";
+import { type ReplyTo, requestOf } from "../../process/request.js";
 
 /** Every state has a name, which tells it from the others: the discriminant of the union of states. */
 export interface NamedState {
@@ -122,12 +122,12 @@ function timeout(key: TimeoutKey, [first, event]: Words): Action {
   return { type: "startTimeout", key, afterMs: delay("afterMs", first, 0, true), event: checkEvent(event) };
 }
 
-function checkState(state: unknown): NamedState {
+export function checkState(state: unknown): NamedState {
   if (typeof (state as NamedState | undefined | null)?.name === "string") return state as NamedState;
   throw new OptionError("state", state, "an object with a name");
 }
 
-function checkEvent(event: unknown): TypedEvent {
+export function checkEvent(event: unknown): TypedEvent {
   if (typeof event === "object" && event !== null && typeof (event as TypedEvent).type === "string")
     return event as TypedEvent;
   throw new OptionError("event", event, "an object with a type");
@@ -138,6 +138,16 @@ type Effect = (ctx: Context<never>) => unknown;
 function checkEffect(effect: unknown): Effect {
   if (typeof effect === "function") return effect as Effect;
   throw new OptionError("effect", effect, "a function");
+}
+
+function checkError(error: Error): Error {
+  anError("error", error);
+  return error;
+}
+
+function checkReplyTo(to: ReplyTo<never>): ReplyTo<never> {
+  requestOf(to);
+  return to;
 }
 
 const STATE: TimeoutKey = Object.freeze({ timeout: "state" });
@@ -153,9 +163,13 @@ export const moves = {
   stop: (reason: ExitInput = "normal", ...replies: readonly Action[]): Step =>
     new Step("stop", undefined, replies, reason === "normal" ? NORMAL : toReason(reason)),
   reply: (value: unknown): Action => ({ type: "reply", value }),
-  refuse: (error: Error): Action => ({ type: "refuse", error }),
-  replyTo: (to: ReplyTo<never>, value: unknown): Action => ({ type: "reply", to, value }),
-  refuseTo: (to: ReplyTo<never>, error: Error): Action => ({ type: "refuse", to, error }),
+  refuse: (error: Error): Action => ({ type: "refuse", error: checkError(error) }),
+  replyTo: (to: ReplyTo<never>, value: unknown): Action => ({ type: "reply", to: checkReplyTo(to), value }),
+  refuseTo: (to: ReplyTo<never>, error: Error): Action => ({
+    type: "refuse",
+    to: checkReplyTo(to),
+    error: checkError(error),
+  }),
   postpone: (): Action => ({ type: "postpone" }),
   insert: (event: TypedEvent): Action => ({ type: "insert", event: checkEvent(event) }),
   setData: (data: unknown): Action => ({ type: "setData", data }),

@@ -7,7 +7,7 @@ import type { Signal } from "../../process/entries.js";
 import { OptionError } from "../../process/errors.js";
 import { type Swappable, successor } from "../../process/inspected.js";
 import type { Kernel } from "../../process/kernel.js";
-import { flag, text } from "../../process/options.js";
+import { address, flag, kernelOf, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { ReplyTo } from "../../process/request.js";
@@ -219,7 +219,7 @@ export function defineStateMachine<
   const ref = (address: Pid<never> | string, kernel: Kernel): StateMachineRef<V> =>
     new StateMachineRef<V>(address, kernel, methods);
   return {
-    at: (system, address) => ref(address, system.kernel),
+    at: (system, where) => ref(address("address", where), kernelOf(system)),
     transition: (state, event, ...rest) => {
       const [data, from] = table.rules.hasData ? rest : [undefined, ...rest];
       return transitionOf(table, state, event, from as ReplyTo<never> | undefined, data) as Transition<S, D>;

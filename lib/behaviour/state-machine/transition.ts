@@ -3,7 +3,7 @@
 import type { ExitReason } from "../../process/reason.js";
 import type { ReplyTo } from "../../process/request.js";
 import { UnknownEventError, UnknownStateError } from "./errors.js";
-import { type Action, type NamedState, Step, type TypedEvent } from "./moves.js";
+import { type Action, checkEvent, checkState, type NamedState, Step, type TypedEvent } from "./moves.js";
 import { decide, type EndState, initial, type OrderEffect, type OrderEvent } from "./order-machine.js";
 import { enterNow, handleNow, isEventOf, type Table } from "./table.js";
 
@@ -30,6 +30,8 @@ export function transitionOf(
   from: ReplyTo<never> = NOBODY,
   data?: unknown,
 ): Transition<NamedState, unknown> {
+  checkState(state);
+  checkEvent(event);
   if (table.states[state.name] === undefined)
     throw new UnknownStateError(state.name, Object.keys(table.states));
   if (!isEventOf(table, event)) throw new UnknownEventError(event, table.events);

@@ -7,7 +7,7 @@ import { NoProcessError, OptionError } from "../../process/errors.js";
 import type { Inspected } from "../../process/inspected.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
-import { address as checkAddress, count, delay, text } from "../../process/options.js";
+import { address as checkAddress, count, delay, kernelOf, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { type ExitReason, KILL, SHUTDOWN } from "../../process/reason.js";
@@ -239,7 +239,7 @@ export function taskSupervisor(options: TaskSupervisorOptions = {}): TaskSupervi
   };
   return {
     [supervising]: true,
-    at: (system, address) => new TaskSupervisorRef(checkAddress("address", address), system.kernel),
+    at: (system, address) => new TaskSupervisorRef(checkAddress("address", address), kernelOf(system)),
     [launch]: (): Launch<TaskSupervisorRef> => ({
       behaviour: new TaskSupervisorProcess(config),
       options: naming,

@@ -125,7 +125,7 @@ describe("a handler that does something wrong", () => {
     ["no action", "ERR_BAD_ACTION", (_s, _e, m) => m.keep?.({ type: "jump" })],
     ["nothing as an action", "ERR_BAD_ACTION", (_s, _e, m) => m.keep?.(undefined)],
     ["a reply to no call", "ERR_BAD_ACTION", step("reply")],
-    ["a refusal of no call", "ERR_BAD_ACTION", step("refuse")],
+    ["a refusal of no call", "ERR_BAD_ACTION", (_s, _e, m) => m.keep?.(m.refuse?.(new Error("no")))],
     ["a stop that postpones", "ERR_BAD_ACTION", (_s, _e, m) => m.stop?.("normal", m.postpone?.())],
     ["a stop for no reason", "ERR_OPTION", (_s, _e, m) => m.stop?.("never")],
     [
@@ -268,7 +268,7 @@ describe("an event that a machine does not have", () => {
     };
     await expect(other.call.other()).rejects.toMatchObject({ code: "ERR_UNKNOWN_EVENT" });
     other.cast.other();
-    payment.send(undefined as never);
+    expect(() => payment.send(undefined as never)).toThrow(OptionError);
     const Server = defineServer({ init: () => ({}), calls: { look: () => 5 } });
     await expect(Server.at(system, payment.pid).call.look()).rejects.toMatchObject({
       code: "ERR_UNKNOWN_EVENT",

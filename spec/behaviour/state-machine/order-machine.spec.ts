@@ -79,7 +79,8 @@ const event = (type: string): { type: string } => ({ type });
 describe("after a step", () => {
   it("replies come first, then the enter, then what was inserted, retried and due, before any message [B22]", () => {
     const run = new Run((state, type) => {
-      if (type === "enter") return moves.keep(moves.replyTo({} as never, "entering"));
+      if (type === "enter")
+        return moves.keep(moves.replyTo({ answer: () => undefined } as never, "entering"));
       if (state === "a" && type === "e1") return moves.keep(moves.postpone());
       if (state === "a" && type === "e2")
         return to(

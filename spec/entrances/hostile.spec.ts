@@ -1,0 +1,94 @@
+// Every entrance with what it cannot take, in each of its positions. The types say which entrances there are, and what each takes.
+
+import { type Pid, SignalboxError, System } from "signalbox";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isError } from "../../lib/process/show.js";
+import { type Entrance, entrances } from "../support/entrances.js";
+import { HOSTILE, Unreadable } from "../support/hostile-values.js";
+import { allLines } from "./all.js";
+import { type End, endOf, type Lines } from "./lines.js";
+
+/** What users write and the library calls, by the beginning of its name: it gets what the library gives. */
+const WRITTEN_BY_USERS =
+  /^(Callbacks|Holder|AsyncContext|SetAside|Environment|AnySupervisorRef\.pid|Step\.actions|Delivery\.returned)\b|^ConsumerGroup\.route$|^RoutingFunction\b|^consoleReport\(\)|^loggerReport\.|^Deferred\.begin$|^new SystemEvents\b|^StandardSchema\b/;
+
+/** Classes that programs recognise with `instanceof`, and functions of the library make. */
+const MADE_BY_THE_LIBRARY =
+  /^new (Answer|Deferred|NoReply|Ready|Refusal|StopReply|Step|Rejection|Stop|SetAside|FailedChild)$/;
+
+/** What a position takes although its type does not say so. */
+const ALSO_TAKEN: Readonly<Record<string, readonly string[]>> = {
+  // A text is iterable.
+  "taskStream 1": ["text"],
+  // A machine that carries it out crashes with ERR_BAD_ACTION.
+  "InitMoves.next 1": Object.keys(HOSTILE),
+  // A text about a value never throws.
+  "formatReason 0": Object.keys(HOSTILE),
+};
+
+const FLOORS = /^(system\.ts|process|behaviour|supervisor|dispatch)/;
+const ALL = entrances().filter(
+  ({ name, parameters, file }) =>
+    parameters > 0 && !WRITTEN_BY_USERS.test(name) && !MADE_BY_THE_LIBRARY.test(name) && FLOORS.test(file),
+);
+
+let system: System;
+let lines: Lines;
+beforeAll(async () => {
+  system = new System({ report: false });
+  lines = await allLines(system);
+});
+afterAll(() => system.stop({ timeoutMs: 0 }));
+
+/** Most turns of the host in which an entrance refuses what it is given. */
+const TURNS = 20;
+
+const codeOf = ({ error }: End): unknown =>
+  isError(error) && error instanceof SignalboxError ? error.code : undefined;
+
+/** What is wrong with how a call ended that got one wrong argument; `undefined` if nothing is. */
+function faultOf(end: End, right: End, isTaken: boolean): string | undefined {
+  const { how, error } = end;
+  if (how !== "refused") return isTaken ? undefined : how;
+  if (codeOf(end) === undefined) {
+    // An object that throws when it is read gives its own error.
+    if (error === HOSTILE.unreadable || error instanceof Unreadable) return undefined;
+    if (isTaken && !(error instanceof TypeError || error instanceof RangeError)) return undefined;
+    return `refused with ${(error as Error)?.stack?.split("\n", 3).join(" ") ?? error}`;
+  }
+  if (!isTaken && codeOf(end) === codeOf(right)) return `refused as right arguments are: ${error}`;
+  return undefined;
+}
+
+async function complaintsAbout({ name, takes }: Entrance): Promise<string[]> {
+  const complaints: string[] = [];
+  const line = lines[name] as Lines[string];
+  const right = await endOf(await line(), TURNS);
+  for (const [at, allowed] of takes.entries())
+    for (const [kind, value] of Object.entries(HOSTILE)) {
+      const [call, ...given] = await line();
+      given[at] = value;
+      const before = new Set<Pid<unknown>>(system.processes());
+      const end = await endOf([call, ...given], TURNS);
+      const isTaken = [...allowed, ...(ALSO_TAKEN[`${name} ${at}`] ?? [])].includes(kind);
+      const fault = faultOf(end, right, isTaken);
+      if (fault !== undefined) complaints.push(`argument ${at}, ${kind}: ${fault}`);
+      if (end.how === "refused" && system.processes().some((pid) => !before.has(pid)))
+        complaints.push(`argument ${at}, ${kind}: refused, but a process was left`);
+    }
+  return complaints;
+}
+
+describe("an entrance", () => {
+  it("has a line in this test, if users call it with arguments [E14]", () => {
+    expect(ALL.map(({ name }) => name).filter((name) => !(name in lines))).toEqual([]);
+  });
+
+  it.each(ALL.map((one) => [one.name, one] as const))(
+    "%s refuses what its types do not take, with an error that has a code [E14]",
+    async (name, entrance) => {
+      expect(name in lines).toBe(true);
+      expect(await complaintsAbout(entrance)).toEqual([]);
+    },
+  );
+});
