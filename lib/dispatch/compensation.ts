@@ -17,6 +17,7 @@ export function compensate<T>(
     await settings.compensate?.(envelope, crashed);
   };
   const pid = adoptContext(ctx.spawnMonitor(body, { label: `compensation of ${envelope.id}` }).pid);
+  pid.process?.kernel.taps?.internal(pid, "compensation");
   const ms = settings.compensationTimeoutMs;
   if (ms !== Number.POSITIVE_INFINITY) ctx.runAfter(ms, () => ctx.exit(pid, "kill"));
 }

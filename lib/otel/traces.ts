@@ -187,18 +187,34 @@ function traceLives(stream: TelemetryStream, spans: Spans): void {
   });
 }
 
-/** A flow is a message to whichever host takes it, so its start sends, and its steps process. */
+/** A flow is a message to whichever host takes it, so its start sends, and its steps process. An execution of a pipeline is another. */
 function traceFlows(stream: TelemetryStream, spans: Spans): void {
-  stream.subscribe("flow:start", ({ span, flow, id, follows }) => {
+  const started = (span: number, kind: string, name: string, id: string, follows?: string): void => {
     const before = follows === undefined ? undefined : spanKept(follows);
-    spans.begin(span, `flow ${flow}`, {
-      kind: SpanKind.PRODUCER,
-      // A flow that begins anew may do so for years.
-      parent: before === undefined ? context.active() : ROOT_CONTEXT,
-      attributes: { ...messaging("send", flow), "messaging.message.id": id },
-      links: before === undefined ? [] : [{ context: before }],
-    });
+    const attributes = { ...messaging("send", name), "messaging.message.id": id };
+    const links = before === undefined ? [] : [{ context: before }];
+    const parent = context.active();
+    spans.begin(span, `${kind} ${name}`, { kind: SpanKind.PRODUCER, parent, attributes, links });
     spans.end(span, {});
+  };
+  stream.subscribe("flow:start", ({ span, flow, id, follows }) => started(span, "flow", flow, id, follows));
+  stream.subscribe("pipeline:start", ({ span, pipeline, execution, follows }) =>
+    started(span, "pipeline", pipeline, execution, follows),
+  );
+  stream.subscribe("route:begin", ({ span, pipeline, execution, route, message, messages, attempt }) => {
+    const attributes = {
+      ...messaging("process", pipeline),
+      "messaging.message.id": message,
+      ...(messages > 1 && { "messaging.batch.message_count": messages }),
+      "signalbox.execution": execution,
+      "signalbox.route": route,
+      "signalbox.attempt": attempt,
+    };
+    const plan = { kind: SpanKind.CONSUMER, parent: context.active(), attributes };
+    spans.begin(span, nameOf(pipeline, route), plan);
+  });
+  stream.subscribe("route:end", ({ span, outcome }) => {
+    spans.end(span, { "signalbox.outcome": outcome }, outcome === "passed" ? undefined : { type: outcome });
   });
   stream.subscribe("flow:step:begin", ({ span, flow, id, kind, key }) => {
     const about = { "messaging.message.id": id, "signalbox.step": key };

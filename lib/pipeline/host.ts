@@ -149,8 +149,9 @@ export class PipelineHost implements AsyncDisposable {
     const id = options.id === undefined ? this.#kernel.env.id() : text("id", options.id);
     const input = await inputOf(plan, options.input);
     const messages = options.messages === undefined ? [] : publicationsOf(plan, options.messages);
+    const trace = this.#kernel.taps?.executionStarting(name, id);
     const { attached } = await this.#call<{ readonly attached: boolean }>(
-      (replyTo) => ({ type: "start", id, pipeline: name, input, messages, replyTo }),
+      (replyTo) => ({ type: "start", id, pipeline: name, input, messages, trace, replyTo }),
       { timeoutMs: Number.POSITIVE_INFINITY },
     );
     return this.#run(id, attached);

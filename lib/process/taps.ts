@@ -18,10 +18,11 @@
 // | `dispatching`            | a dispatch begins; its attempts and its end go to `conversation.tap`      | dispatch/     |
 // | `carrier`                | something is about to leave for another program or thread                 | service, adapters |
 // | `requested`              | an HTTP server got a request; its end goes to what is returned            | service/http  |
-// | `internal`               | a process was spawned whose messages are the library's own                | flow/, pipeline/ |
+// | `internal`               | a process was spawned whose messages are the library's own                | flow/, pipeline/, dispatch/ |
 // | `continuing`             | something durable goes on in the trace that is kept with it               | flow/, pipeline/ |
 // | `flowStarting`           | a flow is about to be started                                             | flow/         |
 // | `flowStep`, `flowEnded`  | an attempt of a flow's step begins; the end of a flow is durable          | flow/         |
+// | `executionStarting`, `routeAttempt` | an execution is about to be started; an attempt at a message begins | pipeline/     |
 //
 // A higher floor adds its taps by declaration merging.
 
@@ -48,6 +49,14 @@ export type CallOutcome =
 export interface CallTap {
   /** The call has ended. Called once. */
   ended(outcome: CallOutcome, error: unknown): void;
+}
+
+/** What follows a piece of work that a process does beside its messages. */
+export interface WorkTap<Outcome> {
+  /** Runs a part of it. */
+  around<R>(run: () => R): R;
+  /** Only the first call counts. The end of the process ends it, too. */
+  ended(outcome: Outcome): void;
 }
 
 /** Headers that carry the context of the code that sends them, such as `traceparent`. */

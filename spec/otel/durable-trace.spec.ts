@@ -4,9 +4,24 @@ import { SpanKind } from "@opentelemetry/api";
 import { System } from "signalbox";
 import { type AnyFlow, defineFlow, type FlowHost, flowHost } from "signalbox/flow";
 import { instrument } from "signalbox/otel";
-import { definePipeline, httpRequest, queue, route, runPipeline } from "signalbox/pipeline";
-import { memory, type StoreSource } from "signalbox/store";
+import {
+  definePipeline,
+  feed,
+  fromIterable,
+  httpRequest,
+  type PipelineDefinition,
+  type PipelineHost,
+  pipelineHost,
+  queue,
+  route,
+  runPipeline,
+} from "signalbox/pipeline";
+import { defineTable, memory, openStore, type StoreSource } from "signalbox/store";
 import { afterEach, describe, expect, it } from "vitest";
+import { Payloads } from "../../lib/flow/payload/payloads.js";
+import { sourceId } from "../../lib/pipeline/definition/message-id.js";
+import { messageBody } from "../../lib/pipeline/ledger/message-size.js";
+import { executions, messages, PIPELINE_SCHEMA, READY } from "../../lib/pipeline/ledger/tables.js";
 import { macrotask } from "../support/host.js";
 import {
   above,
@@ -188,5 +203,164 @@ describe("a flow", () => {
     await inSpan("request", async () => (await flows.start(order, undefined)).result());
     const trace = exporter.getFinishedSpans().find(({ name }) => name === "request");
     expect(seen.map((header) => header?.slice(3, 35))).toEqual([trace?.spanContext().traceId]);
+  });
+});
+
+const lines = queue<string>("lines");
+const prints = queue<string>("prints");
+
+/** `shout` is one route, `print` the next. */
+function shouting(shout: (line: string) => unknown, print: (line: string) => unknown = mark) {
+  const first = route("shout", { from: lines, retry: { attempts: 1 } })
+    .via("upper", async (line: string) => {
+      await shout(line);
+      return line.toUpperCase();
+    })
+    .to(prints);
+  const second = route("print", { from: prints }).via(
+    "out",
+    async (line: string) => void (await print(line)),
+  );
+  return definePipeline("shouting", { routes: [first, second] });
+}
+
+const hosted = (
+  system: System,
+  pipeline: PipelineDefinition<never>,
+  store?: StoreSource,
+): Promise<PipelineHost> =>
+  inSpan("boot", () =>
+    system.start(
+      pipelineHost({ name: "pipelines", pipelines: [pipeline], ...(store !== undefined && { store }) }),
+    ),
+  );
+
+describe.each(["sender", "system"] as const)(
+  "a pipeline in a system with the context of the %s",
+  (context) => {
+    it.each(["in memory", "in a store"])("belongs to the request that starts it, %s [L27]", async (where) => {
+      const system = traced(context);
+      const pipeline = shouting(() => macrotask());
+      const host = await hosted(system, pipeline, where === "in a store" ? memory() : undefined);
+      const url = await served(system, async () => {
+        const run = await host.start(pipeline, { id: "run-7", messages: { to: lines, values: ["a", "b"] } });
+        await run.completed();
+      });
+      await requested(url);
+      await ended("GET");
+      expect(above("A")).toEqual(["shouting/print", "pipeline shouting", "GET"]);
+      expect(above("B")).toEqual(["shouting/print", "pipeline shouting", "GET"]);
+      expect(above("shouting/shout")).toEqual(["pipeline shouting", "GET"]);
+      if (context === "sender") expect(traces()).toBe(1);
+      const names = exporter.getFinishedSpans().map(({ name }) => name);
+      expect(names.filter((name) => name === "shouting/shout" || name === "shouting/print")).toHaveLength(4);
+      expect(names.filter((name) => name.includes("run-7"))).toEqual([]);
+    });
+
+    it("belongs to that request on the next host that works on it, too [L27]", async () => {
+      const store = memory();
+      const first = traced(context);
+      let isFirst = true;
+      const pipeline = shouting(
+        () => undefined,
+        (line) => {
+          mark(isFirst ? "began" : line);
+          return isFirst ? new Promise<void>(() => undefined) : undefined;
+        },
+      );
+      const host = await hosted(first, pipeline, store);
+      const start = { id: "run-7", messages: { to: lines, values: ["a"] } };
+      const url = await served(first, () => host.start(pipeline, start));
+      await requested(url);
+      await ended("began");
+      isFirst = false;
+      first.exit("pipelines", "kill");
+      await first.stop();
+      const second = traced(context);
+      await (await hosted(second, pipeline, store)).get("run-7").completed();
+      expect(above("A").slice(0, 3)).toEqual(["shouting/print", "pipeline shouting", "GET"]);
+      const attempts = exporter.getFinishedSpans().filter(({ name }) => name === "shouting/print");
+      expect(attempts.map(({ attributes }) => attributes["signalbox.outcome"])).toEqual([
+        "aborted",
+        "passed",
+      ]);
+      expect(new Set(attempts.map((span) => span.spanContext().traceId)).size).toBe(1);
+    });
+  },
+);
+
+describe("a pipeline", () => {
+  it("has the sources that it reads in its trace, and a batch as one span [L27]", async () => {
+    const system = traced();
+    const source = fromIterable("letters", async function* () {
+      mark("read");
+      yield* ["a", "b", "c"];
+    });
+    const all = route("all", { from: lines }).batch("join", { size: 3 }, (values) => {
+      mark(`joined ${values.length}`);
+      return [];
+    });
+    const pipeline = definePipeline("joining", { routes: [all], sources: [feed(source, lines)] });
+    const host = await hosted(system, pipeline);
+    await inSpan("request", async () => (await host.start(pipeline)).completed());
+    expect(above("read")).toEqual(["pipeline joining", "request"]);
+    expect(above("joined 3")).toEqual(["joining/all", "pipeline joining", "request"]);
+    const counts = exporter
+      .getFinishedSpans()
+      .filter(({ name }) => name === "joining/all")
+      .map(({ attributes }) => attributes["messaging.batch.message_count"]);
+    expect(counts.filter((count) => count !== undefined)).toEqual([3]);
+  });
+
+  it("of an older release, whose row has no trace, is worked on [L27]", async () => {
+    const { trace: _, ...columns } = executions.columns;
+    const { indexes, unique } = executions;
+    const table = defineTable(executions.name, {
+      columns,
+      key: ["number"],
+      indexes: indexes as never,
+      unique: unique as never,
+    });
+    const tables = PIPELINE_SCHEMA.tables.map((one) => (one === executions ? table : one));
+    const store = memory();
+    const system = traced();
+    const older = await openStore(system, store, [{ ...PIPELINE_SCHEMA, version: 1, tables }]);
+    const row = { number: 1, id: "run-7", pipeline: "shouting", status: "running", pending: 1, inputs: 1 };
+    const body = await messageBody(new Payloads(undefined), "a");
+    await older.commit({
+      writes: [
+        { type: "insert", table, row: { ...row, done: 0, dead: 0, created: 1 } },
+        {
+          type: "put",
+          table: messages,
+          row: { scope: 1, queue: "lines", lane: READY, id: sourceId(0, 0), body },
+        },
+      ],
+    });
+    await older.close();
+    const host = await hosted(
+      system,
+      shouting(() => undefined),
+      store,
+    );
+    expect((await host.get("run-7").completed()).done).toBe(2);
+    expect(above("A")).toEqual(["shouting/print"]);
+  });
+
+  it("begins a replay in the trace that asks for it, with a link to the first one [L27]", async () => {
+    const system = traced();
+    let isBroken = true;
+    const pipeline = shouting(() => {
+      if (isBroken) throw new Error("dropped");
+    });
+    const host = await hosted(system, pipeline, memory());
+    const start = { messages: { to: lines, values: ["a"] } };
+    const run = await inSpan("request", () => host.start(pipeline, start));
+    await run.completed();
+    isBroken = false;
+    const again = await inSpan("repair", () => run.replay({ dead: true }));
+    await again.completed();
+    expect(above("A").at(-1)).toBe("repair");
+    expect(linksOf("pipeline shouting")).toEqual([idOf("pipeline shouting")]);
   });
 });

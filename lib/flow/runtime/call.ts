@@ -1,10 +1,11 @@
 // A call of the flow's code that waits for its outcome: the promise, and what the process does for it.
 
 import type { Settler } from "../../process/interception.js";
+import type { WorkTap } from "../../process/taps.js";
 import type { Expectation, Write, WriteSet } from "../../store/index.js";
 import type { Stored } from "../journal/entry.js";
 import type { How } from "../machine/state.js";
-import type { StepTap } from "./taps.js";
+import type { FlowStepOutcome } from "./taps.js";
 
 /** What is written together with an outcome. */
 export interface Extra {
@@ -28,7 +29,7 @@ export interface Call extends Settler {
   readonly start?: ((attempt: number) => Running | undefined) | undefined;
   running?: Running | undefined;
   /** Follows its attempt. */
-  tap?: StepTap | undefined;
+  tap?: WorkTap<FlowStepOutcome> | undefined;
   /** What is written with its outcome, or with its begin if it prepares. */
   extra?: Extra | undefined;
   /** Type `run` that commits: hands the transaction its write set, and the value that was encoded for it. */

@@ -30,6 +30,7 @@ export async function dryReplay(given: DryReplay, signal?: AbortSignal): Promise
   if (history.length === 0) return undefined;
   const flow = new FlowProcess(dryPort(given), { ...row, wish: null }, definition, history, [], true);
   const { pid } = kernel.spawn(flow, undefined, { label: `replay of flow ${row.id}` });
+  kernel.taps?.internal(pid, `replay of flow ${row.name}`);
   const kill = (): void => kernel.links.exit(kernel.outside, pid, KILL, "exit");
   signal?.addEventListener("abort", kill);
   const reason = await waitForExit(kernel, pid, undefined);

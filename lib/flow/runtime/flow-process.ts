@@ -7,6 +7,7 @@ import type { TimerRef } from "../../process/owned-timer.js";
 import type { Process } from "../../process/process.js";
 import { processSignal } from "../../process/process-signal.js";
 import { crash, type ExitReason, NORMAL } from "../../process/reason.js";
+import type { WorkTap } from "../../process/taps.js";
 import { isThenable } from "../../process/thenable.js";
 import {
   type Claim,
@@ -38,7 +39,7 @@ import { placeOf } from "./place.js";
 import type { FlowPort, Transition } from "./port.js";
 import { Seeded } from "./seeded.js";
 import { Attempt, type AttemptPort, isPassing, retryWait, type StepPlan } from "./step-body.js";
-import type { StepTap } from "./taps.js";
+import type { FlowStepOutcome } from "./taps.js";
 import { readable } from "./thrown.js";
 
 /** What the store, timers and the host tell a flow's process. */
@@ -443,7 +444,9 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const checkpoint = this.#checkpoint(seq, items, asks, this.#port.claim);
     if (ending.again === undefined) return endSet(checkpoint, ending);
     const { name, trace } = this.#row;
-    const next = this.#port.kernel.taps?.flowStarting(name, this.flowId, trace);
+    const { taps } = this.#port.kernel;
+    // It may begin anew for years, so each generation has a trace of its own.
+    const next = taps?.continuing(null, () => taps.flowStarting(name, this.flowId, trace));
     return endSet(checkpoint, ending, next);
   }
 
@@ -786,7 +789,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   }
 
   /** An attempt of an ask begins. */
-  #tap(kind: string, key: string): StepTap | undefined {
+  #tap(kind: string, key: string): WorkTap<FlowStepOutcome> | undefined {
     const { name: flow, trace } = this.#row;
     const by = this.ctx.self.process as Process;
     const tap = this.#port.kernel.taps?.flowStep({ flow, id: this.flowId, kind, key }, trace, by);

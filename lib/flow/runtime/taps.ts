@@ -1,6 +1,7 @@
 // What telemetry sees of durable flows: see process/taps.ts.
 
 import type { Process } from "../../process/process.js";
+import type { WorkTap } from "../../process/taps.js";
 
 /**
  * How an attempt of a step ended: `done`; `retried`, it failed and runs again; `failed`, its error goes to the flow's code; `aborted`,
@@ -22,14 +23,6 @@ export interface TappedStep {
   readonly key: string;
 }
 
-/** What follows one attempt of a step. */
-export interface StepTap {
-  /** Runs the body. */
-  around<R>(run: () => R): R;
-  /** Only the first call counts. */
-  ended(outcome: FlowStepOutcome): void;
-}
-
 declare module "../../process/taps.js" {
   interface Taps {
     /**
@@ -45,7 +38,7 @@ declare module "../../process/taps.js" {
      * @param trace - what is kept with the flow
      * @param by - the process of the flow: when that ends, the attempt was aborted
      */
-    flowStep(step: TappedStep, trace: string | null, by: Process): StepTap;
+    flowStep(step: TappedStep, trace: string | null, by: Process): WorkTap<FlowStepOutcome>;
     /**
      * The end of a flow is durable.
      *

@@ -39,6 +39,8 @@ export interface NewExecution {
   /** The names of its sources. */
   readonly sources: readonly string[];
   readonly messages: readonly FirstMessage[];
+  /** The trace in which it was started. */
+  readonly trace?: string | undefined;
 }
 
 /** How often a number is looked for when other hosts create executions at the same time. */
@@ -97,6 +99,7 @@ function rowOf(given: NewExecution, number: number, now: number, claim: Claim): 
     unannounced: isOver ? 1 : null,
     worker: claim.token,
     kept: isOver ? Math.floor(now) : null,
+    trace: given.trace ?? null,
     totals: null,
   };
 }

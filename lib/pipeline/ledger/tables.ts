@@ -37,6 +37,8 @@ const EXECUTION_COLUMNS = {
   worker: "integer?",
   /** When it ended, as long as its rows in other tables are kept. */
   kept: "integer?",
+  /** The trace in which it was started. */
+  trace: "text?",
   /** What its routes did, as JSON, once its history was summed up. */
   totals: "payload?",
 } as const;
@@ -214,9 +216,10 @@ export const carriedChannels: Table<typeof CHANNEL_COLUMNS> = defineTable("pipel
   key: ["scope", "queue"],
 });
 
+/** Version 2 has the column `trace` of executions. */
 export const PIPELINE_SCHEMA: Schema = {
   name: "pipelines",
-  version: 1,
+  version: 2,
   tables: [
     executions,
     messages,

@@ -311,7 +311,8 @@ export class StoreOperations implements PipelineOperations {
     if (claim === undefined)
       throw new ReplayError(id, `another program begins the replay ${to} at this moment`);
     try {
-      const { row: begun, messages: found } = await startReplay(this.#store, claim, row, to, target, request);
+      const begin = { id: to, target, request };
+      const { row: begun, messages: found } = await startReplay(this.#store, claim, row, begin);
       await fillReplay(this.#store, claim, begun.number);
       await this.#handOver(begun, claim);
       return { id: to, messages: found };

@@ -204,6 +204,7 @@ export class SubscriberProcess implements Callbacks<Note> {
       },
       { label: `message ${row.id} of ${name}` },
     );
+    this.#kernel.taps?.internal(pid, `message of ${name}`);
     this.#attempts.set(pid, attempt);
     this.#pids.set(delivery, pid);
   }

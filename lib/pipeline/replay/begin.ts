@@ -155,6 +155,16 @@ class Planner {
   }
 }
 
+/** What a replay begins with. */
+export interface BeginReplay {
+  /** The id of the new execution. */
+  readonly id: string;
+  readonly target: ReplayTarget;
+  readonly request: ReplayRequest;
+  /** The trace in which it is started. */
+  readonly trace?: string | undefined;
+}
+
 /** The execution of a replay. */
 export interface StartedReplay {
   readonly row: ExecutionRow;
@@ -171,15 +181,21 @@ export async function startReplay(
   store: Store,
   claim: Claim,
   execution: ExecutionRow,
-  id: string,
-  target: ReplayTarget,
-  request: ReplayRequest,
+  { id, target, request, trace }: BeginReplay,
 ): Promise<StartedReplay> {
   const there = await findExecution(store, id);
   if (there !== undefined) return { row: replayOf(execution, there), messages: there.inputs };
   const { place, messages: count } = await planReplay(store, execution, target, request);
   const { row } = await createExecution(store, claim, {
-    ...{ id, pipeline: target.pipeline, config: target.config, input: null, sources: [], messages: [] },
+    ...{
+      id,
+      pipeline: target.pipeline,
+      config: target.config,
+      input: null,
+      sources: [],
+      messages: [],
+      trace,
+    },
     replay: { of: place.of, place: JSON.stringify(place) },
   });
   return { row: replayOf(execution, row), messages: count };

@@ -16,6 +16,8 @@ export interface Beginning {
   readonly plan: PipelinePlan;
   readonly input: unknown;
   readonly messages: readonly Publication[];
+  /** The trace in which it is started. */
+  readonly trace?: string | undefined;
 }
 
 /** An execution as a catalogue knows it. */
@@ -24,6 +26,8 @@ export interface Record extends PipelineSummary {
   readonly input: unknown;
   /** Why it failed. */
   readonly error: unknown;
+  /** The trace in which it was started. */
+  readonly trace: string | null;
 }
 
 /** The tables in which a host keeps its executions, and how their values are read. */

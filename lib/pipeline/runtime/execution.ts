@@ -20,6 +20,7 @@ import { Processor } from "./processor.js";
 import { type PipelineProgress, RateMeter } from "./progress.js";
 import { Recollections } from "./recollections.js";
 import { SourceReader } from "./source-reader.js";
+import { spawnIn } from "./spawn-in.js";
 import type { ValueHash } from "./value-hash.js";
 
 /** A ledger that was opened for an execution. */
@@ -36,6 +37,8 @@ export interface ExecutionPort {
   /** The id of the execution. */
   readonly id: string;
   readonly input: unknown;
+  /** The trace to which it belongs. */
+  readonly trace: string | null;
   /** Whether calls of adapters are recorded. */
   readonly lineage: boolean;
   open(listener: LedgerListener): Promise<OpenedLedger>;
@@ -147,13 +150,13 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
         (adapter, key) => ledger.recall(adapter, key),
         (adapter, key) => ledger.forget(adapter, key),
       );
-    const { hashOf } = this.#port;
+    const { hashOf, trace } = this.#port;
     for (const route of plan.routes) {
       const hash = route.policy.hashValues ? hashOf : undefined;
       const of = { pipeline: plan.name, execution: id, route: route.name };
       const processor = new Processor(route, {
         ...{ kernel, ledger, permits, bytesOf: this.#port.bytesOf },
-        place: { ...of, clock, hash, kernel, memory: memory() },
+        place: { ...of, clock, hash, kernel, trace, memory: memory() },
         held: () => this.#held(),
       });
       this.#processors.set(route.queue, processor);
@@ -180,7 +183,10 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
         ? `route ${behaviour.plan.name}`
         : `source ${behaviour.plan.source.name}`;
     child.startedMs = ctx.now();
-    child.pid = ctx.spawnLink<never>(behaviour as Callbacks<never>, { label });
+    const { kernel, trace } = this.#port;
+    child.pid = spawnIn(kernel, trace, label, () =>
+      ctx.spawnLink<never>(behaviour as Callbacks<never>, { label }),
+    );
     this.#byPid.set(child.pid, child);
   }
 

@@ -43,6 +43,7 @@ export type HostRequest =
       readonly pipeline: string;
       readonly input: unknown;
       readonly messages: readonly Publication[];
+      readonly trace: string | undefined;
       readonly replyTo: ReplyTo<{ readonly attached: boolean }>;
     }
   | { readonly type: "tables"; readonly replyTo: ReplyTo<OpenTables | undefined> }
@@ -264,12 +265,12 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   // ── executions ───────────────────────────────────────────────────────────────────────────────────────────────
 
   async #start(
-    { id, pipeline, input, messages }: Extract<HostRequest, { type: "start" }>,
+    { id, pipeline, input, messages, trace }: Extract<HostRequest, { type: "start" }>,
     catalogue: Catalogue,
   ): Promise<boolean> {
     const plan = this.#settings.plans.get(pipeline);
     if (plan === undefined) throw new UnknownPipelineError(pipeline, [...this.#settings.plans.keys()]);
-    const { record, isNew } = await catalogue.create({ id, plan, input, messages });
+    const { record, isNew } = await catalogue.create({ id, plan, input, messages, trace });
     if (record.pipeline !== pipeline) throw new ExecutionIdTakenError(id, record.pipeline, pipeline);
     if (record.ended === undefined) this.#load(record);
     return !isNew;
@@ -309,6 +310,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     const execution = new Execution(
       {
         ...{ kernel, plan, id: record.id, input: record.input, lineage: catalogue.lineage },
+        trace: record.trace,
         drainMs: this.#settings.drainMs,
         open: async (listener) => {
           const opened = await catalogue.open(record, plan, listener);
@@ -324,6 +326,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     loaded.execution = execution;
     loaded.startedMs = kernel.env.now();
     loaded.pid = this.#ctx.spawnLink<ExecutionMessage>(execution, { label: `execution ${record.id}` });
+    kernel.taps?.internal(loaded.pid, `execution ${record.pipeline}`);
     this.#byPid.set(loaded.pid, loaded);
   }
 

@@ -4,8 +4,11 @@
 import { type Abortable, unwatchAbort, watchAbort } from "../../process/abort.js";
 import { InvariantError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
+import type { Process } from "../../process/process.js";
+import type { WorkTap } from "../../process/taps.js";
 import { isThenable } from "../../process/thenable.js";
 import type { Verdict } from "../../service/protection/breaker-machine.js";
+import type { RouteOutcome } from "../../service/telemetry/pipeline-taps.js";
 import {
   type Adapted,
   type Adapter,
@@ -52,6 +55,8 @@ export interface Place {
   readonly hash?: ValueHash | undefined;
   /** The system of the route. */
   readonly kernel?: Kernel;
+  /** The trace to which the execution belongs. */
+  readonly trace?: string | null;
   /** What adapters of the route remember. */
   readonly memory?: Recollections;
   readonly breakers?: RouteBreakers | undefined;
@@ -80,6 +85,8 @@ export class Passage implements AdapterContext, Abortable {
   error: unknown;
   /** A breaker did not admit a call: the attempt does not count. */
   isHeld = false;
+  /** Follows the attempt. */
+  tap: WorkTap<RouteOutcome> | undefined;
   /** The call that a breaker has admitted and that goes on. */
   #admitted: AdmittedCall | undefined;
   /** When it began, by a clock that does not step back; at the latest when it first waits for an adapter. */
@@ -151,6 +158,17 @@ export class Passage implements AdapterContext, Abortable {
     this.#adapter = adapter;
   }
 
+  /** Telemetry follows the attempt from now on. @param messages - how many it is about */
+  follow(by: Process, messages: number): WorkTap<RouteOutcome> | undefined {
+    const { kernel, trace = null } = this.#place;
+    const taps = kernel?.taps;
+    if (taps === undefined) return undefined;
+    const { pipeline, route, execution, attempt } = this;
+    const of = { pipeline, route, execution, message: this.message.id, messages, attempt };
+    this.tap = taps.routeAttempt(of, trace, by);
+    return this.tap;
+  }
+
   /** Records that call. */
   recordBatch(adapter: string, startedMs: number, gave: number, hashes: Hashes): void {
     if (this.calls === undefined) return;
@@ -190,6 +208,7 @@ export class Passage implements AdapterContext, Abortable {
   end(outcome: "passed" | "failed", error: unknown): void {
     this.outcome = outcome;
     this.error = error;
+    this.tap?.ended(this.isHeld ? "held" : outcome);
     if (this.#controller !== undefined) unwatchAbort(this.#by.signal, this);
     if (outcome === "failed") this.release();
   }

@@ -37,6 +37,7 @@ import {
   working,
 } from "./processor-machine.js";
 import type { RouteProgress } from "./progress.js";
+import { spawnIn } from "./spawn-in.js";
 import { afterFailure, publications, refusal } from "./verdict.js";
 import { type Progress, type Run, Worker } from "./worker.js";
 
@@ -320,7 +321,10 @@ export class Processor implements Callbacks<ProcessorMessage> {
       refusal: (message) => refusal(rules, message),
       processor: ctx.self as Pid<Progress>,
     });
-    const pid = ctx.spawnLink<Run | BatchRun>(behaviour, { label: `worker of ${name}` });
+    const label = `worker of ${name}`;
+    const pid = spawnIn(kernel, place.trace ?? null, label, () =>
+      ctx.spawnLink<Run | BatchRun>(behaviour, { label }),
+    );
     const made: WorkerOf = { pid, run: undefined, read: 0, epoch: 0 };
     this.#workers.set(worker, made);
     this.#byPid.set(pid, worker);

@@ -171,7 +171,7 @@ export class StoreCatalogue implements Catalogue {
     return { store: this.#store, payloads: this.#payloads };
   }
 
-  async create({ id, plan, input, messages }: Beginning): Promise<{ record: Record; isNew: boolean }> {
+  async create({ id, plan, input, messages, trace }: Beginning): Promise<{ record: Record; isNew: boolean }> {
     const { maxMessageBytes } = plan.policy;
     const bodies = await Promise.all(
       messages.map(async ({ value, queue }) =>
@@ -181,7 +181,7 @@ export class StoreCatalogue implements Catalogue {
     const { row, isNew } = await createExecution(this.#store, this.#claim, {
       ...{ id, pipeline: plan.name, config: await this.#payloads.store(configOf(plan), "config") },
       input: input === undefined ? null : await this.#payloads.store(input, "input"),
-      sources: plan.sources.map(({ source }) => source.name),
+      ...{ trace, sources: plan.sources.map(({ source }) => source.name) },
       messages: messages.map(({ id: message, queue, key }, i) => ({
         ...{ id: message, queue, key, body: bodies[i] as Stored },
       })),
@@ -228,7 +228,9 @@ export class StoreCatalogue implements Catalogue {
   ): Promise<BegunReplay> {
     const [row] = await this.#store.get(executions, [[number]]);
     const target = await replayTargetOf(plan, this.#payloads);
-    const started = await startReplay(this.#store, this.#claim, row as ExecutionRow, to, target, request);
+    const trace = this.#kernel.taps?.executionStarting(plan.name, to, row?.trace);
+    const begin = { id: to, target, request, trace };
+    const started = await startReplay(this.#store, this.#claim, row as ExecutionRow, begin);
     return { record: await this.#recordOf(started.row), messages: started.messages };
   }
 
@@ -312,6 +314,7 @@ export class StoreCatalogue implements Catalogue {
       ...{ number, id, pipeline, status: status as ExecutionStatus, pending, done, dead, inputs, created },
       ended: ended ?? undefined,
       ...(row.totals !== null && { totals: JSON.parse(row.totals as string) as readonly RouteTotals[] }),
+      trace: row.trace ?? null,
       input: row.input === null ? undefined : await this.#payloads.load(row.input),
       error: row.error === null ? undefined : await this.#payloads.load(row.error),
     };

@@ -38,12 +38,13 @@ export class VolatileCatalogue implements Catalogue {
     this.#kernel = kernel;
   }
 
-  async create({ id, plan, input, messages }: Beginning): Promise<{ record: Record; isNew: boolean }> {
+  async create({ id, plan, input, messages, trace }: Beginning): Promise<{ record: Record; isNew: boolean }> {
     const known = this.#entries.get(id);
     if (known !== undefined) return { record: current(known), isNew: false };
     const pending = plan.sources.length + messages.length;
     const record: Changing = {
       ...{ id, pipeline: plan.name, status: "running", number: ++this.#last, input, error: undefined },
+      trace: trace ?? null,
       ...{ pending, done: 0, dead: 0, inputs: messages.length },
       ...{ created: this.#kernel.env.wallTime(), ended: undefined },
     };

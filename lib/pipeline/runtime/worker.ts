@@ -5,6 +5,7 @@ import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import { InvariantError } from "../../process/errors.js";
 import type { Pid } from "../../process/pid.js";
+import type { Process } from "../../process/process.js";
 import { isThenable } from "../../process/thenable.js";
 import type { Message } from "../ledger/ledger.js";
 import { type BatchOutcome, type BatchRun, emitBatch } from "./batch-run.js";
@@ -64,7 +65,7 @@ export class Worker implements Callbacks<Run | BatchRun> {
   /** Takes messages through the adapters. There is no promise as long as adapters answer at once. */
   #messages(ctx: Context<Run | BatchRun>, run: Run): unknown {
     for (let passage = this.#next(ctx, run); passage !== undefined; passage = this.#next(ctx, run)) {
-      const wait = this.#begin(run, passage);
+      const wait = this.#begin(ctx, run, passage);
       if (wait !== undefined) return this.#late(ctx, run, passage, wait);
     }
     this.#tell(ctx, run);
@@ -80,7 +81,7 @@ export class Worker implements Callbacks<Run | BatchRun> {
   ): Promise<void> {
     let wait: PromiseLike<unknown> | undefined = promise;
     for (let passage: Passage | undefined = first; passage !== undefined; passage = this.#next(ctx, run)) {
-      if (passage !== first) wait = this.#begin(run, passage);
+      if (passage !== first) wait = this.#begin(ctx, run, passage);
       if (wait !== undefined) {
         if (run.ended.length > 0) this.#tellSoon(ctx, run);
         if (passage.beganMs === NOT_BEGUN) passage.beganMs = this.#settings.now();
@@ -121,9 +122,11 @@ export class Worker implements Callbacks<Run | BatchRun> {
   }
 
   /** Returns what to wait for; undefined if the attempt is over. */
-  #begin(run: Run, passage: Passage): PromiseLike<unknown> | undefined {
+  #begin(ctx: Context<Run | BatchRun>, run: Run, passage: Passage): PromiseLike<unknown> | undefined {
+    const { segment } = this.#settings;
+    const tap = passage.follow(ctx.self.process as Process, 1);
     try {
-      const wait = passage.begin(this.#settings.segment);
+      const wait = tap === undefined ? passage.begin(segment) : tap.around(() => passage.begin(segment));
       return wait ?? this.#end(run, passage, "passed");
     } catch (error) {
       return this.#end(run, passage, "failed", error);
@@ -131,8 +134,9 @@ export class Worker implements Callbacks<Run | BatchRun> {
   }
 
   #resume(run: Run, passage: Passage, given: unknown): PromiseLike<unknown> | undefined {
+    const { tap } = passage;
     try {
-      const wait = passage.resume(given);
+      const wait = tap === undefined ? passage.resume(given) : tap.around(() => passage.resume(given));
       return wait ?? this.#end(run, passage, "passed");
     } catch (error) {
       return this.#end(run, passage, "failed", error);
@@ -158,7 +162,10 @@ export class Worker implements Callbacks<Run | BatchRun> {
     const passage = new Passage(place, first.message, ctx);
     passage.beganMs = this.#settings.now();
     run.atHand = passage;
-    const outcome = emitBatch(plan, place, passage, run.batch);
+    const { batch } = run;
+    const tap = passage.follow(ctx.self.process as Process, batch.members.length);
+    const emit = (): BatchOutcome | Promise<BatchOutcome> => emitBatch(plan, place, passage, batch);
+    const outcome = tap === undefined ? emit() : tap.around(emit);
     const ended = (of: BatchOutcome): void => {
       passage.end(of.type === "emitted" ? "passed" : "failed", undefined);
       run.tookMs = this.#tookMs(passage);

@@ -59,5 +59,8 @@ export const CHANNELS: { readonly [Name in TelemetryEventName]: EventChannel<Tel
   "flow:step:begin": channel("flow:step:begin"),
   "flow:step": channel("flow:step"),
   "flow:end": channel("flow:end"),
+  "pipeline:start": channel("pipeline:start"),
+  "route:begin": channel("route:begin"),
+  "route:end": channel("route:end"),
   mailbox: channel("mailbox"),
 };

@@ -6,6 +6,7 @@ import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { CallOutcome } from "../../process/taps.js";
 import type { RequestOutcome } from "./edges.js";
+import type { RouteOutcome, TappedAttempt } from "./pipeline-taps.js";
 
 /** What all events tell. */
 export interface TelemetryEvent {
@@ -295,6 +296,25 @@ export interface FlowEnd extends TelemetryEvent {
   readonly durationMs: number;
 }
 
+/** An execution of a pipeline is about to be started. */
+export interface PipelineStart extends SpanBegin {
+  /** The name of the pipeline. */
+  readonly pipeline: string;
+  /** The id of the execution. */
+  readonly execution: string;
+  /** For a replay: the `traceparent` of the execution whose messages it replays. */
+  readonly follows: string | undefined;
+}
+
+/** An attempt at a message of a pipeline, or at a batch, begins. */
+export interface RouteBegin extends SpanBegin, TappedAttempt {}
+
+/** The attempt has ended. */
+export interface RouteEnd extends RouteBegin, SpanEnd {
+  /** `held`: a breaker did not admit it. `aborted`: its worker has ended. */
+  readonly outcome: RouteOutcome;
+}
+
 /**
  * All events, by name. The channel of an event is `signalbox:` and its name: `signalbox:call:end`.
  *
@@ -312,6 +332,8 @@ export interface FlowEnd extends TelemetryEvent {
  * | `restart` | a supervisor restarts a child, or gives up |
  * | `flow:start`, `flow:end` | a durable flow is about to be started, or begins anew; it ended |
  * | `flow:step:begin`, `flow:step` | an attempt of a durable flow's step begins; it ended |
+ * | `pipeline:start` | an execution of a pipeline is about to be started |
+ * | `route:begin`, `route:end` | an attempt at a message of a pipeline begins; it ended |
  * | `mailbox` | a gauge: the mailboxes of one label are counted |
  */
 export interface TelemetryEvents {
@@ -357,6 +379,12 @@ export interface TelemetryEvents {
   readonly "flow:step": FlowStepEnd;
   /** A durable flow has ended. */
   readonly "flow:end": FlowEnd;
+  /** An execution of a pipeline is about to be started. */
+  readonly "pipeline:start": PipelineStart;
+  /** An attempt at a message of a pipeline begins. */
+  readonly "route:begin": RouteBegin;
+  /** An attempt at a message of a pipeline has ended. */
+  readonly "route:end": RouteEnd;
   /** The mailboxes of one label. */
   readonly mailbox: MailboxDepth;
 }

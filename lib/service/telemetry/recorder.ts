@@ -3,7 +3,7 @@
 
 import { Conversation } from "../../dispatch/conversation.js";
 import { OwnEnvelope } from "../../dispatch/envelope.js";
-import type { FlowEndOutcome, StepTap, TappedStep } from "../../flow/runtime/taps.js";
+import type { FlowEndOutcome, FlowStepOutcome, TappedStep } from "../../flow/runtime/taps.js";
 import type { StartOutcome } from "../../process/behaviour.js";
 import { plain } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -14,15 +14,14 @@ import { type ExitReason, isOrderly } from "../../process/reason.js";
 import { pathOf } from "../../process/report.js";
 import type { Request } from "../../process/request.js";
 import { showThrown } from "../../process/show.js";
-import type { Carrier, Taps } from "../../process/taps.js";
+import type { Carrier, Taps, WorkTap } from "../../process/taps.js";
 import type { Restarting } from "../../supervisor/protocol.js";
 import { KERNEL_METRICS } from "./catalogue.js";
 import { Causes, crashId } from "./causes.js";
 import { CHANNELS, type EventChannel } from "./channels.js";
 import { DispatchSpan } from "./dispatch-span.js";
 import type { JobTrace, ReceivedHeaders, RequestTap } from "./edges.js";
-import type { TelemetryEvent } from "./events.js";
-import { stepBegun } from "./flow-span.js";
+import type { FlowStepBegin, RouteBegin, TelemetryEvent } from "./events.js";
 import type { Instrument, MetricSink } from "./instruments.js";
 import { Labels } from "./labels.js";
 import { castOf, type Marker, markOf, methodOf, PlainMark } from "./marks.js";
@@ -30,9 +29,11 @@ import type { CallMeter, MessageMeter, Meters } from "./meters.js";
 import { asObserved, type Observed, observed } from "./observed-process.js";
 import { OpenWork } from "./open-work.js";
 import { TELEMETRY_DEFAULTS, type TelemetrySettings } from "./options.js";
+import type { RouteOutcome, TappedAttempt } from "./pipeline-taps.js";
 import { requestBegun } from "./request-span.js";
 import { Sampler } from "./sampler.js";
 import { CallSpan, MessageSpan, startEnded } from "./spans.js";
+import { beginWork, WorkSpan } from "./work-span.js";
 
 /** How whoever makes spans of the events follows what crosses an edge of the system. */
 export interface Tracing {
@@ -418,13 +419,23 @@ export class Recorder implements Taps {
     if (!channel.hasSubscribers) return undefined;
     const span = this.nextSpan();
     this.publish(channel, { ...this.common(), span, flow, id, follows: follows ?? undefined });
+    return this.keptOf(span);
+  }
+
+  /** What is kept with something durable that begins in a span. */
+  private keptOf(span: number): string | undefined {
     const { tracing } = this;
     return tracing?.around(span, () => tracing.kept());
   }
 
-  flowStep(step: TappedStep, trace: string | null, by: Process): StepTap {
+  flowStep(step: TappedStep, trace: string | null, by: Process): WorkTap<FlowStepOutcome> {
     this.touched();
-    return stepBegun(this, step, trace, by);
+    const begin: FlowStepBegin = { ...this.common(), span: this.nextSpan(), ...step };
+    beginWork(this, CHANNELS["flow:step:begin"], begin, trace);
+    return new WorkSpan<FlowStepBegin, FlowStepOutcome>(this, begin, by, (end) => {
+      this.meters?.flowStep(end.flow, end.kind, end.outcome, end.durationMs);
+      if (CHANNELS["flow:step"].hasSubscribers) this.publish(CHANNELS["flow:step"], end);
+    });
   }
 
   flowEnded(flow: string, id: string, outcome: FlowEndOutcome, durationMs: number): void {
@@ -432,6 +443,25 @@ export class Recorder implements Taps {
     this.meters?.flowEnded(flow, outcome);
     if (CHANNELS["flow:end"].hasSubscribers)
       this.publish(CHANNELS["flow:end"], { ...this.common(), flow, id, outcome, durationMs });
+  }
+
+  // ── pipelines ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  executionStarting(pipeline: string, id: string, follows?: string | null): string | undefined {
+    const channel = CHANNELS["pipeline:start"];
+    if (!channel.hasSubscribers) return undefined;
+    const span = this.nextSpan();
+    const start = { ...this.common(), span, pipeline, execution: id, follows: follows ?? undefined };
+    this.publish(channel, start);
+    return this.keptOf(span);
+  }
+
+  routeAttempt(attempt: TappedAttempt, trace: string | null, by: Process): WorkTap<RouteOutcome> | undefined {
+    const channel = CHANNELS["route:end"];
+    if (!channel.hasSubscribers && !CHANNELS["route:begin"].hasSubscribers) return undefined;
+    const begin: RouteBegin = { ...this.common(), span: this.nextSpan(), ...attempt };
+    beginWork(this, CHANNELS["route:begin"], begin, trace);
+    return new WorkSpan<RouteBegin, RouteOutcome>(this, begin, by, (end) => this.publish(channel, end));
   }
 
   private get seesDispatches(): boolean {

@@ -2,6 +2,7 @@
 
 import { defineServer, Registry, System, supervisor } from "signalbox";
 import { defineFlow, flowHost } from "signalbox/flow";
+import { definePipeline, done, openQueues, pipelineHost, queue, route } from "signalbox/pipeline";
 import { pool, prometheus, telemetry } from "signalbox/service";
 import { memory } from "signalbox/store";
 import { describe, expect, it } from "vitest";
@@ -88,6 +89,34 @@ describe("labels", () => {
     expect(values.filter((value) => value.includes("key"))).toEqual([]);
     expect(values).toContain("flow stays");
     system.exit("flows", "kill");
+  });
+
+  it("are no ids of executions, messages and envelopes [L16]", async () => {
+    await using system = new System({ name: "shop", report: false });
+    await using metrics = prometheus(system);
+    const lines = queue<string>("lines");
+    const pipeline = definePipeline("print", {
+      routes: [route("print", { from: lines }).via("out", () => undefined)],
+    });
+    const host = await system.start(pipelineHost({ pipelines: [pipeline] }));
+    const run = await host.start(pipeline, { id: "key-1", messages: { to: lines, values: ["a"] } });
+    await run.completed();
+    const queues = await openQueues(system, { store: memory() });
+    const orders = queues.queue<string>("orders");
+    let handled = (): void => undefined;
+    const isHandled = new Promise<void>((resolve) => {
+      handled = resolve;
+    });
+    const subscriber = await orders.subscribe({}, () => {
+      handled();
+      return done;
+    });
+    await orders.publish("a", { id: "key-2" });
+    await isHandled;
+    await subscriber.stop();
+    const values = [...valuesOn(metrics.text())];
+    expect(values.filter((value) => value.includes("key"))).toEqual([]);
+    expect(values).toContain("execution print");
   });
 
   it("are no ids of children that were added to a supervisor, which may be keys [L16]", async () => {
