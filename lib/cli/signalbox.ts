@@ -33,12 +33,14 @@ export async function signalbox(args: readonly string[], shell: Shell): Promise<
     shell.print(OVERVIEW);
     return EXIT.fine;
   }
-  if (name === "--version" || name === "-v") {
+  const names = Object.keys(shell.subcommands);
+  const found = Object.hasOwn(shell.subcommands, name) ? shell.subcommands[name] : undefined;
+  // Behind a command of a subcommand it is an option: `flows list --version 2`.
+  const isVersion = (word: string | undefined): boolean => word === "--version" || word === "-v";
+  if (isVersion(name) || (found !== undefined && rest.length === 1 && isVersion(rest[0]))) {
     shell.print(shell.version);
     return EXIT.fine;
   }
-  const names = Object.keys(shell.subcommands);
-  const found = Object.hasOwn(shell.subcommands, name) ? shell.subcommands[name] : undefined;
   if (found !== undefined) return (await found())(rest);
   const problem = name.startsWith("-")
     ? "the subcommand comes before its options"
