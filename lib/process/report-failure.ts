@@ -21,7 +21,7 @@ export function reportCrash(
   const { reports, events } = kernel;
   const { pid } = process;
   kernel.shared?.listeners("read");
-  const isPrinted = reports.admits("crash");
+  const isPrinted = reports.admits("crash", process.parent?.id);
   if (!isPrinted && !events.wants.crash) return;
   const said = reports.said(lastMessage);
   const report = crashReport(pid, reason, lastMessage, said);
@@ -47,7 +47,7 @@ export function reportLate({ reports, events, shared }: Kernel, pid: Pid, error:
   if (isRefusal(error, pid)) return;
   shared?.listeners("read");
   if (events.wants.lateError) events.publish("lateError", { pid, error });
-  if (!reports.admits("lateError")) return;
+  if (!reports.admits("lateError", pid.process?.parent?.id)) return;
   const when = pid.process === undefined ? "after its exit" : "while it terminated";
   const text = `${pid} threw ${when}: ${showThrown(error)}`;
   reports.write({ level: "error", event: "lateError", pid, path: pathOf(pid), error, text });

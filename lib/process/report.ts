@@ -6,13 +6,25 @@ import { OptionError } from "./errors.js";
 import { only } from "./known-options.js";
 import type { Limits } from "./limits.js";
 import { contained } from "./listening.js";
+import { loggedError } from "./logged-error.js";
 import { withMethod } from "./options.js";
 import { outside } from "./origin.js";
+import { isFrame } from "./own-code.js";
 import type { Pid } from "./pid.js";
+import { printable } from "./printable.js";
 import type { ExitReason } from "./reason.js";
-import { decide, type Event, initial, type State } from "./report-limit-machine.js";
+import { decide, type Event, initial, type Place, type State } from "./report-limit-machine.js";
 import type { SharedState } from "./shared-state.js";
-import { formatReason, show, showThrown, stackOf } from "./show.js";
+import {
+  cut,
+  formatReason,
+  framesIn,
+  isError,
+  STACK_LENGTH,
+  show,
+  showThrown,
+  wholeStackOf,
+} from "./show.js";
 import type { Due, Timer } from "./timer-queue.js";
 
 /** How urgent a report is. */
@@ -72,7 +84,7 @@ export interface Report {
    * returned.
    */
   readonly message?: unknown;
-  /** The whole report as text for people, with the stack. */
+  /** The whole report as text for people, with the frames of the stack that are the user's. */
   readonly text: string;
 }
 
@@ -112,7 +124,8 @@ export type ReportLogger = {
 
 /**
  * A sink that passes each report to a logger with pino's order of arguments: the fields first (`event`, `pid`, `path`,
- * `reason`, `err`, `lastMessage`), then the text.
+ * `reason`, `err`, `lastMessage`), then the text. `err` is bounded, whatever was thrown: at most 1,000 characters of a
+ * message, and the frames of the stack that are the user's. The stack is in `err` alone, not in the text too.
  *
  * @example new System({ report: loggerReport(pino()) });
  */
@@ -126,12 +139,20 @@ export function loggerReport(logger: ReportLogger): ReportSink {
         pid: pid && String(pid),
         path,
         reason: reason && formatReason(reason),
-        err: error,
+        err: loggedError(error),
         lastMessage: message,
       },
-      text,
+      // The logger writes the stack of `err`.
+      isError(error) ? withoutFrames(text) : text,
     );
   return Object.assign(sink, { flush: () => flushLogger(logger) });
+}
+
+function withoutFrames(text: string): string {
+  return text
+    .split("\n")
+    .filter((line) => !isFrame(line))
+    .join("\n");
 }
 
 /** pino's `flush` calls back; others return a promise, or are done when they return. */
@@ -165,10 +186,15 @@ export function crashReport(
   said: { readonly message: unknown } | undefined,
 ): CrashReport {
   const at = said === undefined ? "" : ` at message ${show(said.message)}`;
-  const stack = reason.type === "crash" ? stackOf(reason.error) : undefined;
-  const text = `${pid} ended, and nobody was linked to it or monitored it: ${formatReason(reason)}${at}${stack === undefined ? "" : `\n${stack}`}`;
-  return { pid, reason, lastMessage, stack, text };
+  const whole = reason.type === "crash" ? wholeStackOf(reason.error) : undefined;
+  const stack = whole && cut(whole, STACK_LENGTH);
+  const frames = whole === undefined ? "" : framesIn(whole);
+  const text = `${pid} ended, and nobody was linked to it or monitored it: ${formatReason(reason)}${at}${frames}`;
+  return { pid, reason, lastMessage, stack, text: printable(text) };
 }
+
+/** Most characters of a report. */
+const TEXT_LENGTH = 20_000;
 
 /** Most names in a path. */
 const PATH_NAMES = 16;
@@ -223,20 +249,24 @@ export class Reporter {
   /**
    * Whether to build and {@link write} a report. False without a sink, and when the limit for this second is reached. The end of a
    * service and a supervisor that gives up are always reported: each happens once.
+   *
+   * @param place - what the report belongs to: the supervisor or the parent, by its id. The first report of a place within a
+   * second is printed beyond the limit, up to {@link PLACES}.
    */
-  admits(budget: ReportBudget): boolean {
+  admits(budget: ReportBudget, place: Place = 0): boolean {
     if (this.options.to === undefined) return false;
-    return budget === "gaveUp" || this.step(budget, { type: "report", at: this.host.env.now() });
+    return budget === "gaveUp" || this.step(budget, { type: "report", at: this.host.env.now(), place });
   }
 
   /** Passes a report to the sink. A report that the sink throws at is printed, and the first of them says why. */
-  write(report: Report): void {
+  write(given: Report): void {
+    const text = printable(cut(given.text, TEXT_LENGTH));
     outside(() =>
       this.host.enter(() => {
         const { to } = this.options;
         contained(
-          () => to?.(report.text, report),
-          (error) => this.refused(report, error),
+          () => to?.(text, { ...given, text }),
+          (error) => this.refused({ ...given, text }, error),
         );
       }),
     );

@@ -1,6 +1,7 @@
 // Short texts for values. A process can throw or send any value, so no function here throws, and the work is bounded
 // whatever the size of the value. The exit of a process must never depend on how its reason behaves.
 
+import { userFrames } from "./own-code.js";
 import { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
 
@@ -9,9 +10,9 @@ const VALUE_LENGTH = 80;
 /** Most levels of nested objects that are shown. */
 const VALUE_DEPTH = 5;
 /** Most characters of an error's name or message. */
-const MESSAGE_LENGTH = 1_000;
+export const MESSAGE_LENGTH = 1_000;
 /** Most characters of a stack. */
-const STACK_LENGTH = 10_000;
+export const STACK_LENGTH = 10_000;
 
 /**
  * A value as a short text of about 80 characters at most. Never throws. Calls no getter, `toJSON`, `toString` or
@@ -109,14 +110,47 @@ export function showError(error: Error): string {
   return `${read(error, "name", MESSAGE_LENGTH) ?? "Error"}: ${read(error, "message", MESSAGE_LENGTH) ?? "(no readable message)"}`;
 }
 
+/**
+ * A value of a user in an error's text: what kind of value it is, and nothing that is in it. The value may be a secret, and
+ * error texts reach logs. Never throws.
+ */
+export function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  if (typeof value !== "object") return value === "" ? "an empty string" : `a ${typeof value}`;
+  try {
+    if (Array.isArray(value)) return value.length === 0 ? "an empty array" : `an array of ${value.length}`;
+  } catch {
+    // A revoked Proxy is an object.
+  }
+  const kind = classOf(value);
+  return kind === "a Object" ? "an object" : kind.replace(/^a (?=[AEIOU])/, "an ");
+}
+
 /** The stack of an Error, if the stack can be read. Never throws. */
 export function stackOf(error: Error): string | undefined {
   return read(error, "stack", STACK_LENGTH);
 }
 
-/** A thrown value as text: an Error with its stack, any other value as {@link show} has it. Never throws. */
+/** The same, however long it is. */
+export function wholeStackOf(error: Error): string | undefined {
+  return read(error, "stack", Number.POSITIVE_INFINITY);
+}
+
+/** A thrown value as text: an Error with its frames, any other value as {@link show} has it. Never throws. */
 export function showThrown(thrown: unknown): string {
-  return isError(thrown) ? (stackOf(thrown) ?? showError(thrown)) : show(thrown);
+  return isError(thrown) ? `${showError(thrown)}${framesOf(thrown)}` : show(thrown);
+}
+
+/** The frames of an Error that are the user's, each after a line end; none of a value that has no stack. Never throws. */
+export function framesOf(thrown: unknown): string {
+  return isError(thrown) ? framesIn(wholeStackOf(thrown) ?? "") : "";
+}
+
+/** The same of a stack. */
+export function framesIn(stack: string): string {
+  return userFrames(stack)
+    .map((frame) => `\n${frame}`)
+    .join("");
 }
 
 /** `instanceof Error` that never throws. A revoked Proxy counts as no Error. */
@@ -141,6 +175,9 @@ function read(of: object, key: string, longest: number): string | undefined {
   }
 }
 
-function cut(text: string, longest: number): string {
-  return text.length > longest ? `${text.slice(0, longest)}…` : text;
+/** Cuts no character in two: one outside of the basic plane has two units. */
+export function cut(text: string, longest: number): string {
+  if (text.length <= longest) return text;
+  const isBetween = /[\uD800-\uDBFF]/.test(text.charAt(longest - 1));
+  return `${text.slice(0, isBetween ? longest - 1 : longest)}…`;
 }

@@ -5,7 +5,7 @@ import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import { type ExitReason, formatReason } from "../process/reason.js";
 import { pathOf } from "../process/report.js";
-import { stackOf } from "../process/show.js";
+import { framesOf } from "../process/show.js";
 import type { Restarting } from "./protocol.js";
 
 /** The record of one restart, or of a supervisor that gives up (`gaveUp`). */
@@ -120,9 +120,8 @@ export class RestartReports<M> {
   ): void {
     const { self: pid } = this.ctx;
     const { reports } = (pid.process as Process).kernel;
-    if (this.quiet || !reports.admits(event)) return;
+    if (this.quiet || !reports.admits(event, pid.id)) return;
     const error = reason.type === "crash" ? reason.error : undefined;
-    const stack = error && stackOf(error);
     reports.write({
       level: event === "restart" ? "warn" : "error",
       event,
@@ -130,7 +129,7 @@ export class RestartReports<M> {
       path: `${pathOf(pid)}/${id}`,
       reason,
       error,
-      text: `${pid} ${what()}${stack === undefined ? "" : `\n${stack}`}`,
+      text: `${pid} ${what()}${framesOf(error)}`,
     });
   }
 }

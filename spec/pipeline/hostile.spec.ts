@@ -198,8 +198,8 @@ const SOURCES: readonly (readonly [string, Source["open"], RegExp])[] = [
     },
     /no such file/,
   ],
-  ["opens nothing", () => undefined as never, /source bad gives no iterable: undefined/],
-  ["opens a number", () => 7 as never, /source bad gives no iterable: 7/],
+  ["opens nothing", () => undefined as never, /source bad gives no iterable but undefined/],
+  ["opens a number", () => 7 as never, /source bad gives no iterable but a number/],
   [
     "answers with no iterator result",
     open(() => 5),

@@ -7,6 +7,8 @@ import {
   type Effect,
   type Event,
   initial,
+  PLACES,
+  type Place,
   type State,
 } from "../../lib/process/report-limit-machine.js";
 
@@ -21,9 +23,9 @@ class Told {
     this.state = initial(perSecond);
   }
 
-  report(at: number): void {
+  report(at: number, place: Place = 0): void {
     if (this.due !== undefined && this.due <= at) this.tell({ type: "over", at: this.due });
-    this.tell({ type: "report", at });
+    this.tell({ type: "report", at, place });
   }
 
   tell(event: Event): readonly Effect[] {
@@ -54,9 +56,9 @@ describe("the limit of reports", () => {
 
   it("begins a new second with the report that comes exactly a second after the first", () => {
     const told = new Told(1);
-    told.tell({ type: "report", at: 0 });
-    expect(told.tell({ type: "report", at: 999 })).toEqual([{ type: "wake", at: 1_000 }]);
-    expect(told.tell({ type: "report", at: 1_000 })).toEqual([
+    told.tell({ type: "report", at: 0, place: 0 });
+    expect(told.tell({ type: "report", at: 999, place: 0 })).toEqual([{ type: "wake", at: 1_000 }]);
+    expect(told.tell({ type: "report", at: 1_000, place: 0 })).toEqual([
       { type: "summary", count: 1 },
       { type: "print" },
     ]);
@@ -64,16 +66,16 @@ describe("the limit of reports", () => {
 
   it("prints no summary of a second in which every report was printed", () => {
     const told = new Told(2);
-    told.tell({ type: "report", at: 0 });
-    told.tell({ type: "report", at: 1 });
-    expect(told.tell({ type: "report", at: 2_000 })).toEqual([{ type: "print" }]);
+    told.tell({ type: "report", at: 0, place: 0 });
+    told.tell({ type: "report", at: 1, place: 0 });
+    expect(told.tell({ type: "report", at: 2_000, place: 0 })).toEqual([{ type: "print" }]);
   });
 
   it("prints the summary before the next report when the timer is late", () => {
     const told = new Told(1);
-    told.tell({ type: "report", at: 0 });
-    told.tell({ type: "report", at: 1 });
-    expect(told.tell({ type: "report", at: 5_000 })).toEqual([
+    told.tell({ type: "report", at: 0, place: 0 });
+    told.tell({ type: "report", at: 1, place: 0 });
+    expect(told.tell({ type: "report", at: 5_000, place: 0 })).toEqual([
       { type: "summary", count: 1 },
       { type: "print" },
     ]);
@@ -81,27 +83,50 @@ describe("the limit of reports", () => {
 
   it("sets a timer once a second, and only if a report was left out", () => {
     const told = new Told(1);
-    expect(told.tell({ type: "report", at: 0 })).toEqual([{ type: "print" }]);
-    expect(told.tell({ type: "report", at: 1 })).toEqual([{ type: "wake", at: 1_000 }]);
-    expect(told.tell({ type: "report", at: 2 })).toEqual([]);
+    expect(told.tell({ type: "report", at: 0, place: 0 })).toEqual([{ type: "print" }]);
+    expect(told.tell({ type: "report", at: 1, place: 0 })).toEqual([{ type: "wake", at: 1_000 }]);
+    expect(told.tell({ type: "report", at: 2, place: 0 })).toEqual([]);
   });
 
-  it("loses no report, and prints no more than its limit within any second", () => {
-    const waits = fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 60 });
+  it("prints the first report of each place beyond the limit, up to so many places [R7]", () => {
+    const told = new Told(3);
+    for (let i = 0; i < 10; i++) told.report(i);
+    for (let place = 1; place <= 100; place++) for (const at of [20, 30]) told.report(at, place);
+    const ofOthers = told.printed.filter((at) => at >= 20);
+    expect(ofOthers).toEqual(Array(PLACES - 1).fill(20));
+    told.tell({ type: "over", at: 1_000 });
+    expect(told.counted).toBe(7 + 200 - ofOthers.length);
+    told.report(1_001, 7);
+    expect(told.printed.at(-1)).toBe(1_001);
+  });
+
+  it("loses no report, prints no more than its limit and its places within any second, and hides no place [R7]", () => {
+    const waits = fc.array(fc.tuple(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 0, max: 9 })), {
+      maxLength: 60,
+    });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5 }), waits, (perSecond, steps) => {
         const told = new Told(perSecond);
+        const all: { readonly at: number; readonly place: number; readonly isPrinted: boolean }[] = [];
         let at = 0;
-        for (const step of steps) {
+        for (const [step, place] of steps) {
           at += step;
-          told.report(at);
+          const before = told.printed.length;
+          told.report(at, place);
+          all.push({ at, place, isPrinted: told.printed.length > before });
         }
         told.tell({ type: "over", at });
         expect(told.printed.length + told.counted).toBe(steps.length);
         for (const from of told.printed) {
           const within = told.printed.filter((one) => one >= from && one < from + 1_000);
           // Two seconds under way may meet within one.
-          expect(within.length).toBeLessThanOrEqual(2 * perSecond);
+          expect(within.length).toBeLessThanOrEqual(2 * (perSecond + 10));
+        }
+        for (const [i, one] of all.entries()) {
+          const isFirst = all
+            .slice(0, i)
+            .every(({ at, place }) => place !== one.place || at < one.at - 1_000);
+          if (isFirst) expect(one.isPrinted).toBe(true);
         }
       }),
     );

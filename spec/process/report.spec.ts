@@ -18,7 +18,7 @@ describe("the report of a crash", () => {
     );
     expect(report.text).toBe(
       "<shop.17 clerk> ended, and nobody was linked to it or monitored it: crash, TypeError: no such item " +
-        `at message {"item":"tea","n":3}\n${error.stack}`,
+        `at message {"item":"tea","n":3}\n${error.stack?.split("\n").slice(1).join("\n")}`,
     );
     expect(report).toMatchObject({ pid, reason: { type: "crash", error }, stack: error.stack });
     expect(report.lastMessage).toEqual({ item: "tea", n: 3 });
@@ -77,7 +77,7 @@ describe("reports of a system", () => {
     await system.idle();
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(
-      /^<shop\.1 clerk> ended, .*crash, Error: out of tea at message "one tea"\nError: out of tea\n {4}at /,
+      /^<shop\.1 clerk> ended, .*crash, Error: out of tea at message "one tea"\n {4}at /,
     );
   });
 

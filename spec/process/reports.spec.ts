@@ -147,7 +147,7 @@ describe("the report of a crash", () => {
           pid: "<shop.2 clerk>",
           path: "shop/floor/clerk",
           reason: "crash, Error: no such user",
-          err: boom,
+          err: expect.objectContaining({ message: "no such user" }),
           lastMessage: login,
         },
         expect.stringContaining("<shop.2 clerk> ended"),

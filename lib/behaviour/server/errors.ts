@@ -1,7 +1,7 @@
 // What a server is asked or given that it cannot take.
 
 import { SignalboxError } from "../../process/errors.js";
-import { show } from "../../process/show.js";
+import { kindOf } from "../../process/show.js";
 
 /**
  * A server got a call or cast that its definition does not have. The handle probably belongs to another
@@ -35,7 +35,7 @@ export class BadReturnError extends SignalboxError {
   readonly value: unknown;
   /** The library creates these errors. */
   constructor(handler: string, value: unknown, allowed: string) {
-    super(`${handler} returned ${show(value)}; it may return ${allowed}`);
+    super(`${handler} returned ${kindOf(value)}; it may return ${allowed}`);
     this.handler = handler;
     this.value = value;
   }

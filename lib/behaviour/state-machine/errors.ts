@@ -1,7 +1,7 @@
 // What can be wrong with a state machine while it runs. A wrong definition is an OptionError where it is defined.
 
 import { SignalboxError } from "../../process/errors.js";
-import { show } from "../../process/show.js";
+import { kindOf, show } from "../../process/show.js";
 
 /**
  * A state machine has no state of this name. A handler or `init` went there past the compiler, or a definition was swapped
@@ -56,7 +56,9 @@ export class UnknownEventError extends SignalboxError {
   readonly code = "ERR_UNKNOWN_EVENT";
   /** The library creates these errors. */
   constructor(event: unknown, known: readonly string[]) {
-    super(`${show(event)} is no event of this state machine; its events are ${known.join(", ")}`);
+    super(
+      `${typeof event === "string" ? `"${event}"` : kindOf(event)} is no event of this state machine; its events are ${known.join(", ")}`,
+    );
   }
 }
 
@@ -90,7 +92,7 @@ export class BadStepError extends SignalboxError {
   readonly code = "ERR_BAD_STEP";
   /** The library creates these errors. */
   constructor(where: string, step: unknown) {
-    super(`${where} returned ${show(step)}; it must return a step such as m.keep() or m.next(state)`);
+    super(`${where} returned ${kindOf(step)}; it must return a step such as m.keep() or m.next(state)`);
   }
 }
 
@@ -119,7 +121,7 @@ export class BadActionError extends SignalboxError {
   readonly code = "ERR_BAD_ACTION";
   /** The library creates these errors. */
   constructor(action: unknown, why = "it is no action of a state machine") {
-    super(`bad action ${show(action)}: ${why}`);
+    super(`bad action, ${kindOf(action)}: ${why}`);
   }
 }
 

@@ -1,10 +1,10 @@
 // Commands that change flows.
 
 import type { FlowOperations, FlowOutcome, FlowStatus } from "../../flow/operations/operations.js";
+import { oneLine } from "../../process/printable.js";
 import { Misuse } from "../shell/arguments.js";
 import { forEach } from "../shell/each.js";
 import { EXIT } from "../shell/exit.js";
-import { oneLine } from "../shell/printable.js";
 import { valueText } from "../shell/style.js";
 import { jsonGiven, lengthGiven, numberGiven } from "../shell/values.js";
 import { exitOf } from "./answer.js";

@@ -1,11 +1,11 @@
 // `signalbox flows check --code MODULE`: replays the flows of a store over new code.
 
 import { type CheckedFlow, checkFlows } from "../../flow/operations/check.js";
+import { oneLine } from "../../process/printable.js";
 import { System } from "../../system.js";
 import { Misuse } from "../shell/arguments.js";
 import { printList } from "../shell/document.js";
 import { EXIT } from "../shell/exit.js";
-import { oneLine } from "../shell/printable.js";
 import { type CommandContext, defineCommand, type FlowsCommand } from "./context.js";
 
 const check = defineCommand({

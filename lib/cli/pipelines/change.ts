@@ -2,10 +2,10 @@
 
 import type { ExecutionSummary, PipelineOperations } from "../../pipeline/operations/operations.js";
 import { RateMeter } from "../../pipeline/runtime/progress.js";
+import { oneLine } from "../../process/printable.js";
 import { Refusal } from "../shell/answer.js";
 import { forEach } from "../shell/each.js";
 import { EXIT } from "../shell/exit.js";
-import { oneLine } from "../shell/printable.js";
 import { lengthGiven } from "../shell/values.js";
 import { codeOfError, exitOf } from "./answer.js";
 import { type CommandContext, defineCommand, type PipelinesCommand } from "./context.js";

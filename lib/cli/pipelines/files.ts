@@ -6,9 +6,10 @@ import { PipelineFileError } from "../../pipeline/yaml/errors.js";
 import { jsonSchemaOf } from "../../pipeline/yaml/json-schema.js";
 import { parsePipeline } from "../../pipeline/yaml/parse.js";
 import { SignalboxError } from "../../process/errors.js";
+import { printable } from "../../process/printable.js";
 import { Misuse } from "../shell/arguments.js";
 import { EXIT } from "../shell/exit.js";
-import { indentedJson, printable } from "../shell/printable.js";
+import { indentedJson } from "../shell/json-text.js";
 import { type CommandContext, defineCommand, type PipelinesCommand } from "./context.js";
 
 /** The pipeline of this name in the module of `--code`, or the one of this file. @throws Misuse, PipelineFileError */

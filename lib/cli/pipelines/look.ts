@@ -10,12 +10,12 @@ import {
   type Lineage,
   type MessageRecord,
 } from "../../pipeline/operations/operations.js";
+import { oneLine } from "../../process/printable.js";
 import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
 import { printList } from "../shell/document.js";
 import { EXIT } from "../shell/exit.js";
 import { factLines, momentText } from "../shell/facts.js";
 import { defined, LIST_LIMIT, limitGiven, pageText, readPages, statusesGiven } from "../shell/list.js";
-import { oneLine } from "../shell/printable.js";
 import { lengthOf, valueText, whenText } from "../shell/style.js";
 import { type Column, renderTable } from "../shell/table.js";
 import { momentGiven, numberGiven } from "../shell/values.js";

@@ -13,12 +13,13 @@ import {
 } from "../../pipeline/host.js";
 import { openPipelineOperations } from "../../pipeline/operations/open-operations.js";
 import type { ExecutionSummary } from "../../pipeline/operations/operations.js";
+import { oneLine } from "../../process/printable.js";
 import type { StoreSource } from "../../store/index.js";
 import { System } from "../../system.js";
 import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
 import { failure, Told } from "../shell/document.js";
 import { EXIT } from "../shell/exit.js";
-import { jsonText, oneLine } from "../shell/printable.js";
+import { jsonText } from "../shell/json-text.js";
 import { jsonGiven, lengthGiven } from "../shell/values.js";
 import { endText } from "./change.js";
 import { type CommandContext, defineCommand, type Interruption, type PipelinesCommand } from "./context.js";

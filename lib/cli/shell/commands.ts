@@ -2,10 +2,11 @@
 // went wrong.
 
 import { toJson } from "../../admin/json-view.js";
+import { printable } from "../../process/printable.js";
 import { type Given, hint, Misuse, type OptionSpecs, parseArguments } from "./arguments.js";
 import { failure, Told } from "./document.js";
 import { EXIT } from "./exit.js";
-import { indentedJson, printable } from "./printable.js";
+import { indentedJson } from "./json-text.js";
 
 /** A command. */
 export interface Command<Context, O extends OptionSpecs = OptionSpecs> {

@@ -2,7 +2,7 @@
 
 import { toJson } from "../../admin/json-view.js";
 import type { Printer } from "./commands.js";
-import { indentedJson } from "./printable.js";
+import { indentedJson } from "./json-text.js";
 import { type Colour, type Style, styleOf } from "./style.js";
 import type { Moments } from "./values.js";
 

@@ -1,7 +1,7 @@
 // What a command prints with --json: always one document, also of a long list, and of a command that fails.
 
 import { toJson } from "../../admin/json-view.js";
-import { jsonText } from "./printable.js";
+import { jsonText } from "./json-text.js";
 
 /** A failure that the document on standard output tells already. */
 export class Told extends Error {

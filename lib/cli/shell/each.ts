@@ -1,8 +1,9 @@
 // Commands that do the same with each of the ids that they are given.
 
+import { oneLine, printable } from "../../process/printable.js";
 import type { Printer } from "./commands.js";
 import { EXIT } from "./exit.js";
-import { jsonText, oneLine, printable } from "./printable.js";
+import { jsonText } from "./json-text.js";
 
 interface Each {
   readonly host: Printer;

@@ -1,6 +1,6 @@
 // What is known of one thing, line by line: the name of a fact, and its text.
 
-import { oneLine } from "./printable.js";
+import { oneLine } from "../../process/printable.js";
 import { whenText } from "./style.js";
 
 /** A painted text is cleaned by its paint; others are cleaned here. */

@@ -2,7 +2,8 @@
 
 import { toJson } from "../../admin/json-view.js";
 import { PayloadUnreadableError } from "../../flow/payload/errors.js";
-import { jsonText, oneLine } from "./printable.js";
+import { oneLine } from "../../process/printable.js";
+import { jsonText } from "./json-text.js";
 
 /** Paints a text, or leaves it as it is where there are no colours. */
 export interface Style<Status extends string> {

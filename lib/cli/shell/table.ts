@@ -1,6 +1,6 @@
 // Tables of text for people, aligned, and no wider than their terminal.
 
-import { oneLine } from "./printable.js";
+import { oneLine } from "../../process/printable.js";
 
 /** A column of a table. */
 export interface Column<Row> {

@@ -3,6 +3,7 @@
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
+import { placeOf } from "../../process/own-code.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { Process } from "../../process/process.js";
 import { processSignal } from "../../process/process-signal.js";
@@ -35,7 +36,6 @@ import { type Checkpoint, endSet, entriesSet } from "./checkpoint.js";
 import { ContinueAsNew } from "./continue.js";
 import { DivergenceError, FlowCancelledError, FlowContextError } from "./errors.js";
 import { type Asking, type AskOptions, type ChildEnd, FlowCode } from "./flow-code.js";
-import { placeOf } from "./place.js";
 import type { FlowPort, Transition } from "./port.js";
 import { Seeded } from "./seeded.js";
 import { Attempt, type AttemptPort, isPassing, retryWait, type StepPlan } from "./step-body.js";
@@ -412,7 +412,10 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   }
 
   #diverged(found: Pick<DivergenceError, "recorded" | "asked" | "entry">): void {
-    const at = found.asked === undefined ? undefined : placeOf(new FlowContextError("here").stack);
+    const at =
+      found.asked === undefined
+        ? undefined
+        : placeOf(new FlowContextError("here").stack ?? "")?.replace(/^file:\/\//, "");
     this.#fail(new DivergenceError(this.flowId, this.#row.name, found, at));
   }
 

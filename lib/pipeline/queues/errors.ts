@@ -1,7 +1,7 @@
 // Errors of queues.
 
 import { SignalboxError } from "../../process/errors.js";
-import { show, showThrown } from "../../process/show.js";
+import { kindOf, show, showThrown } from "../../process/show.js";
 
 /**
  * A queue holds as many messages as it may. None of the publication was stored.
@@ -44,7 +44,7 @@ export class QueueStatusError extends SignalboxError {
   static override readonly name: string = "QueueStatusError";
   readonly code = "ERR_QUEUE_STATUS";
   constructor(queue: string, returned: unknown) {
-    super(`the handler of queue ${queue} returned ${show(returned)}: return done, retry() or dead()`);
+    super(`the handler of queue ${queue} returned ${kindOf(returned)}: return done, retry() or dead()`);
   }
 }
 

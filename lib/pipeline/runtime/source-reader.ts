@@ -9,7 +9,7 @@ import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Kernel } from "../../process/kernel.js";
 import { type ExitReason, NORMAL } from "../../process/reason.js";
-import { show } from "../../process/show.js";
+import { kindOf } from "../../process/show.js";
 import { sourceId } from "../definition/message-id.js";
 import type { Sourced } from "../definition/source.js";
 import { StepTooLargeError } from "../ledger/errors.js";
@@ -142,14 +142,14 @@ export class SourceReader implements Callbacks<SourceMessage> {
     const { [Symbol.asyncIterator]: later, [Symbol.iterator]: now } = Object(opened) as Readable;
     if (later !== undefined) return later.call(opened);
     if (now !== undefined) return now.call(opened);
-    throw new TypeError(`source ${source.name} gives no iterable: ${show(opened)}`);
+    throw new TypeError(`source ${source.name} gives no iterable but ${kindOf(opened)}`);
   }
 
   #take(ctx: Context<SourceMessage>, sourced: Sourced<unknown>): void {
     const { value, checkpoint } = Object(sourced) as Partial<Sourced<unknown>>;
     if (value === undefined || checkpoint === undefined)
       throw new TypeError(
-        `source ${this.plan.source.name} gives ${show(sourced)}, which is no { value, checkpoint }`,
+        `source ${this.plan.source.name} gives ${kindOf(sourced)}, which is no { value, checkpoint }`,
       );
     // Values that come in the same turn are submitted together.
     if (this.#pending.length === 0) ctx.send(ctx.self, NEWS);

@@ -12,7 +12,7 @@ import { type ExitReason, formatReason, isOrderly } from "../../process/reason.j
 import { pathOf } from "../../process/report.js";
 import type { ReplyTo } from "../../process/request.js";
 import { captureSenderContext } from "../../process/sender-context.js";
-import { showThrown } from "../../process/show.js";
+import { framesOf } from "../../process/show.js";
 import { decide, type Effect, type Event, initial, type State } from "./http-machine.js";
 import type { FetchHandler, NodeListener } from "./http-server.js";
 import { HttpMeter, type RequestExchange } from "./metrics.js";
@@ -180,10 +180,8 @@ class HttpProcess {
 
   private report(pid: Pid, { incoming }: RequestExchange, reason: ExitReason): void {
     const { reports } = (this.ctx.self.process as Process).kernel;
-    if (!reports.admits("request")) return;
+    if (!reports.admits("request", this.ctx.self.id)) return;
     const error = reason.type === "crash" ? reason.error : undefined;
-    // A query may hold secrets.
-    const path = incoming.url?.split("?")[0];
     reports.write({
       level: "error",
       event: "crash",
@@ -191,7 +189,8 @@ class HttpProcess {
       path: `${pathOf(this.ctx.self)}/request`,
       reason,
       error,
-      text: `${pid} failed to answer ${incoming.method} ${path}: ${formatReason(reason)}${error === undefined ? "" : `\n${showThrown(error)}`}`,
+      // A URL may hold secrets, and so may its path.
+      text: `${pid} failed to answer a ${incoming.method}: ${formatReason(reason)}${framesOf(error)}`,
     });
   }
 }

@@ -2,10 +2,10 @@
 
 import { OptionError, ProcessExitedError } from "../../process/errors.js";
 import { runningOwner } from "../../process/origin.js";
+import { placeOf } from "../../process/own-code.js";
 import { Pid } from "../../process/pid.js";
 import { production } from "../../process/production.js";
 import { HostIoError, HostTimerError } from "../report/errors.js";
-import { placeOf } from "../report/place.js";
 import { Actor } from "../simulator/actor.js";
 import { host } from "../simulator/host.js";
 import { isSimulated } from "../simulator/interceptor.js";

@@ -1,6 +1,6 @@
 // Tells one bug from another: two failures are of one bug if the same assertion failed, at the same place, with the same shape.
 
-import { placeOf } from "../report/place.js";
+import { placeOf } from "../../process/own-code.js";
 
 /** Quoted texts, and lists and objects without others inside. */
 const QUOTED = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`/g;

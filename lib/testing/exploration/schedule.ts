@@ -1,8 +1,8 @@
 // Runs one schedule of a scenario, from its first step to its last check.
 
+import { placeOf } from "../../process/own-code.js";
 import { isThenable } from "../../process/thenable.js";
 import type { Fingerprints } from "../kit/fingerprints.js";
-import { placeOf } from "../report/place.js";
 import type { Actor } from "../simulator/actor.js";
 import { BuiltInChecker, type BuiltInChecks } from "../simulator/built-in-checks.js";
 import type { Cycle } from "../simulator/cycle.js";

@@ -3,7 +3,7 @@
 // promise's `then`, and that may answer in a later step. So while an exploration runs, `constructor` is a getter, which knows that
 // it is asked for an await: nothing else asks for it directly from the awaiting code.
 
-import { OWN } from "../report/place.js";
+import { isOwn } from "../../process/own-code.js";
 
 /** Continues the code behind an await, now or in a step of its own. `ended` is what the promise came to. */
 export type Continue = (
@@ -135,8 +135,7 @@ function isOfUser(file: string | undefined): boolean {
   let isUsers = known.get(file);
   if (isUsers === undefined) {
     const path = file.replaceAll("\\", "/");
-    isUsers =
-      !path.startsWith("node:") && !MODULES.test(path) && !OWN.some((folder) => path.includes(folder));
+    isUsers = !path.startsWith("node:") && !MODULES.test(path) && !isOwn(path);
     known.set(file, isUsers);
   }
   return isUsers;

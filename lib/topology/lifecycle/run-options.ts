@@ -67,7 +67,7 @@ export function logSink(
     if (LOG_LEVELS.indexOf(level) < least) return;
     const text = typeof line === "function" ? line() : line;
     if (log === undefined) {
-      if (!kernel.reports.admits("log")) return;
+      if (!kernel.reports.admits("log", `${topology}/${component}`)) return;
       const shown = `${topology}/${component} (task ${task}) ${level}: ${text}`;
       const { print } = above;
       if (print !== undefined) outside(() => kernel.enter(() => print(shown)));

@@ -126,7 +126,7 @@ describe("an error in a handler", () => {
     expect([response.status, await response.text()]).toEqual([500, "Internal Server Error\n"]);
     slow.open(new Response("fine"));
     expect(await (await other).text()).toBe("fine");
-    expect(reports.join()).toMatch(/<web\.\d+ request> failed to answer GET \/bad: crash/);
+    expect(reports.join()).toMatch(/<web\.\d+ request> failed to answer a GET: crash/);
     expect(reports.join()).not.toContain("secret");
     expect(system.whereis("http")).toBeDefined();
   });

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { ReplyTo } from "signalbox";
 import { explore, type Scenario, type Simulation, simulate, UncontrolledAwaitError } from "signalbox/testing";
 import { afterEach, describe, expect, test } from "vitest";
-import { folders, placeOf } from "../../../lib/testing/report/place.js";
+import { folders, placeOf } from "../../../lib/process/own-code.js";
 import { macrotask } from "../../support/host.js";
 import { causeOf, errorOf, failureOf } from "../support/found.js";
 
@@ -165,7 +165,7 @@ describe("a place in the code", () => {
       "clerk (/home/me/shop/clerk.ts:12:9)",
       "main (/home/me/shop/main.ts:1:1)",
     ];
-    const own = folders("file:///srv/signalbox/lib/testing/report/place.ts?v=1");
+    const own = folders("file:///srv/signalbox/lib/process/own-code.ts?v=1");
     expect(placeOf(stack(...frames), own)).toBe("/home/me/shop/clerk.ts:12:9");
     expect(placeOf(stack(...frames.slice(0, 3)), own)).toBe(undefined);
     // Bundled with the test: then nobody knows whose line it is.
@@ -189,7 +189,7 @@ describe("a place in the code", () => {
   });
 
   test("is distinguished from the library's on Windows, and in folders with spaces", () => {
-    const windows = folders("file:///D:/my%20box/lib/testing/report/place.js");
+    const windows = folders("file:///D:/my%20box/lib/process/own-code.js");
     for (const library of ["D:\\my box\\lib\\a.js", "file:///D:/my%20box/lib/a.js"])
       expect(placeOf(stack(`f (${library}:1:1)`, "g (D:\\app\\b.ts:2:2)"), windows)).toBe(
         "D:\\app\\b.ts:2:2",
