@@ -1,10 +1,11 @@
-// What the command uses of Node. The only file of this floor that reaches it, besides the program itself.
+// What the command uses of Node. Beside output.ts and the program itself, the only file of this floor that reaches it.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { connect as netConnect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { complain, print } from "./output.js";
 
 export { parseArgs } from "node:util";
 export type { Socket };
@@ -36,8 +37,8 @@ export const files: {
     mkdirSync(dirname(resolve(path)), { recursive: true });
     writeFileSync(path, text);
   },
-  print: (text) => console.log(text),
-  complain: (text) => console.error(text),
+  print,
+  complain,
   load: (module) => import(module.startsWith("file:") ? module : pathToFileURL(resolve(module)).href),
 };
 

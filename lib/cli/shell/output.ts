@@ -1,0 +1,44 @@
+// Standard output, which may be lost: its disk is full, or its reader has gone.
+
+import { EXIT } from "./exit.js";
+
+/**
+ * Why output is lost. The next `print` throws it, so that the command ends as after any failure, and closes its store first: to exit
+ * while the thread of a SQLite driver is at work aborts the program.
+ */
+let lost: (Error & { readonly code?: string }) | undefined;
+
+/** Prints a text. @throws why output is lost, once it is */
+export function print(text: string): void {
+  if (lost !== undefined) throw lost;
+  console.log(text);
+}
+
+/** Prints a complaint, unless it is about lost output: the program ends with that one. */
+export function complain(text: string): void {
+  if (lost === undefined) console.error(text);
+}
+
+/**
+ * Runs the program, and exits with its code when all output has gone out. A reader that has seen enough, such as `head`, is no failure.
+ * Output that is lost for another reason is one.
+ */
+export async function runAndExit(program: () => Promise<number>): Promise<void> {
+  const { stdout } = process;
+  const lose = (error: Error): void => {
+    lost ??= error;
+  };
+  stdout.on("error", lose);
+  const code = await program().catch((error: unknown) => {
+    if (lost === undefined) throw error;
+    return EXIT.misuse;
+  });
+  // A module that a command has loaded may hold timers or connections open. What was printed goes out first.
+  stdout.write("", (error) => {
+    if (error) lose(error);
+    if (lost === undefined) process.exit(code);
+    if (lost.code === "EPIPE") process.exit(EXIT.fine);
+    console.error(`signalbox: the output could not be written: ${lost.message}`);
+    process.exit(EXIT.misuse);
+  });
+}
