@@ -8,6 +8,7 @@ import {
   type Span,
   type SpanContext,
   type SpanKind,
+  type SpanOptions,
   SpanStatusCode,
   type Tracer,
   trace,
@@ -26,42 +27,48 @@ interface Open {
   readonly context: Context;
 }
 
-/** Ended spans and crashes that are remembered, because a message or a restart may still follow from them. */
-export const REMEMBERED = 10_000;
+/** How a span ends. */
+export interface SpanEnding {
+  /** What the telemetry says of it, in a bounded number of words. */
+  readonly outcome?: string;
+  /** Why what the span is about has failed, in a bounded number of words. */
+  readonly failure?: string | undefined;
+  /** What else is known at its end. */
+  readonly attributes?: Attributes;
+  /** Nothing can follow from it any more: its context is let go of. */
+  readonly isOver?: boolean;
+}
+
+/** Ended spans and crashes that are remembered, because a message or a restart may still follow from them. A power of two. */
+export const REMEMBERED = 16_384;
 
 export class Spans {
   readonly #tracer: Tracer;
   readonly #open = new Map<number, Open>();
-  readonly #ended = new Map<number, Context>();
+  readonly #ended = new Recent<Context>();
   readonly #crashes = new Map<string, SpanContext>();
 
   constructor(tracer: Tracer) {
     this.#tracer = tracer;
   }
 
-  begin(number: number, name: string, { kind, parent, attributes, links = [] }: SpanPlan): Span {
-    const span = this.#tracer.startSpan(name, { kind, attributes, links: [...links] }, parent);
+  begin(number: number, name: string, plan: SpanPlan): Span {
+    const { parent } = plan;
+    const span = this.#tracer.startSpan(name, optionsOf(plan), parent);
     this.#open.set(number, { span, context: trace.setSpan(parent, span) });
     return span;
   }
 
-  /** @param failure - why what the span is about did not succeed: bounded words, and a text */
-  end(
-    number: number,
-    attributes: Attributes,
-    failure?: { readonly type: string; readonly text?: string },
-  ): void {
+  end(number: number, { outcome, failure, attributes, isOver }: SpanEnding): void {
     const open = this.#open.get(number);
     if (open === undefined) return;
     this.#open.delete(number);
     const { span, context } = open;
-    span.setAttributes(attributes);
-    if (failure !== undefined) {
-      span.setAttribute("error.type", failure.type);
-      span.setStatus({ code: SpanStatusCode.ERROR, message: failure.text ?? failure.type });
-    }
+    if (attributes !== undefined) span.setAttributes(attributes);
+    if (outcome !== undefined) span.setAttribute("signalbox.outcome", outcome);
+    if (failure !== undefined) fail(span, failure);
     span.end();
-    remember(this.#ended, number, context);
+    if (isOver !== true) this.#ended.add(number, context);
   }
 
   rename(number: number, name: string): void {
@@ -76,8 +83,7 @@ export class Spans {
 
   /** A span without length. */
   point(name: string, plan: SpanPlan, failure?: string): SpanContext {
-    const { kind, parent, attributes, links = [] } = plan;
-    const span = this.#tracer.startSpan(name, { kind, attributes, links: [...links] }, parent);
+    const span = this.#tracer.startSpan(name, optionsOf(plan), plan.parent);
     if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: failure });
     span.end();
     return span.spanContext();
@@ -102,6 +108,37 @@ export class Spans {
 /** The context of a span, as a parent of others. */
 export function within(context: SpanContext): Context {
   return trace.setSpanContext(ROOT_CONTEXT, context);
+}
+
+function optionsOf({ kind, attributes, links }: SpanPlan): SpanOptions {
+  return links === undefined || links.length === 0
+    ? { kind, attributes }
+    : { kind, attributes, links: [...links] };
+}
+
+function fail(span: Span, type: string): void {
+  span.setAttribute("error.type", type);
+  span.setStatus({ code: SpanStatusCode.ERROR, message: type });
+}
+
+/**
+ * The last of what was added, by number. A Map from which the first entry is taken looks at all that were taken before, until it is made
+ * anew; here each number has its place.
+ */
+class Recent<V> {
+  readonly #numbers = new Float64Array(REMEMBERED);
+  readonly #values: (V | undefined)[] = new Array(REMEMBERED).fill(undefined);
+
+  add(number: number, value: V): void {
+    const place = number & (REMEMBERED - 1);
+    this.#numbers[place] = number;
+    this.#values[place] = value;
+  }
+
+  get(number: number): V | undefined {
+    const place = number & (REMEMBERED - 1);
+    return this.#numbers[place] === number ? this.#values[place] : undefined;
+  }
 }
 
 function remember<K, V>(map: Map<K, V>, key: K, value: V): void {

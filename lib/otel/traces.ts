@@ -1,6 +1,7 @@
 // From events to spans. The names and attributes follow OpenTelemetry's conventions for RPC and for messaging where they fit.
 
 import {
+  type Attributes,
   type Context,
   context,
   trace as opens,
@@ -64,12 +65,11 @@ function traceRequests(stream: TelemetryStream, spans: Spans): void {
   stream.subscribe("http:end", ({ span, method, outcome, status, route }) => {
     if (route !== undefined) spans.rename(span, `${method} ${route}`);
     const attributes = {
-      "signalbox.outcome": outcome,
       ...(status !== undefined && { "http.response.status_code": status }),
       ...(route !== undefined && { "http.route": route }),
     };
-    const isFailed = status !== undefined && status >= 500;
-    spans.end(span, attributes, isFailed ? { type: String(status) } : undefined);
+    const failure = status !== undefined && status >= 500 ? String(status) : undefined;
+    spans.end(span, { outcome, failure, attributes });
   });
 }
 
@@ -79,14 +79,16 @@ function isInSpan(one: Context): boolean {
 
 function traceCalls(stream: TelemetryStream, spans: Spans): void {
   stream.subscribe("call:begin", ({ span, label, method }) => {
-    spans.begin(span, nameOf(label, method ?? "call"), {
-      kind: SpanKind.CLIENT,
-      parent: context.active(),
-      attributes: { "rpc.system": SYSTEM, "rpc.service": label, ...(method && { "rpc.method": method }) },
-    });
+    const attributes =
+      method === undefined
+        ? { "rpc.system": SYSTEM, "rpc.service": label }
+        : { "rpc.system": SYSTEM, "rpc.service": label, "rpc.method": method };
+    const plan = { kind: SpanKind.CLIENT, parent: context.active(), attributes };
+    spans.begin(span, nameOf(label, method ?? "call"), plan);
   });
   stream.subscribe("call:end", ({ span, outcome }) => {
-    spans.end(span, { "signalbox.outcome": outcome }, outcome === "replied" ? undefined : { type: outcome });
+    const isOver = outcome === "replied";
+    spans.end(span, { outcome, failure: isOver ? undefined : outcome, isOver });
   });
   stream.subscribe("cast", ({ span, label, method }) => {
     const attributes = { ...messaging("send", label), "messaging.operation.name": method };
@@ -97,22 +99,52 @@ function traceCalls(stream: TelemetryStream, spans: Spans): void {
 }
 
 function traceMessages(stream: TelemetryStream, spans: Spans): void {
-  stream.subscribe("message:begin", ({ span, process, label, kind, name, cause, waitedMs }) => {
-    const isCall = kind === "call";
-    const what = kind === "delivery" || name === undefined ? `process ${name ?? label}` : nameOf(label, name);
-    const about = isCall
-      ? { "rpc.system": SYSTEM, "rpc.service": label, ...(name && { "rpc.method": name }) }
-      : messaging("process", kind === "delivery" ? (name ?? label) : label);
-    spans.begin(span, what, {
-      kind: isCall ? SpanKind.SERVER : SpanKind.CONSUMER,
+  stream.subscribe("message:begin", (event) => {
+    const { span, kind, cause } = event;
+    spans.begin(span, whatOf(event), {
+      kind: kind === "call" ? SpanKind.SERVER : SpanKind.CONSUMER,
       // A message of no sampled call, cast or dispatch: in a system with `context: "sender"` this is its sender's.
       parent: spans.contextOf(cause) ?? context.active(),
-      attributes: { ...about, "signalbox.process": String(process), "signalbox.waited_ms": waitedMs },
+      attributes: aboutMessage(event),
     });
   });
   stream.subscribe("message:end", ({ span, outcome }) => {
-    spans.end(span, { "signalbox.outcome": outcome }, outcome === "handled" ? undefined : { type: outcome });
+    const isOver = outcome === "handled";
+    spans.end(span, { outcome, failure: isOver ? undefined : outcome, isOver });
   });
+}
+
+type MessageBegin = TelemetryEvents["message:begin"];
+
+function whatOf({ kind, name, label }: MessageBegin): string {
+  return kind === "delivery" || name === undefined ? `process ${name ?? label}` : nameOf(label, name);
+}
+
+/** Written out: a spread of objects for each message costs more than the span's other half. */
+function aboutMessage({ process, label, kind, name, waitedMs }: MessageBegin): Attributes {
+  const pid = String(process);
+  if (kind !== "call")
+    return {
+      "messaging.system": SYSTEM,
+      "messaging.operation.type": "process",
+      "messaging.destination.name": kind === "delivery" ? (name ?? label) : label,
+      "signalbox.process": pid,
+      "signalbox.waited_ms": waitedMs,
+    };
+  return name === undefined
+    ? {
+        "rpc.system": SYSTEM,
+        "rpc.service": label,
+        "signalbox.process": pid,
+        "signalbox.waited_ms": waitedMs,
+      }
+    : {
+        "rpc.system": SYSTEM,
+        "rpc.service": label,
+        "rpc.method": name,
+        "signalbox.process": pid,
+        "signalbox.waited_ms": waitedMs,
+      };
 }
 
 function traceDispatches(stream: TelemetryStream, spans: Spans): void {
@@ -124,8 +156,8 @@ function traceDispatches(stream: TelemetryStream, spans: Spans): void {
     });
   });
   stream.subscribe("dispatch:end", ({ span, outcome, attempts }) => {
-    const attributes = { "signalbox.outcome": outcome, "signalbox.attempts": attempts };
-    spans.end(span, attributes, outcome === "delivered" ? undefined : { type: outcome });
+    const attributes = { "signalbox.attempts": attempts };
+    spans.end(span, { outcome, failure: outcome === "delivered" ? undefined : outcome, attributes });
   });
   stream.subscribe("attempt:begin", ({ span, dispatch, group, attempt, consumer, process, crash }) => {
     const attributes = {
@@ -139,8 +171,8 @@ function traceDispatches(stream: TelemetryStream, spans: Spans): void {
     spans.begin(span, `attempt ${group}`, { kind: SpanKind.PRODUCER, parent, attributes, links });
   });
   stream.subscribe("attempt:end", ({ span, outcome, crash }) => {
-    const attributes = { "signalbox.outcome": outcome, ...(crash && { "signalbox.crash": crash }) };
-    spans.end(span, attributes, outcome === "settled" ? undefined : { type: outcome });
+    const attributes = crash === undefined ? {} : { "signalbox.crash": crash };
+    spans.end(span, { outcome, failure: outcome === "settled" ? undefined : outcome, attributes });
   });
 }
 
@@ -183,7 +215,7 @@ function traceLives(stream: TelemetryStream, spans: Spans): void {
   });
   stream.subscribe("start:end", ({ span, process, outcome }) => {
     starting.delete(process);
-    spans.end(span, { "signalbox.outcome": outcome }, outcome === "failed" ? { type: outcome } : undefined);
+    spans.end(span, { outcome, failure: outcome === "failed" ? outcome : undefined });
   });
 }
 
@@ -214,7 +246,7 @@ function traceFlows(stream: TelemetryStream, spans: Spans): void {
     spans.begin(span, nameOf(pipeline, route), plan);
   });
   stream.subscribe("route:end", ({ span, outcome }) => {
-    spans.end(span, { "signalbox.outcome": outcome }, outcome === "passed" ? undefined : { type: outcome });
+    spans.end(span, { outcome, failure: outcome === "passed" ? undefined : outcome, isOver: true });
   });
   stream.subscribe("flow:step:begin", ({ span, flow, id, kind, key }) => {
     const about = { "messaging.message.id": id, "signalbox.step": key };
@@ -222,7 +254,7 @@ function traceFlows(stream: TelemetryStream, spans: Spans): void {
     spans.begin(span, `${kind} ${flow}`, { kind: SpanKind.CONSUMER, parent: context.active(), attributes });
   });
   stream.subscribe("flow:step", ({ span, outcome }) => {
-    spans.end(span, { "signalbox.outcome": outcome }, outcome === "done" ? undefined : { type: outcome });
+    spans.end(span, { outcome, failure: outcome === "done" ? undefined : outcome, isOver: true });
   });
 }
 

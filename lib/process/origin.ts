@@ -242,6 +242,19 @@ export function outside<T>(fn: () => T): T {
   }
 }
 
+/** {@link outside} for a method that is called at each message: it makes no function. */
+export function callOutside<A>(fn: (argument: A) => void, owner: object, argument: A): void {
+  const { current, scheduler } = origin;
+  origin.current = undefined;
+  origin.scheduler = undefined;
+  try {
+    fn.call(owner, argument);
+  } finally {
+    origin.current = current;
+    origin.scheduler = scheduler;
+  }
+}
+
 /**
  * The process whose code created a promise, even when that process has exited. Undefined when no process did. Only
  * promises that were created while a System runs have owners. Use this function in the host's own listeners of

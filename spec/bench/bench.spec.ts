@@ -28,6 +28,7 @@ import * as pqueue from "./pqueue.js";
 import { median, onSystem, type Program, runOnce, runRounds, WrongCountError } from "./program.js";
 import { format, judge, table } from "./result.js";
 import { buildRevision } from "./revision.js";
+import * as sdk from "./sdk.js";
 import { serverCall, serverCallAwait, serverCallOutside } from "./servers.js";
 import { simulatedAsyncSteps, simulatedDispatch, simulatedHostSteps, simulatedSteps } from "./simulator.js";
 import * as srvx from "./srvx.js";
@@ -36,6 +37,7 @@ import { restart, supervisorChildren } from "./supervision.js";
 import { taskStream } from "./tasks.js";
 import { countAll } from "./telemetry.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
+import { callTraced, twoSpans } from "./traced.js";
 import * as xstate from "./xstate.js";
 
 /** One client within this process, in the place of a process of many. */
@@ -68,6 +70,8 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["call-await-telemetry", 10, callAwait(10, countAll)],
   ["server-call-await-telemetry", 10, serverCallAwait(10, countAll)],
   ["dispatch-ack-telemetry", 30, dispatchAck(30, countAll)],
+  ["call-traced", 10, callTraced(10)],
+  ["call-traced by hand", 10, twoSpans(10)],
   ["skynet", 111, skynet(100)],
   ["idle-linked-process", 10, idleLinkedProcesses(10)],
   ["dispatch-ack", 30, dispatchAck(30)],
@@ -202,6 +206,7 @@ describe("the catalogue", () => {
       piscina: piscina.programs,
       srvx: srvx.programs,
       off: off.programs,
+      sdk: sdk.programs,
       dbos: dbos.programs,
       bullmq: bullmq.programs,
       disk: disk.programs,
@@ -243,6 +248,7 @@ describe("the result", () => {
       piscina: null,
       srvx: null,
       off: null,
+      sdk: null,
       dbos: null,
       bullmq: null,
       disk: null,
@@ -257,6 +263,7 @@ describe("the result", () => {
       piscina: null,
       srvx: null,
       off: null,
+      sdk: null,
       dbos: null,
       bullmq: null,
       disk: null,
@@ -312,16 +319,16 @@ describe("the result", () => {
   it("is a table; without OTP its columns go", () => {
     const rows = [judge(rate, { ours: [20e6], otp: [1e6] }), judge(weight, { ours: [601], otp: [2_820] })];
     expect(table(rows, true).split("\n")).toEqual([
-      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node | p-queue | p-limit | piscina | srvx | DBOS | BullMQ | the disk | telemetry off |      target | met |",
-      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|--------:|--------:|--------:|-----:|-----:|-------:|---------:|--------------:|------------:|----:|",
-      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - |       - |       - |       - |    - |    - |      - |        - |             - | >= 10 x OTP | yes |",
-      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |       - |       - |       - |    - |    - |      - |        - |             - |    <= 600 B |  no |",
+      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node | p-queue | p-limit | piscina | srvx | DBOS | BullMQ | the disk | telemetry off | two spans |      target | met |",
+      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|--------:|--------:|--------:|-----:|-----:|-------:|---------:|--------------:|----------:|------------:|----:|",
+      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - |       - |       - |       - |    - |    - |      - |        - |             - |         - | >= 10 x OTP | yes |",
+      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |       - |       - |       - |    - |    - |      - |        - |             - |         - |    <= 600 B |  no |",
     ]);
     const beside: Entry = { ...rate, target: { type: "times-peer", peer: "node", times: 0.9 } };
     expect(table([judge(beside, { ours: [8], node: [10] })], false)).toContain("| no (0.80 x) |");
     expect(table(rows, false)).not.toContain("1.00 M/s");
     expect(table(rows, false).split("\n")[0]).toBe(
-      "| program | signalbox |      lowest..highest | nact | XState | Node | p-queue | p-limit | piscina | srvx | DBOS | BullMQ | the disk | telemetry off |      target | met |",
+      "| program | signalbox |      lowest..highest | nact | XState | Node | p-queue | p-limit | piscina | srvx | DBOS | BullMQ | the disk | telemetry off | two spans |      target | met |",
     );
   });
 });

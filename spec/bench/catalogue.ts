@@ -18,6 +18,7 @@ export const PEERS = {
   bullmq: "BullMQ",
   disk: "the disk",
   off: "telemetry off",
+  sdk: "two spans",
 } as const;
 
 export type Peer = keyof typeof PEERS;
@@ -188,6 +189,7 @@ export const CATALOGUE: readonly Entry[] = [
       target: timesPeer("off", 1 / 1.3),
     }),
   ),
+  { name: "call-traced", unit: "perSecond", peers: ["sdk"], target: timesPeer("sdk", 1 / 1.5) },
   { name: "dispatch-bytes", unit: "bytes", peers: [], target: { type: "at-most", value: 1_200 } },
   { name: "dispatch-crash", unit: "perSecond", peers: ["pqueue"] },
   { name: "dispatch-of-20k", unit: "ns", peers: [] },

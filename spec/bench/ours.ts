@@ -19,6 +19,7 @@ import { restart, supervisorChildren } from "./supervision.js";
 import { taskStream } from "./tasks.js";
 import { observed } from "./telemetry.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
+import { callTraced } from "./traced.js";
 
 export const programs: Readonly<Record<string, Program>> = {
   "ping-pong": pingPong(SIZES.pingPong),
@@ -42,6 +43,7 @@ export const programs: Readonly<Record<string, Program>> = {
   "task-stream": taskStream(SIZES.taskStream),
   "dispatch-ack": dispatchAck(SIZES.dispatchAck),
   ...observed,
+  "call-traced": callTraced(SIZES.callTraced),
   "dispatch-bytes": dispatchBytes(SIZES.dispatchBytes),
   "dispatch-crash": dispatchCrash(SIZES.dispatchCrash),
   "dispatch-of-20k": dispatchWaiting(SIZES.dispatchWaiting["20k"]),

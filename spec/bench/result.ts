@@ -69,6 +69,7 @@ function record<T>(value: (other: Other) => T): Record<Other, T> {
     bullmq: value("bullmq"),
     disk: value("disk"),
     off: value("off"),
+    sdk: value("sdk"),
   };
 }
 

@@ -134,6 +134,38 @@ describe("one trace", () => {
     expect(traces()).toBe(1);
   });
 
+  it.each(["a call that has timed out", "a cast that has waited long"])("holds %s [L25]", async (kind) => {
+    const system = traced();
+    let open = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const Desk = defineServer({
+      label: "desk",
+      init: () => undefined,
+      calls: { wait: () => gate, look: () => mark("inside") },
+      casts: { note: () => mark("inside") },
+    });
+    const desk = await system.start(Desk);
+    const busy = desk.call.wait();
+    await inSpan("request", async () => {
+      if (kind.startsWith("a cast")) desk.cast.note();
+      else
+        await desk
+          .with({ timeoutMs: 0, withdraw: false })
+          .call.look()
+          .catch(() => undefined);
+    });
+    // Spans of others meanwhile.
+    for (let i = 0; i < 2_000; i++) system.send(desk.pid as never, i);
+    open();
+    await busy;
+    await ended("inside");
+    const name = kind.startsWith("a cast") ? "desk/note" : "desk/look";
+    expect(above("inside")).toEqual([name, name, "request"]);
+    await system.stop();
+  });
+
   it("does not hold what a supervisor restarts later [L25]", async () => {
     await using system = traced();
     const Fragile = defineServer({

@@ -7,7 +7,7 @@ import type { FlowEndOutcome, FlowStepOutcome, TappedStep } from "../../flow/run
 import type { StartOutcome } from "../../process/behaviour.js";
 import { plain } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
-import { outside } from "../../process/origin.js";
+import { callOutside, outside } from "../../process/origin.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { type ExitReason, isOrderly } from "../../process/reason.js";
@@ -92,7 +92,7 @@ export class Recorder implements Taps {
   /** Subscribers are no code of the process that runs: a promise of theirs that rejects does not end it. */
   publish<E>(channel: EventChannel<E>, event: E): void {
     this.touched();
-    outside(() => channel.publish(event));
+    callOutside(channel.publish, channel, event);
   }
 
   /** Reports that a function of the user threw. It must not harm the process that runs. */

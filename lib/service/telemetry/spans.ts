@@ -11,6 +11,7 @@ import type { Recorder } from "./recorder.js";
 export class CallSpan implements CallTap, Marker {
   readonly isMarker = true;
   readonly begin: CallBegin;
+  readonly mark: Mark;
   private readonly recorder: Recorder;
   /** Counts the call. */
   private readonly next: CallTap | undefined;
@@ -19,11 +20,7 @@ export class CallSpan implements CallTap, Marker {
     this.recorder = recorder;
     this.begin = begin;
     this.next = next;
-  }
-
-  get mark(): Mark {
-    const { method, span, at } = this.begin;
-    return { kind: "call", name: method, cause: span, sentAt: at };
+    this.mark = { kind: "call", name: begin.method, cause: begin.span, sentAt: begin.at };
   }
 
   ended(outcome: CallOutcome, error: unknown): void {
@@ -67,9 +64,8 @@ export class MessageSpan {
     const channel = CHANNELS["message:end"];
     if (!this.isPublic || !channel.hasSubscribers) return;
     const { system, node, span, process, label, kind, name, cause, waitedMs } = begin;
-    recorder.publish(channel, {
-      ...{ system, node, at, span, process, label, kind, name, cause, waitedMs, durationMs, outcome },
-    });
+    const end = { system, node, at, span, process, label, kind, name, cause, waitedMs, durationMs, outcome };
+    recorder.publish(channel, end);
   }
 }
 
