@@ -38,8 +38,10 @@ const fails = async (): Promise<never> => {
 };
 const ignore = (): undefined => undefined;
 
-export async function everything(): Promise<Everything> {
+/** @param prepare - what is done to the system before its first process is there */
+export async function everything(prepare: (system: System) => void = ignore): Promise<Everything> {
   const system = new System({ name: "shop", report: false });
+  prepare(system);
   const metrics = prometheus(system, { timeOneIn: 1 });
   await processes(system);
   const kept = await guards(system);
