@@ -38,6 +38,12 @@ export function withMethod<T>(path: string, value: T | undefined, name: keyof T,
   throw new OptionError(path, value, allowed);
 }
 
+/** An object with an array of this name. @throws OptionError */
+export function withList<T>(path: string, value: T | undefined, name: keyof T, allowed: string): T {
+  if (Array.isArray((value as T | undefined | null)?.[name])) return value as T;
+  throw new OptionError(path, value, allowed);
+}
+
 /** Where messages can go. @throws OptionError */
 export function address(path: string, value: unknown): Pid<unknown> | string {
   if (typeof value === "string" || value instanceof Pid) return value;

@@ -3,7 +3,7 @@
 
 import { OptionError, SignalboxError } from "../process/errors.js";
 import { only } from "../process/known-options.js";
-import { delay, text } from "../process/options.js";
+import { callable, count, delay, text, withList, withMethod, word } from "../process/options.js";
 import { showThrown } from "../process/show.js";
 import type { Claim, ClaimInfo, ClaimOptions } from "./claim.js";
 import { ClaimKeeper } from "./claim-keeper.js";
@@ -81,6 +81,10 @@ export class StoreEngine {
   }
 }
 
+function checkWrites(set: WriteSet): void {
+  withList("set", set, "writes", "an object with an array of writes");
+}
+
 /** The surroundings of an engine. */
 export type EngineHost = Pick<DriverHost, "environment" | "after" | "warn">;
 
@@ -116,6 +120,8 @@ export class GroupedStore implements Store {
   }
 
   submit(set: WriteSet, settled: Settled): void {
+    checkWrites(set);
+    callable("settled", settled);
     if (this.#closed !== undefined) {
       void Promise.resolve().then(() => settled(new StoreClosedError(this.label), undefined));
       return;
@@ -124,12 +130,16 @@ export class GroupedStore implements Store {
   }
 
   commit(set: WriteSet): Promise<Committed> {
-    return this.#run(() => this.#commit(set));
+    return this.#run(async () => {
+      checkWrites(set);
+      return this.#commit(set);
+    });
   }
 
   get<C extends Columns>(table: Table<C>, keys: readonly Key[]): Promise<(RowOf<C> | undefined)[]> {
     return this.#run(async () => {
       checkTable(table, this.#engine.tables);
+      if (!Array.isArray(keys)) throw new OptionError("keys", keys, "an array of keys");
       for (const key of keys) checkKey(table, key);
       if (keys.length === 0) return [];
       return (await this.#driver.get(table, keys)) as (RowOf<C> | undefined)[];
@@ -167,11 +177,13 @@ export class GroupedStore implements Store {
   }
 
   claims(prefix: string): Promise<ClaimInfo[]> {
-    return this.#run(async () => [...(await this.#driver.claims(prefix))]);
+    return this.#run(async () => [...(await this.#driver.claims(word("prefix", prefix)))]);
   }
 
   revoke(name: string, token: number): Promise<boolean> {
     return this.#run(async () => {
+      text("name", name);
+      count("token", token, 0);
       const revoked = await this.#driver.revoke({ name, token });
       if (revoked) this.#engine.lost({ name, token });
       return revoked;
@@ -180,7 +192,9 @@ export class GroupedStore implements Store {
 
   watch(prefix: string, watcher: Watcher): () => void {
     if (this.#closed !== undefined) throw new StoreClosedError(this.label);
-    const end = this.#engine.watchers.add(prefix, watcher);
+    for (const method of ["notified", "again"] as const)
+      withMethod("watcher", watcher, method, "an object with methods notified and again");
+    const end = this.#engine.watchers.add(word("prefix", prefix), watcher);
     this.#watches.add(end);
     return () => {
       this.#watches.delete(end);
@@ -193,6 +207,7 @@ export class GroupedStore implements Store {
     options: SqlTransactionOptions<T> = {},
   ): Promise<T> {
     return this.#run(async () => {
+      callable("body", body, "a function of the transaction");
       only("", options, ["attach", "claim", "timeoutMs", "attempts", "signal"]);
       if (this.#driver.transaction === undefined)
         throw new StoreUnsupportedError(this.label, "has no SQL: use transact, or a store with SQL");
@@ -206,12 +221,13 @@ export class GroupedStore implements Store {
 
   backup(path: string): Promise<void> {
     return this.#run(async () => {
+      text("path", path);
       if (this.#driver.backup === undefined)
         throw new StoreUnsupportedError(
           this.label,
           "makes no backups: use the tools of its server, or copy its rows",
         );
-      await this.#driver.backup(text("path", path));
+      await this.#driver.backup(path);
     });
   }
 

@@ -1,6 +1,7 @@
 // Opens a store in the name of a system: its clock, its timers, its reports.
 
 import type { Kernel } from "../process/kernel.js";
+import { kernelOf, withMethod } from "../process/options.js";
 import type { ProcessSystem } from "../process/system.js";
 import type { Schema } from "./schema.js";
 import type { Store, StoreContext, StoreSource } from "./store.js";
@@ -20,7 +21,9 @@ export function openStore(
   source: StoreSource,
   schemas: readonly Schema[],
 ): Promise<Store> {
-  return source.open(schemas, storeContext(system.kernel));
+  const kernel = kernelOf(system);
+  withMethod("source", source, "open", "a kind of store, such as memory() or sqlite(path)");
+  return source.open(schemas, storeContext(kernel));
 }
 
 /** What a store needs of a system. Its warnings become reports. */

@@ -2,6 +2,7 @@
 
 import { OptionError } from "../process/errors.js";
 import { only } from "../process/known-options.js";
+import { text } from "../process/options.js";
 
 /**
  * Type of a column. `payload` holds a text or bytes, as an encoder gives them, and has no index. A `?` at the end allows null.
@@ -77,6 +78,10 @@ const NAME = /^[a-z][a-z0-9_]{0,40}$/;
  */
 export function defineTable<const C extends Columns>(name: string, options: TableOptions<C>): Table<C> {
   only("", options, ["columns", "key", "counted", "indexes", "unique"]);
+  text("name", name);
+  if (typeof options.columns !== "object" || options.columns === null)
+    throw new OptionError("columns", options.columns, "an object of columns with their types");
+  if (!Array.isArray(options.key)) throw new OptionError("key", options.key, "an array of columns");
   const named = (path: string, value: string): void => {
     if (!NAME.test(value))
       throw new OptionError(path, value, "lower case letters, digits and _, a letter first");

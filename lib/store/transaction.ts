@@ -3,7 +3,7 @@
 import { backoffMs } from "../process/backoff.js";
 import { OptionError } from "../process/errors.js";
 import { only } from "../process/known-options.js";
-import { count } from "../process/options.js";
+import { count, withList, withMethod } from "../process/options.js";
 import type { Claim } from "./claim.js";
 import { contextOf } from "./context-of.js";
 import { ConflictError, StoreClosedError } from "./errors.js";
@@ -12,6 +12,7 @@ import { rangeText } from "./needs.js";
 import type { Store } from "./store.js";
 import type { AnyRow, Columns, RowOf, Table, Value } from "./table.js";
 import { type IndexShape, isIn, orderOf, shapeOf, textOf, valuesOf } from "./table-shape.js";
+import { checkTopic } from "./values.js";
 import type { Expectation, Key, RangeExpectation, RowWrite, WriteSet } from "./write-set.js";
 
 /** A row as it is inserted: columns that may be null, and the one that the store numbers, may be left out. */
@@ -85,6 +86,7 @@ export async function transact<T>(
   body: (tx: StoreTransaction) => Promise<T> | T,
   options: TransactOptions = {},
 ): Promise<T> {
+  withMethod("store", store, "commit", "an open store");
   only("", options, ["attempts", "claim", "signal"]);
   if (typeof body !== "function") throw new OptionError("body", body, "a function of the transaction");
   const { claim, signal } = options;
@@ -148,7 +150,7 @@ class Transaction implements StoreTransaction {
 
   async get<C extends Columns>(table: Table<C>, key: Key): Promise<RowOf<C> | undefined> {
     this.#check();
-    const text = placeOf(table, key);
+    const text = placeOf(tableOf(table), keyAt(key));
     let read = this.#reads.get(text);
     if (read === undefined) {
       const [row] = await this.#store.get(table, [key]);
@@ -197,7 +199,8 @@ class Transaction implements StoreTransaction {
     add?: { readonly [K in keyof C]?: number },
   ): void {
     const more = add as Readonly<Record<string, number>> | undefined;
-    this.#write({ type: "update", table, key, set: set as AnyRow, ...(more && { add: more }) });
+    rowAt("set", set);
+    this.#write({ type: "update", table, key, set: set as AnyRow, ...(more !== undefined && { add: more }) });
   }
 
   delete<C extends Columns>(table: Table<C>, key: Key): void {
@@ -206,6 +209,7 @@ class Transaction implements StoreTransaction {
 
   notify(topic: string): void {
     this.#check();
+    checkTopic(topic);
     this.#topics.add(topic);
   }
 
@@ -224,6 +228,13 @@ class Transaction implements StoreTransaction {
 
   #write(write: RowWrite): void {
     this.#check();
+    tableOf(write.table);
+    if ("key" in write) keyAt(write.key);
+    if ("row" in write) rowAt("row", write.row);
+    if (write.type === "update") {
+      if (write.set !== undefined) rowAt("set", write.set);
+      if (write.add !== undefined) rowAt("add", write.add);
+    }
     this.#writes.push(write);
   }
 
@@ -259,6 +270,22 @@ class Transaction implements StoreTransaction {
     }
     return now === undefined ? undefined : { ...now };
   }
+}
+
+// The store checks the values when it applies the set. What is no table, key or row at all would confuse the reads of the transaction.
+
+function tableOf(table: Table): Table {
+  return withList("table", table as Table, "key", "a table that defineTable() has made");
+}
+
+function keyAt(key: Key): Key {
+  if (Array.isArray(key)) return key;
+  throw new OptionError("key", key, "an array with the values of the key");
+}
+
+function rowAt(path: string, row: unknown): void {
+  if (typeof row !== "object" || row === null || Array.isArray(row))
+    throw new OptionError(path, row, "an object of values by column");
 }
 
 const placeOf = (table: Table, key: Key): string => `${table.name} ${textOf(key)}`;

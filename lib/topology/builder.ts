@@ -3,6 +3,7 @@
 
 import { OptionError } from "../process/errors.js";
 import { only } from "../process/known-options.js";
+import { text } from "../process/options.js";
 import type { Blueprint, ComponentPlan, Grouping, Subscription } from "./definition/blueprint.js";
 import { findProblems } from "./definition/check.js";
 import type { BoltDefinition, Definition, Inputs, SpoutDefinition } from "./definition/component.js";
@@ -159,7 +160,7 @@ export class TopologyBuilder<
     placement: Placement = {},
   ): TopologyBuilder<K & StreamKeys<N, S>, B> {
     checkKind(name, definition, "spout");
-    return this.#with([{ name, definition, placement }], []);
+    return this.#with([{ name, definition, placement: given(placement) }], []);
   }
 
   /**
@@ -178,7 +179,7 @@ export class TopologyBuilder<
     placement: BoltPlacement<K, I> = {},
   ): TopologyBuilder<K & StreamKeys<N, S>, B & { readonly [name in N]: I }> {
     checkKind(name, definition, "bolt");
-    const { from = {}, ...rest } = placement;
+    const { from = {}, ...rest } = given(placement);
     const subscriptions = Object.entries(from).map(([key, how]) => ({
       from: key,
       to: name,
@@ -193,6 +194,7 @@ export class TopologyBuilder<
     to: N,
     how?: Grouping<ValuesOf<K[Key]>> | SubscriptionOptions<ValuesOf<K[Key]>>,
   ): TopologyBuilder<K, B> {
+    text("from", from);
     return this.#with([], [{ from, to, how: how as DraftSubscription["how"] }]);
   }
 
@@ -200,6 +202,8 @@ export class TopologyBuilder<
   merge<K2 extends KnownStreams, B2 extends Readonly<Record<string, Inputs>>>(
     other: TopologyBuilder<K2, B2>,
   ): TopologyBuilder<K & K2, B & B2> {
+    if (!(other instanceof TopologyBuilder))
+      throw new OptionError("other", other, "what topology() returned");
     // Components and subscriptions that both have from the same builder are added once.
     const drafts = other.#drafts.filter((draft) => !this.#drafts.includes(draft));
     const subscriptions = other.#subscriptions.filter(
@@ -268,6 +272,12 @@ export function topology(name: string, config: TopologyConfig = {}): TopologyBui
   );
 }
 
+/** What the components may have is checked when the topology is built. @throws OptionError */
+function given<T extends object>(placement: T): T {
+  if (typeof placement === "object" && placement !== null && !Array.isArray(placement)) return placement;
+  throw new OptionError("placement", placement, "an object of tasks, executors and the like");
+}
+
 function planOf(
   { name, definition, placement }: Draft,
   config: TopologyConfig,
@@ -325,7 +335,8 @@ function subscriptionOf(
     });
     return [];
   }
-  const options: SubscriptionOptions<never> = typeof how === "function" ? { grouping: how } : (how ?? {});
+  const options: SubscriptionOptions<never> =
+    typeof how === "function" ? { grouping: how } : how === undefined ? {} : how;
   const refuse = (text: string): [] => {
     problems.push({ component: to, text: `its subscription to ${from} ${text}` });
     return [];

@@ -1,5 +1,6 @@
 // A topology that has passed all checks and can be started. The builder makes it.
 
+import { address, kernelOf } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
@@ -27,7 +28,7 @@ export function topologyOf(blueprint: Blueprint): Topology {
   return {
     name,
     blueprint,
-    at: (system, address) => new TopologyRef(system.kernel, address, name),
+    at: (system, where) => new TopologyRef(kernelOf(system), address("address", where) as Pid<never>, name),
     [launch]: ([options]): Launch<TopologyRef> => ({
       behaviour: new Director(blueprint, options ?? {}),
       // The drain has its own time limit.

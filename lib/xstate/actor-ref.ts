@@ -5,6 +5,7 @@ import { checkCallOptions } from "../process/calls.js";
 import type { Context } from "../process/context.js";
 import { NoProcessError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
+import { callable } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
 import { type ExitInput, toReason } from "../process/reason.js";
 import type { CallOptions, Request } from "../process/request.js";
@@ -60,10 +61,12 @@ export class XStateRef<L extends AnyActorLogic> {
    * @throws CallTimeoutError after 5,000 ms unless given, CalleeExitedError when the actor ends before
    * @example await door.waitFor((snapshot) => snapshot.matches("open"), { timeoutMs: 1_000 });
    */
-  waitFor(
+  async waitFor(
     holds: (snapshot: SnapshotFrom<L>) => boolean,
     options?: XStateCallOptions,
   ): Promise<SnapshotFrom<L>> {
+    // The actor would crash when it calls it.
+    callable("holds", holds, "a function of the snapshot");
     return this.#ask(new SnapshotRequest(holds, (snapshot) => snapshot), options) as Promise<SnapshotFrom<L>>;
   }
 
@@ -74,6 +77,7 @@ export class XStateRef<L extends AnyActorLogic> {
    * @throws CalleeExitedError when the actor ends in another way
    */
   async output(options?: XStateCallOptions): Promise<OutputFrom<L>> {
+    checkCallOptions(options);
     const address = this.#address;
     const pid = typeof address === "string" ? this.#kernel.names.find(address)?.pid : address;
     const request = new SnapshotRequest(

@@ -5,7 +5,7 @@ import type { Signal } from "../process/entries.js";
 import { OptionError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
 import { only } from "../process/known-options.js";
-import { flag, text } from "../process/options.js";
+import { address, flag, kernelOf, text } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
@@ -75,8 +75,12 @@ export function fromXState<L extends AnyActorLogic>(
     ref,
   });
   return {
-    at: (system, address) => ref(address, system.kernel),
-    restored: (snapshot) => ({ [launch]: () => started(undefined, snapshot) }),
+    at: (system, where) => ref(address("address", where), kernelOf(system)),
+    restored: (snapshot) => {
+      if (typeof (snapshot as typeof snapshot | null | undefined)?.status !== "string")
+        throw new OptionError("snapshot", snapshot, "what persisted() resolved to");
+      return { [launch]: () => started(undefined, snapshot) };
+    },
     [launch]: ([input]) => started(input, undefined),
   };
 }

@@ -18,6 +18,9 @@ import {
   field,
   grouping,
   liveDashboard,
+  renderDashboard,
+  renderSummary,
+  repaintDashboard,
   runComponent,
   shellBolt,
   shellSpout,
@@ -49,7 +52,22 @@ function transactionOf(store: Store): Promise<StoreTransaction> {
 export async function stores(system: System): Promise<Lines> {
   const store = await openStore(system, memory(), [schema] as never);
   const tx = await transactionOf(store);
+  const row = { id: "a", n: 1 };
+  const write = { type: "put", table: rows, rows: [row] };
   return {
+    "Store.commit": () => [on(store, "commit"), { writes: [write] }],
+    "Store.submit": () => [on(store, "submit"), { writes: [write] }, nothing],
+    "Store.get": () => [on(store, "get"), rows, [["a"]]],
+    "Store.claims": () => [on(store, "claims"), "n"],
+    "Store.revoke": () => [on(store, "revoke"), "name", 1],
+    "Store.watch": () => [on(store, "watch"), "topic", { notified: nothing, again: nothing }],
+    "Store.backup": () => [on(store, "backup"), "/none/of/it"],
+    "StoreTransaction.get": () => [on(tx, "get"), rows, ["a"]],
+    "StoreTransaction.insert": () => [on(tx, "insert"), rows, row],
+    "StoreTransaction.put": () => [on(tx, "put"), rows, row],
+    "StoreTransaction.update": () => [on(tx, "update"), rows, ["a"], { n: 2 }, {}],
+    "StoreTransaction.delete": () => [on(tx, "delete"), rows, ["a"]],
+    "StoreTransaction.notify": () => [on(tx, "notify"), "topic"],
     memory: () => [memory, {}],
     sqlite: () => [sqlite, "/none/of/it", {}],
     postgres: () => [postgres, "postgres://none", {}],
@@ -87,7 +105,16 @@ export async function topologies(): Promise<Lines> {
   const running = (await system.start(built)) as object;
   const drawn = (built as { blueprint: unknown }).blueprint;
   const shell = { command: "none", input: N, streams: {} };
+  const summary = await (on(running, "metrics")() as Promise<unknown>);
   return {
+    "grouping.fields": () => [on(grouping, "fields"), "n", "n"],
+    "grouping.partialKey": () => [on(grouping, "partialKey"), "n", "n"],
+    "TopologyRef.tasks": () => [on(running, "tasks"), "b"],
+    renderDashboard: () => [renderDashboard, summary, undefined, 80],
+    renderSummary: () => [renderSummary, summary],
+    repaintDashboard: () => [repaintDashboard, ["a"], 1],
+    "TopologyBuilder.merge": () => [placed(builder, "merge"), topology("other")],
+    "Topology.at": () => [on(built, "at"), system, system.spawn({ handle: nothing })],
     topology: () => [topology, "t", {}],
     spout: () => [spout, { streams: { out: N }, next: nothing }],
     bolt: () => [bolt, { input: N, streams: {}, execute: nothing }],
@@ -110,7 +137,7 @@ export async function topologies(): Promise<Lines> {
       { from: { "a.out": grouping.shuffle() } },
     ],
     "TopologyBuilder.subscribe": () => [placed(builder, "subscribe"), "a.out", "b", {}],
-    "TopologyRef.stop": () => [on(running, "stop"), { drainMs: 0 }],
+    "TopologyRef.stop": async () => [on((await system.start(built)) as object, "stop"), { drainMs: 0 }],
     "TopologyRef.finished": () => [on(running, "finished"), {}],
     "TopologyRef.pause": () => [on(running, "pause"), {}],
     "TopologyRef.resume": () => [on(running, "resume"), {}],

@@ -52,7 +52,8 @@ export function run<Ref, Schema extends StandardSchema | undefined = undefined>(
   options?: RunOptions<Schema>,
 ): Service<Ref>;
 export function run(tree: unknown, ...given: readonly unknown[]): Service<unknown> {
-  const options = (given[0] ?? {}) as RunOptions & Partial<TreeArguments<readonly unknown[]>>;
+  const options = (given[0] === undefined ? {} : given[0]) as RunOptions &
+    Partial<TreeArguments<readonly unknown[]>>;
   if (typeof tree !== "function" && !isStartable(tree))
     throw new OptionError("tree", tree, "a supervisor or server definition, or a function that returns one");
   const settings = checkOptions(options);

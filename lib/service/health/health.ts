@@ -5,6 +5,7 @@ import { only } from "../../process/known-options.js";
 import { text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { CallOptions } from "../../process/request.js";
+import { checkExchange, checkRequest } from "../telemetry/check-request.js";
 import type { HealthMessage } from "./health-process.js";
 import type { HealthSettings } from "./options.js";
 import { type Findings, type HealthReport, reportOn } from "./report.js";
@@ -110,12 +111,14 @@ export class Health {
    * service works, and runs the checks of liveness alone; any other path whether it is ready. `?part=floor/clerk` asks for a part; 404 when there is none.
    */
   readonly fetch = async (request: Request): Promise<Response> => {
+    checkRequest(request);
     const { status, body, headers } = await this.#answer(request.method, request.url);
     return new Response(request.method === "HEAD" ? null : body, { status, headers });
   };
 
   /** The same for a listener of node:http: `createServer(service.health.listener)`. */
   readonly listener = async (incoming: RequestLine, outgoing: ResponseWriter): Promise<void> => {
+    checkExchange(incoming, outgoing);
     const { method = "GET", url = "/" } = incoming;
     const { status, body, headers } = await this.#answer(method, url);
     outgoing.writeHead(status, headers);

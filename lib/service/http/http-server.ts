@@ -3,7 +3,7 @@
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
-import { count, text } from "../../process/options.js";
+import { count, kernelOf, text } from "../../process/options.js";
 import { Pid } from "../../process/pid.js";
 import type { CallOptions } from "../../process/request.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
@@ -132,7 +132,7 @@ export function httpServer(
   return {
     at: (system, address) => {
       if (address instanceof Pid || (typeof address === "string" && address !== ""))
-        return new HttpServerRef(address, system.kernel);
+        return new HttpServerRef(address, kernelOf(system));
       throw new OptionError(
         "address",
         address,

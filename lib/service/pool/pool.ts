@@ -1,6 +1,6 @@
 // Pools as users define them. pool-machine.ts decides, pool-process.ts performs.
 
-import { address } from "../../process/options.js";
+import { address, kernelOf } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
@@ -38,7 +38,7 @@ export function pool<M extends object = AnyFunctions>(
   const settings = checkPool(url, options);
   const naming = namingOf(options);
   return {
-    at: (system, where) => new PoolRef<M>(address("address", where), system.kernel, settings.job),
+    at: (system, where) => new PoolRef<M>(address("address", where), kernelOf(system), settings.job),
     [launch]: (): Launch<PoolRef<M>> => ({
       behaviour: new PoolProcess(settings),
       options: naming,

@@ -5,6 +5,7 @@ import { defineServer } from "../../behaviour/server/server.js";
 import type { ServerRef } from "../../behaviour/server/server-ref.js";
 import { CalleeExitedError, CallTimeoutError, OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
+import { kernelOf } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
@@ -153,9 +154,11 @@ export function circuitBreaker(options: BreakerOptions = {}): BreakerDefinition 
   const shared = (kernel: Kernel, ref: ServerRef<Calls, Casts>): CircuitBreaker =>
     breakerOf(kernel, settings, processPort(ref));
   return {
-    local: ({ kernel }) =>
-      breakerOf(kernel, settings, localPort(new BreakerCore(kernel, settings, undefined))),
-    at: (system, address) => shared(system.kernel, server.at(system, address)),
+    local: (system) => {
+      const kernel = kernelOf(system);
+      return breakerOf(kernel, settings, localPort(new BreakerCore(kernel, settings, undefined)));
+    },
+    at: (system, address) => shared(kernelOf(system), server.at(system, address)),
     [launch]: () => {
       const launched = server[launch]([]);
       return { ...launched, ref: (pid, kernel) => shared(kernel, launched.ref(pid, kernel)) };

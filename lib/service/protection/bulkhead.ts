@@ -4,7 +4,7 @@ import { EffectLoop } from "../../process/effect-loop.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
-import { count, delay, text } from "../../process/options.js";
+import { count, delay, kernelOf, text } from "../../process/options.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { addGauges, type GaugeSource, type TakeGauge } from "../telemetry/sources.js";
 import {
@@ -95,7 +95,7 @@ interface BulkheadSettings {
  */
 export function bulkhead(options: BulkheadOptions): BulkheadDefinition {
   const settings = checkBulkhead(options);
-  return { local: ({ kernel }) => bulkheadOf(kernel, settings) };
+  return { local: (system) => bulkheadOf(kernelOf(system), settings) };
 }
 
 /** @throws OptionError */

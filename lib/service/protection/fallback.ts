@@ -1,7 +1,9 @@
 // Fallbacks: a policy that answers in place of a call that failed.
 
 import { OptionError } from "../../process/errors.js";
+import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
+import { kernelOf } from "../../process/options.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { attempt, type Guarded, guard, type guarded, type Work } from "./guard.js";
 
@@ -55,7 +57,7 @@ export function fallback<F>(
   const { when = () => true } = options;
   if (typeof when !== "function") throw new OptionError("when", when, "a function of the error");
   const policyOf =
-    ({ kernel }: ProcessSystem): unknown =>
+    (kernel: Kernel): unknown =>
     (inner: unknown) =>
       guard(kernel, inner, async (scope, run, args) => {
         try {
@@ -66,5 +68,5 @@ export function fallback<F>(
           return attempt(kernel, scope, answer, []);
         }
       });
-  return { local: (system) => policyOf(system) as Fallback<F> };
+  return { local: (system) => policyOf(kernelOf(system)) as Fallback<F> };
 }

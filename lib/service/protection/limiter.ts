@@ -8,6 +8,7 @@ import type { Context } from "../../process/context.js";
 import { CalleeExitedError, OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
+import { kernelOf, word } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
@@ -202,7 +203,7 @@ function limiterOf(kernel: Kernel, { burst }: LimiterSettings, port: Port): Rate
       );
       await work.with(options)(...([] as never));
     },
-    status: (key = "") => port.status(key),
+    status: async (key = "") => port.status(word("key", key)),
   }) as unknown as RateLimiter;
 }
 
@@ -240,8 +241,11 @@ export function rateLimiter(options: LimiterOptions): LimiterDefinition {
   const shared = (kernel: Kernel, ref: ServerRef<Calls, Casts>): RateLimiter =>
     limiterOf(kernel, settings, processPort(kernel, settings, ref));
   return {
-    local: ({ kernel }) => limiterOf(kernel, settings, localPort(kernel, settings)),
-    at: (system, address) => shared(system.kernel, server.at(system, address)),
+    local: (system) => {
+      const kernel = kernelOf(system);
+      return limiterOf(kernel, settings, localPort(kernel, settings));
+    },
+    at: (system, address) => shared(kernelOf(system), server.at(system, address)),
     [launch]: () => {
       const launched = server[launch]([]);
       return { ...launched, ref: (pid, kernel) => shared(kernel, launched.ref(pid, kernel)) };

@@ -4,7 +4,7 @@ import { type Backoff, checkBackoff } from "../../process/backoff.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
-import { count, delay, text } from "../../process/options.js";
+import { count, delay, kernelOf, text } from "../../process/options.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { share } from "./breaker-options.js";
 import { PROTECTION_DEFAULTS } from "./defaults.js";
@@ -108,7 +108,7 @@ export interface RetryDefinition {
  */
 export function retryPolicy(options: RetryOptions = {}): RetryDefinition {
   const settings = checkRetry(options);
-  return { local: ({ kernel }) => policyOf(kernel, settings) };
+  return { local: (system) => policyOf(kernelOf(system), settings) };
 }
 
 function policyOf(kernel: Kernel, settings: Settings): Policy {

@@ -1,6 +1,7 @@
 // The channels of node:diagnostics_channel that carry the events. On a host without that module nobody ever subscribes.
 
 import { optionalModule } from "../../process/node-modules.js";
+import { oneOf } from "../../process/options.js";
 import type { TelemetryEventName, TelemetryEvents } from "./events.js";
 
 /** What telemetry uses of a channel. */
@@ -29,11 +30,12 @@ const silent: EventChannel<unknown> = {
  * @example telemetryChannel("call:end"); // "signalbox:call:end"
  */
 export function telemetryChannel(event: TelemetryEventName): string {
+  oneOf("event", event, Object.keys(CHANNELS));
   return `signalbox:${event}`;
 }
 
 function channel<Name extends TelemetryEventName>(event: Name): EventChannel<TelemetryEvents[Name]> {
-  return (host?.channel(telemetryChannel(event)) ?? silent) as EventChannel<TelemetryEvents[Name]>;
+  return (host?.channel(`signalbox:${event}`) ?? silent) as EventChannel<TelemetryEvents[Name]>;
 }
 
 /** Every channel. The objects are kept: Node forgets a channel that nobody holds. */

@@ -66,6 +66,8 @@ const RESERVED = /^(signalbox|http_server|nodejs|v8js|process)_/;
 /** The formats add these to names by themselves. */
 const ENDING = /_(total|bucket|count|sum|created|info)$/;
 
+const HEAD = ["name", "help", "unit", "labels"] as const;
+
 export class OwnCounter implements CounterMetric<string> {
   private readonly family: Family<Counter>;
 
@@ -85,6 +87,7 @@ export class OwnGauge implements GaugeMetric<string> {
   readonly read: ((gauge: GaugeMetric<never>) => void) | undefined;
 
   constructor(registry: MetricRegistry, options: OwnGaugeOptions<string>) {
+    only("", options, [...HEAD, "read"]);
     const { read, ...rest } = options;
     if (read !== undefined && typeof read !== "function") throw new OptionError("read", read, "a function");
     this.read = read as OwnGauge["read"];
@@ -108,6 +111,7 @@ export class OwnHistogram implements HistogramMetric<string> {
     options: OwnHistogramOptions<string>,
     defaultBounds: readonly number[],
   ) {
+    only("", options, [...HEAD, "buckets"]);
     const { buckets = defaultBounds, ...rest } = options;
     const bounds = checkBounds("buckets", buckets);
     const head = ownHead(rest, "histogram");
@@ -122,7 +126,7 @@ export class OwnHistogram implements HistogramMetric<string> {
 
 /** @throws OptionError */
 function ownHead(options: OwnMetricOptions<string>, kind: FamilyHead["kind"]): FamilyHead {
-  only("", options, ["name", "help", "unit", "labels"]);
+  only("", options, HEAD);
   const { unit = "", labels = [] } = options;
   const name = text("name", options.name);
   const help = text("help", options.help);

@@ -2,11 +2,12 @@
 
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
-import { oneOf } from "../../process/options.js";
+import { kernelOf, oneOf } from "../../process/options.js";
 import { outside } from "../../process/origin.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { isThenable } from "../../process/thenable.js";
 import { KERNEL_METRICS } from "./catalogue.js";
+import { checkExchange, checkRequest } from "./check-request.js";
 import { CONTENT_TYPES, formatFor, type MetricsFormat, page } from "./exposition.js";
 import { mailboxDepths } from "./gauges.js";
 import { checkMetrics, type MetricsOptions, SystemMetrics } from "./metrics.js";
@@ -106,6 +107,7 @@ export class PrometheusMetrics implements AsyncDisposable {
    * const Ops = httpServer(metrics, { port: 9_464, host: "127.0.0.1" });
    */
   readonly fetch = async (request: Request): Promise<Response> => {
+    checkRequest(request);
     const { method } = request;
     const { status, headers, body } = this.#answer(method, request.headers.get("accept"));
     return new Response(method === "HEAD" ? null : body, { status, headers });
@@ -113,7 +115,9 @@ export class PrometheusMetrics implements AsyncDisposable {
 
   /** The same for a listener of node:http: `createServer(metrics.listener)`. */
   readonly listener = async (incoming: ScrapeRequest, outgoing: ScrapeResponse): Promise<void> => {
+    checkExchange(incoming, outgoing);
     const { method = "GET", headers: asked } = incoming;
+    if (typeof asked !== "object") throw new OptionError("incoming.headers", asked, "an object of headers");
     const { status, headers, body } = this.#answer(method, asked.accept);
     outgoing.writeHead(status, headers);
     outgoing.end(method === "HEAD" ? undefined : body);
@@ -219,7 +223,7 @@ function readKernel(kernel: Kernel, recorder: Recorder, take: TakeGauge): void {
  * const Ops = httpServer(metrics, { port: 9_464, host: "127.0.0.1" });
  */
 export function prometheus(system: ProcessSystem, options: MetricsOptions = {}): PrometheusMetrics {
-  const { kernel } = system;
+  const kernel = kernelOf(system);
   const checked = checkMetrics(options);
   const held = hold(kernel);
   if (held.recorder.meters === undefined) return new PrometheusMetrics(kernel, held, checked);

@@ -2,6 +2,7 @@
 
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
+import { kernelOf } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { isThenable } from "../../process/thenable.js";
@@ -183,7 +184,7 @@ export class TelemetryStream implements AsyncDisposable {
  * stream.subscribe("call:end", ({ method, outcome, durationMs }) => log([method, outcome, durationMs]));
  */
 export function telemetry(system: ProcessSystem, options?: TelemetryOptions): TelemetryStream {
-  const { kernel } = system;
+  const kernel = kernelOf(system);
   const settings = options === undefined ? undefined : checkTelemetry(options);
   if (settings !== undefined && held.get(kernel)?.isConfigured === true)
     throw new OptionError("options", options, "left out: another stream of this system has set them");

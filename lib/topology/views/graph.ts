@@ -13,6 +13,7 @@ import {
   PALETTE,
 } from "../../graph/graph.js";
 import { only } from "../../process/known-options.js";
+import { withList } from "../../process/options.js";
 import { hash } from "../../process/stable-hash.js";
 import type { Blueprint, ComponentPlan, Subscription } from "../definition/blueprint.js";
 
@@ -48,6 +49,7 @@ export function groupingLabel({ grouping }: Subscription): string {
  * @throws OptionError when an option, or the result of one, is invalid
  */
 export function graphOf(blueprint: Blueprint, options: GraphOptions = {}): Graph {
+  withList("blueprint", blueprint, "components", "the `blueprint` of a topology");
   only("", options, ["colour", "node", "edge", "direction"]);
   return {
     name: blueprint.name,

@@ -1,6 +1,7 @@
 // A running topology, redrawn on a terminal at intervals.
 
 import { OptionError } from "../../process/errors.js";
+import { withMethod } from "../../process/options.js";
 import type { MetricsWatchOptions, TopologyMetrics } from "../runtime/metrics.js";
 import { renderDashboard, repaintDashboard } from "./view.js";
 
@@ -35,6 +36,7 @@ export async function liveDashboard(
 ): Promise<void> {
   if (typeof output?.write !== "function")
     throw new OptionError("output", output, "something with a method write(text), such as process.stdout");
+  withMethod("running", running, "watch", "the handle of a running topology");
   let before: TopologyMetrics | undefined;
   let lines: readonly string[] = [];
   running.printAbove((text) => output.write(repaintDashboard([...text.split("\n"), ...lines], lines.length)));

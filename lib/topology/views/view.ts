@@ -1,7 +1,8 @@
 // Metrics for people: a table to print, and the lines of a dashboard that is redrawn at intervals. These functions only
 // return text; the caller writes to the terminal.
 
-import { count } from "../../process/options.js";
+import { OptionError } from "../../process/errors.js";
+import { count, withList } from "../../process/options.js";
 import type { LatencyMetrics } from "../runtime/latency.js";
 import type { ComponentMetrics, TopologyMetrics } from "../runtime/metrics.js";
 
@@ -78,6 +79,10 @@ const TABLE: readonly Column[] = [
   meanAndP99("process ms", ({ processLatency }) => processLatency),
 ];
 
+function checkFigures(path: string, metrics: TopologyMetrics): void {
+  withList(path, metrics, "components", "figures of a topology: those of `metrics()` or `watch()`");
+}
+
 /**
  * Writes a table of all components. Counters are since the start: `acked` and `failed` count trees for spouts, and tuples
  * for bolts. Latencies are mean / p99. Below the table stand the components that are at their limit.
@@ -86,6 +91,7 @@ const TABLE: readonly Column[] = [
  * console.log(renderSummary({ name: "words", phase: "running", uptimeMs: 1_000, components: [] }));
  */
 export function renderSummary(metrics: TopologyMetrics): string {
+  checkFigures("metrics", metrics);
   const { components } = metrics;
   const cells = [
     TABLE.map(({ title }) => title),
@@ -201,6 +207,8 @@ export function renderDashboard(
   previous?: TopologyMetrics,
   columns: number = COLUMNS,
 ): readonly string[] {
+  checkFigures("metrics", metrics);
+  if (previous !== undefined) checkFigures("previous", previous);
   count("columns", columns, 1);
   const { components, uptimeMs } = metrics;
   const earlier =
@@ -249,6 +257,8 @@ function fitting(room: number): readonly Gauge[] {
  * @example console.log(JSON.stringify(repaintDashboard(["one"], 2))); // up two lines, "one", and nothing below it
  */
 export function repaintDashboard(lines: readonly string[], linesBefore: number): string {
+  if (!Array.isArray(lines)) throw new OptionError("lines", lines, "an array of lines");
+  count("linesBefore", linesBefore, 0);
   const up = linesBefore > 0 ? `\u001b[${linesBefore}A` : "";
   // Clears each line before writing it: after a line of full width the cursor still stands on its last cell.
   return `${up}${lines.map((text) => `\r\u001b[2K${text}\n`).join("")}\r\u001b[J`;
