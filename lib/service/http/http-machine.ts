@@ -27,21 +27,22 @@ export function initial(maxInFlight: number): State {
   return { maxInFlight, inFlight: 0, closing: undefined };
 }
 
+const NOTHING: readonly Effect[] = [];
+const SERVE: readonly Effect[] = [{ type: "serve" }];
+const TURN_AWAY: readonly Effect[] = [{ type: "turn-away" }];
+const CLOSE_IDLE: readonly Effect[] = [{ type: "close-idle" }];
+
 /** The state after `event`, and what to do about it, in order. */
 export function decide(state: State, event: Event): readonly [State, readonly Effect[]] {
   const { inFlight, closing } = state;
   switch (event.type) {
     // A stopping server still serves what comes on an open connection: its client cannot know yet.
     case "request":
-      return inFlight < state.maxInFlight
-        ? [{ ...state, inFlight: inFlight + 1 }, [{ type: "serve" }]]
-        : [state, [{ type: "turn-away" }]];
+      return inFlight < state.maxInFlight ? [after(state, inFlight + 1), SERVE] : [state, TURN_AWAY];
     case "request-ended": {
-      const next = { ...state, inFlight: inFlight - 1 };
-      if (closing === undefined) return [next, []];
-      return next.inFlight > 0
-        ? [next, [{ type: "close-idle" }]]
-        : [next, [{ type: "exit", reason: closing }]];
+      const next = after(state, inFlight - 1);
+      if (closing === undefined) return [next, NOTHING];
+      return next.inFlight > 0 ? [next, CLOSE_IDLE] : [next, [{ type: "exit", reason: closing }]];
     }
     case "stop": {
       if (closing !== undefined) return [state, []];
@@ -52,4 +53,8 @@ export function decide(state: State, event: Event): readonly [State, readonly Ef
     default:
       return event satisfies never;
   }
+}
+
+function after({ maxInFlight, closing }: State, inFlight: number): State {
+  return { maxInFlight, inFlight, closing };
 }

@@ -13,17 +13,16 @@ import { pathOf } from "../../process/report.js";
 import type { ReplyTo } from "../../process/request.js";
 import { captureSenderContext } from "../../process/sender-context.js";
 import { framesOf } from "../../process/show.js";
+import { type FetchAdapter, loadFetchAdapter } from "./fetch-adapter.js";
 import { decide, type Effect, type Event, initial, type State } from "./http-machine.js";
 import type { FetchHandler, NodeListener } from "./http-server.js";
 import { HttpMeter, type RequestExchange } from "./metrics.js";
 import {
   answer,
   type CreateServer,
-  type FetchAdapter,
   type HttpAddress,
   type IncomingMessage,
   listen,
-  loadFetchAdapter,
   type Server,
   type ServerOptions,
   type ServerResponse,
@@ -46,6 +45,9 @@ export interface HttpConfig {
   readonly createServer: CreateServer;
   readonly onListening: ((address: HttpAddress) => void) | undefined;
 }
+
+const REQUEST: Event = { type: "request" };
+const REQUEST_ENDED: Event = { type: "request-ended" };
 
 export function httpBehaviour(config: HttpConfig): Callbacks<HttpMessage> {
   let process: HttpProcess;
@@ -91,7 +93,7 @@ class HttpProcess {
       this.arrived = { incoming, outgoing, route: undefined };
       meter.arrived(this.arrived);
       if (this.isDraining) closeAfter(outgoing);
-      this.dispatch({ type: "request" });
+      this.dispatch(REQUEST);
     });
     this.kernel = kernel;
     const server = config.createServer(config.server, (incoming, outgoing) => {
@@ -137,7 +139,7 @@ class HttpProcess {
     if (!isOrderly(signal.reason)) this.report(signal.from, exchange, signal.reason);
     // Nothing happens when the response is complete.
     answer(exchange.outgoing, 500);
-    return this.dispatch({ type: "request-ended" });
+    return this.dispatch(REQUEST_ENDED);
   }
 
   private perform(effect: Effect): unknown {

@@ -1,4 +1,4 @@
-// Node's HTTP server, and its requests and responses as those of fetch. The only file of this room that reaches Node.
+// Node's HTTP server, and what is said over it without a handler. The only file of this room that reaches Node.
 
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
 import { node } from "../../process/node-modules.js";
@@ -35,72 +35,13 @@ export function listen(server: Server, port: number, host: string | undefined): 
   });
 }
 
-/** What turns requests and responses of Node into those of fetch: srvx, loaded when a server with a fetch handler starts. */
-export interface FetchAdapter {
-  readonly NodeRequest: new (given: {
-    readonly req: IncomingMessage;
-    readonly res: ServerResponse;
-    readonly maxRequestBodySize: number;
-  }) => object;
-  /** Resolves when all of the response is written, or the client is gone. */
-  sendNodeResponse(outgoing: ServerResponse, response: Response): Promise<void>;
-}
-
-export async function loadFetchAdapter(): Promise<FetchAdapter> {
-  return (await import("srvx/node")) as unknown as FetchAdapter;
-}
-
-/** A request as fetch has it, and which errors come from what its client sent. */
-export interface ClientRequest {
-  readonly request: Request;
-  /** The status that tells the client what is wrong with its body; undefined when the error is not the client's. */
-  statusOf(error: unknown): number | undefined;
-}
-
-/**
- * The request as fetch has it.
- *
- * @throws TypeError when there is no such request: a host that is none
- */
-export function requestOf(
-  { NodeRequest }: FetchAdapter,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  maxBodyBytes: number,
-): ClientRequest {
-  const url = urlOf(incoming);
-  if (incoming.url?.startsWith("/") === false) incoming.url = pathOf(url);
-  const request = new NodeRequest({
-    req: incoming,
-    res: outgoing,
-    maxRequestBodySize: maxBodyBytes,
-  }) as Request;
-  const malformed = new WeakSet<object>();
-  const parse = request.json.bind(request);
-  const json = async (): Promise<unknown> => {
-    try {
-      return await parse();
-    } catch (error) {
-      if (error instanceof SyntaxError) malformed.add(error);
-      throw error;
-    }
-  };
-  // The text that the client sent, not what the handler made of it.
-  Object.defineProperty(request, "json", { value: json, configurable: true });
-  const statusOf = (error: unknown): number | undefined => {
-    if (typeof error !== "object" || error === null) return undefined;
-    if (malformed.has(error)) return 400;
-    return (error as { code?: unknown }).code === "ERR_BODY_TOO_LARGE" ? 413 : undefined;
-  };
-  return { request, statusOf };
-}
-
 /**
  * Reads what nobody has read of a body that has been answered, so that its client gets the answer and can use its connection again.
  * Bodies without end are cut off.
  */
 export function discardRest(incoming: IncomingMessage, maxBodyBytes: number): void {
-  if (incoming.readableEnded || incoming.destroyed) return;
+  // Of a body that has come to its end, only what is in the buffer holds the connection.
+  if ((incoming.complete && incoming.readableLength === 0) || incoming.destroyed) return;
   let left = maxBodyBytes;
   // Whoever has begun to read would hold the rest back.
   incoming.removeAllListeners("data");
@@ -126,17 +67,6 @@ export function isGone(incoming: IncomingMessage, outgoing: ServerResponse, erro
   return name === "AbortError" || code === "ECONNRESET" || code === "ERR_STREAM_PREMATURE_CLOSE";
 }
 
-/** A path that begins with two slashes stays a path. An absolute URL, as a proxy gets it, keeps its path alone. */
-function urlOf({ url = "/", headers, socket }: IncomingMessage): URL {
-  const scheme = "encrypted" in socket ? "https" : "http";
-  const path = url.startsWith("/") ? url : URL.canParse(url) ? pathOf(new URL(url)) : "/";
-  return new URL(`${scheme}://${headers.host ?? "localhost"}${path}`);
-}
-
-function pathOf({ pathname, search }: URL): string {
-  return `${pathname}${search}`;
-}
-
 /** Answers with a status and its name alone, if nothing was written so far. Otherwise the client gets half a response. */
 export function answer(outgoing: ServerResponse, status: number, headers: Record<string, string> = {}): void {
   if (outgoing.writableEnded) return;
@@ -145,6 +75,10 @@ export function answer(outgoing: ServerResponse, status: number, headers: Record
     return;
   }
   for (const name of outgoing.getHeaderNames()) outgoing.removeHeader(name);
-  const text = node.http.STATUS_CODES[status] ?? "";
-  outgoing.writeHead(status, { "content-type": "text/plain", ...headers }).end(`${text}\n`);
+  outgoing.writeHead(status, { "content-type": "text/plain", ...headers }).end(`${reasonPhrase(status)}\n`);
+}
+
+/** The name of a status, as the first line of a response has it. */
+export function reasonPhrase(status: number): string {
+  return node.http.STATUS_CODES[status] ?? "unknown";
 }

@@ -6,17 +6,16 @@ import type { Kernel } from "../../process/kernel.js";
 import { text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
+import { isThenable } from "../../process/thenable.js";
+import { type FetchAdapter, statusOf } from "./fetch-adapter.js";
 import type { FetchHandler, NodeListener } from "./http-server.js";
 import type { RequestExchange } from "./metrics.js";
 import {
   answer,
-  type ClientRequest,
   discardRest,
-  type FetchAdapter,
   type IncomingMessage,
   isGone,
   isTooLong,
-  requestOf,
   type ServerResponse,
 } from "./node-http.js";
 
@@ -56,73 +55,92 @@ export interface RequestHandling {
 }
 
 /**
- * Handles a request, and ends when its response is written or its client is gone. A client that is gone aborts `request.signal`; the
- * handler goes on otherwise.
+ * Handles a request, and ends when its response is written or its client is gone, and the handler is done. A client that is gone aborts
+ * `request.signal`; the handler goes on otherwise.
  */
-export async function handleRequest(
+export function handleRequest(
   ctx: BodyContext<never>,
   handling: RequestHandling,
   exchange: RequestExchange,
   draining: AbortSignal,
 ): Promise<void> {
-  const { handler, adapter, maxBodyBytes } = handling;
+  // One promise for all that is waited for: each one costs, and each await more.
+  return new Promise((resolve, reject) => {
+    const { outgoing } = exchange;
+    let isHandled = false;
+    const handled = (): void => {
+      isHandled = true;
+      if (outgoing.destroyed) resolve();
+    };
+    outgoing.on("close", () => {
+      if (isHandled) resolve();
+    });
+    // The client may be gone while the response is written: nobody is left to be told.
+    outgoing.on("error", ignore);
+    const result = handle(ctx, handling, exchange, draining);
+    if (isThenable(result)) result.then(handled, reject);
+    else handled();
+  });
+}
+
+function ignore(): void {}
+
+function handle(
+  ctx: BodyContext<never>,
+  { handler, adapter, maxBodyBytes, kernel, server }: RequestHandling,
+  exchange: RequestExchange,
+  draining: AbortSignal,
+): unknown {
   const { incoming, outgoing } = exchange;
-  const closed = new Promise<void>((resolve) => outgoing.once("close", () => resolve()));
-  // The client may be gone while the response is written: nobody is left to be told.
-  outgoing.on("error", () => undefined);
   const setRoute = (route: string): void => {
     exchange.route = text("route", route);
   };
   const context: RequestContext = { ctx, draining, incoming, outgoing, setRoute };
-  const handle = (): unknown => {
+  const run = (): unknown => {
     if (isTooLong(incoming, maxBodyBytes)) return answer(outgoing, 413, { connection: "close" });
     if (typeof handler === "function") return handler(incoming, outgoing, context);
     return fetchAndRespond(handler, adapter as FetchAdapter, maxBodyBytes, context);
   };
-  const { taps } = handling.kernel;
-  const tap = taps?.requested(
-    ctx.self.process as Process,
-    handling.server,
-    incoming.method ?? "",
-    incoming.headers,
-  );
-  if (tap === undefined) await handle();
-  else {
-    outgoing.once("close", () => {
-      const status = outgoing.headersSent ? outgoing.statusCode : undefined;
-      tap.ended(outgoing.writableFinished ? "answered" : "gone", status, exchange.route);
-    });
-    await tap.around(handle);
-  }
-  if (!outgoing.destroyed) await closed;
+  const { taps } = kernel;
+  if (taps === undefined) return run();
+  const tap = taps.requested(ctx.self.process as Process, server, incoming.method ?? "", incoming.headers);
+  if (tap === undefined) return run();
+  outgoing.once("close", () => {
+    const status = outgoing.headersSent ? outgoing.statusCode : undefined;
+    tap.ended(outgoing.writableFinished ? "answered" : "gone", status, exchange.route);
+  });
+  return tap.around(run);
 }
 
-async function fetchAndRespond(
+function fetchAndRespond(
   handler: FetchHandler,
   adapter: FetchAdapter,
   maxBodyBytes: number,
   context: RequestContext,
-): Promise<void> {
+): unknown {
   const { incoming, outgoing } = context;
-  let client: ClientRequest;
-  try {
-    client = requestOf(adapter, incoming, outgoing, maxBodyBytes);
-  } catch {
-    answer(outgoing, 400);
-    return;
-  }
-  try {
-    const response: unknown = await handler.fetch(client.request, context);
+  const request = adapter.receive(incoming, outgoing, maxBodyBytes);
+  if (request === undefined) return answer(outgoing, 400);
+  const respond = (response: unknown): unknown => {
     if (!isResponse(response)) throw new TypeError("the handler returned no Response");
-    if (outgoing.destroyed) return;
-    await adapter.sendNodeResponse(outgoing, response);
-    discardRest(incoming, maxBodyBytes);
-  } catch (error) {
+    if (outgoing.destroyed) return undefined;
+    const discard = (): void => discardRest(incoming, maxBodyBytes);
+    const sent = adapter.send(outgoing, response);
+    return sent === undefined ? discard() : sent.then(discard);
+  };
+  const fail = (error: unknown): void => {
     // Neither what a client sends nor its going away is a failure of the handler.
     if (isGone(incoming, outgoing, error)) return;
-    const status = client.statusOf(error);
+    const status = statusOf(error);
     if (status === undefined) throw error;
     answer(outgoing, status, status === 413 ? { connection: "close" } : {});
+  };
+  try {
+    const response: unknown = handler.fetch(request, context);
+    const sent = isThenable(response) ? response.then(respond) : respond(response);
+    return isThenable(sent) ? sent.then(undefined, fail) : sent;
+  } catch (error) {
+    return fail(error);
   }
 }
 
