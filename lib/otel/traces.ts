@@ -35,7 +35,7 @@ export function trace(stream: TelemetryStream, tracer: Tracer): () => void {
     job: () => jobTraceOf(context.active()),
     kept: () => keptOf(context.active()),
     continuing: (kept, run) => {
-      const span = kept === null ? undefined : spanKept(kept);
+      const span = kept ? spanKept(kept) : undefined;
       return context.with(span === undefined ? ROOT_CONTEXT : within(span), run);
     },
   });
@@ -45,6 +45,7 @@ export function trace(stream: TelemetryStream, tracer: Tracer): () => void {
   traceDispatches(stream, spans);
   traceLives(stream, spans);
   traceFlows(stream, spans);
+  traceQueues(stream, spans);
   return () => {
     stream.traceBy(undefined);
     spans.close();
@@ -254,6 +255,22 @@ function traceFlows(stream: TelemetryStream, spans: Spans): void {
     spans.begin(span, `${kind} ${flow}`, { kind: SpanKind.CONSUMER, parent: context.active(), attributes });
   });
   stream.subscribe("flow:step", ({ span, outcome }) => {
+    spans.end(span, { outcome, failure: outcome === "done" ? undefined : outcome, isOver: true });
+  });
+}
+
+function traceQueues(stream: TelemetryStream, spans: Spans): void {
+  stream.subscribe("queue:publish", ({ span, queue }) => {
+    const plan = { kind: SpanKind.PRODUCER, parent: context.active(), attributes: messaging("send", queue) };
+    spans.begin(span, `publish ${queue}`, plan);
+    spans.end(span, {});
+  });
+  stream.subscribe("queue:begin", ({ span, queue, message, attempt }) => {
+    const about = { "messaging.message.id": message, "signalbox.attempt": attempt };
+    const attributes = { ...messaging("process", queue), ...about };
+    spans.begin(span, `process ${queue}`, { kind: SpanKind.CONSUMER, parent: context.active(), attributes });
+  });
+  stream.subscribe("queue:end", ({ span, outcome }) => {
     spans.end(span, { outcome, failure: outcome === "done" ? undefined : outcome, isOver: true });
   });
 }

@@ -23,6 +23,7 @@
 // | `flowStarting`           | a flow is about to be started                                             | flow/         |
 // | `flowStep`, `flowEnded`  | an attempt of a flow's step begins; the end of a flow is durable          | flow/         |
 // | `executionStarting`, `routeAttempt` | an execution is about to be started; an attempt at a message begins | pipeline/     |
+// | `queuePublishing`, `queueAttempt` | the same for a message of a durable queue                        | pipeline/queues/ |
 //
 // A higher floor adds its taps by declaration merging.
 

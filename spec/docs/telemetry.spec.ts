@@ -5,7 +5,7 @@ import type { Attributes, Meter } from "@opentelemetry/api";
 import type { System } from "signalbox";
 import { defineFlow, flowHost } from "signalbox/flow";
 import { instrument } from "signalbox/otel";
-import { definePipeline, queue, route, runPipeline } from "signalbox/pipeline";
+import { definePipeline, done, openQueues, queue, route, runPipeline } from "signalbox/pipeline";
 import { telemetry } from "signalbox/service";
 import { memory } from "signalbox/store";
 import { describe, expect, it } from "vitest";
@@ -39,6 +39,17 @@ async function busy(prepare: (system: System) => void, atEnd = (): void => undef
   const print = route("print", { from: lines }).via("out", () => undefined);
   const pipeline = definePipeline("print", { routes: [print] });
   await runPipeline(system, pipeline, { messages: { to: lines, values: ["a"] } });
+  await using queues = await openQueues(system, { store: memory() });
+  const orders = queues.queue<string>("orders");
+  const handled = new Promise<void>((resolve) => {
+    void orders.subscribe({}, () => {
+      resolve();
+      return done;
+    });
+  });
+  await orders.publish("a");
+  await handled;
+  await queues.close();
   telemetry(system).sample();
   atEnd();
   await flows.stop();

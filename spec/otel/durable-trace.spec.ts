@@ -6,9 +6,11 @@ import { type AnyFlow, defineFlow, type FlowHost, flowHost } from "signalbox/flo
 import { instrument } from "signalbox/otel";
 import {
   definePipeline,
+  done,
   feed,
   fromIterable,
   httpRequest,
+  openQueues,
   type PipelineDefinition,
   type PipelineHost,
   pipelineHost,
@@ -362,5 +364,44 @@ describe("a pipeline", () => {
     await again.completed();
     expect(above("A").at(-1)).toBe("repair");
     expect(linksOf("pipeline shouting")).toEqual([idOf("pipeline shouting")]);
+  });
+});
+
+describe.each(["sender", "system"] as const)("a queue in a system with the context of the %s", (context) => {
+  it("hands a message over in the trace in which it was published, on whichever host [L29]", async () => {
+    const store = memory();
+    const first = traced(context);
+    const publishing = await openQueues(first, { store });
+    const url = await served(first, async () => {
+      await publishing.queue<string>("orders").publish("lamp", { id: "order-7" });
+    });
+    await requested(url);
+    await ended("GET");
+    await publishing.close();
+    const second = traced(context);
+    const queues = await openQueues(second, { store });
+    const orders = queues.queue<string>("orders", { backoff: { minMs: 1, maxMs: 1 } });
+    const mails = queues.queue<string>("mails");
+    await inSpan("boot", () =>
+      orders.subscribe({}, async ({ attempt, publish }) => {
+        if (attempt === 1) throw new Error("not yet");
+        await macrotask();
+        mark("handled");
+        await publish(mails, "sold");
+        return done;
+      }),
+    );
+    await mails.subscribe({}, () => {
+      mark("mailed");
+      return done;
+    });
+    await ended("mailed");
+    const names = ["process orders", "publish orders", "GET"];
+    expect(above("handled").slice(0, 3)).toEqual(names);
+    expect(above("mailed").slice(0, 5)).toEqual(["process mails", "publish mails", ...names]);
+    const attempts = exporter.getFinishedSpans().filter(({ name }) => name === "process orders");
+    expect(attempts.map(({ attributes }) => attributes["signalbox.outcome"])).toEqual(["failed", "done"]);
+    expect(new Set(attempts.map((span) => span.spanContext().traceId)).size).toBe(1);
+    await queues.close();
   });
 });

@@ -10,7 +10,7 @@ import { processName } from "../../process/process-name.js";
 import { crash, type ExitReason, SHUTDOWN } from "../../process/reason.js";
 import { reportLate } from "../../process/report-failure.js";
 import type { ReplyTo } from "../../process/request.js";
-import { adoptContext } from "../../process/sender-context.js";
+import { spawnIn } from "../../process/spawn-in.js";
 import { type Claim, FencedError, type Store, StoreClosedError } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
 import { Background, type BackgroundPort } from "../background/background.js";
@@ -448,11 +448,9 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     const process = new FlowProcess(this, row, definition, history, letters);
     const run = this.ward.begin(row);
     this.queues.taken(row);
-    const spawn = (): Pid => this.#ctx.spawnLink(process, { label: `flow ${row.id}` });
-    const { taps } = this.kernel;
-    // Its code belongs to what started it, whoever gives it its turn.
-    const pid = taps?.isTracing ? taps.continuing(row.trace, () => adoptContext(spawn())) : spawn();
-    taps?.internal(pid, `flow ${row.name}`);
+    const pid = spawnIn(this.kernel, row.trace, `flow ${row.name}`, () =>
+      this.#ctx.spawnLink(process, { label: `flow ${row.id}` }),
+    );
     const loaded: Loaded = { row, process, pid, run, observing: undefined, reading: "no" };
     this.loaded.set(row.number, loaded);
     this.#byPid.set(pid, loaded);

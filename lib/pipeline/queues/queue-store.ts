@@ -33,6 +33,8 @@ export interface NewMessage {
   readonly body: string | Uint8Array;
   readonly tag: string | null;
   readonly delayMs: number;
+  /** The trace in which it is published. */
+  readonly trace?: string | undefined;
 }
 
 /** A message that the settlement of another one publishes. */
@@ -107,13 +109,14 @@ export class QueueStore {
 
   /** A message as its row. */
   row(
-    { id, named, body, tag, delayMs }: NewMessage,
+    { id, named, body, tag, delayMs, trace }: NewMessage,
     parent: number | null = null,
   ): Omit<QueuedRow, "number"> {
     const now = this.time.now();
     const isDelayed = delayMs > 0;
     return {
       ...{ queue: this.name, id, named: named ? 1 : 0, body, tag, attempts: 0, history: null, parent },
+      trace: trace ?? null,
       held: null,
       ready: isDelayed ? null : this.name,
       delayed: isDelayed ? this.name : null,

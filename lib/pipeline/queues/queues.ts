@@ -329,13 +329,14 @@ export class MessageQueue<in out T> {
     const { id } = options;
     if (id !== undefined) checkText(`${path}.id`, id);
     if (id?.startsWith("#") === true) throw new OptionError(`${path}.id`, id, "a text that begins with no #");
-    const { body, tag, delayMs } = await this.#encoded(path, value, options);
-    return { id: id ?? this.#home.system.kernel.env.id(), named: id !== undefined, body, tag, delayMs };
+    const encoded = await this.#encoded(path, value, options);
+    return { id: id ?? this.#home.system.kernel.env.id(), named: id !== undefined, ...encoded };
   }
 
   async #encoded(path: string, value: T, options: PublishOptions): Promise<Omit<Child, "to">> {
     const { key, delay: wait } = options;
     return {
+      trace: this.#home.system.kernel.taps?.queuePublishing(this.name),
       body: await this.#home.payloads.store(value, `${path}.value`, `queue ${this.name}`),
       tag: key === undefined ? null : checkText(`${path}.key`, key),
       delayMs: wait === undefined ? 0 : duration(`${path}.delay`, wait),

@@ -8,9 +8,12 @@ import { EffectLoop } from "../../process/effect-loop.js";
 import type { Signal } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
+import type { Process } from "../../process/process.js";
 import { processName } from "../../process/process-name.js";
 import { type ExitReason, formatReason, KILLED, NORMAL, shutdown } from "../../process/reason.js";
 import { reportLate } from "../../process/report-failure.js";
+import { spawnIn } from "../../process/spawn-in.js";
+import type { QueueOutcome } from "../../service/telemetry/pipeline-taps.js";
 import { type Claim, ConflictError, FencedError, StoreClosedError } from "../../store/index.js";
 import { QueueStatusError, QueueTimeoutError } from "./errors.js";
 import type { Intake } from "./intake.js";
@@ -196,15 +199,19 @@ export class SubscriberProcess implements Callbacks<Note> {
     const { handle, timeoutMs } = this.#settings;
     const { name } = this.#queue;
     const attempt: Attempt = { delivery, row, ended: undefined };
-    const pid = this.#ctx.spawnLink(
-      async (ctx: BodyContext<never>) => {
-        if (timeoutMs !== Number.POSITIVE_INFINITY)
-          ctx.runAfter(timeoutMs, () => ctx.exit(shutdown(new QueueTimeoutError(name, timeoutMs))));
-        attempt.ended = await outcomeOf(name, handle, row, ctx.signal);
-      },
-      { label: `message ${row.id} of ${name}` },
+    const kernel = this.#kernel;
+    const body = async (ctx: BodyContext<never>): Promise<void> => {
+      if (timeoutMs !== Number.POSITIVE_INFINITY)
+        ctx.runAfter(timeoutMs, () => ctx.exit(shutdown(new QueueTimeoutError(name, timeoutMs))));
+      const of = { queue: name, message: row.id, attempt: row.attempts + 1 };
+      const tap = kernel.taps?.queueAttempt(of, row.trace, ctx.self.process as Process);
+      const run = (): ReturnType<typeof outcomeOf> => outcomeOf(name, handle, row, ctx.signal);
+      attempt.ended = await (tap === undefined ? run() : tap.around(run));
+      tap?.ended(wordOf(attempt.ended.outcome));
+    };
+    const pid = spawnIn(kernel, row.trace, `message of ${name}`, () =>
+      this.#ctx.spawnLink(body, { label: `message ${row.id} of ${name}` }),
     );
-    this.#kernel.taps?.internal(pid, `message of ${name}`);
     this.#attempts.set(pid, attempt);
     this.#pids.set(delivery, pid);
   }
@@ -334,6 +341,10 @@ function sendable(children: readonly Child[], results: readonly number[]): Senda
   return children.flatMap(({ to, delayMs }, i) =>
     to.carried && delayMs <= 0 ? [{ number: numbers[i] as number, queue: to.name, round: 0 }] : [],
   );
+}
+
+function wordOf(outcome: Outcome): QueueOutcome {
+  return outcome.type === "status" ? outcome.status.type : "failed";
 }
 
 async function outcomeOf(

@@ -16,6 +16,8 @@ const MESSAGE_COLUMNS = {
   attempts: "integer",
   /** The errors of the attempts, as JSON. */
   history: "text?",
+  /** The trace in which it was published. */
+  trace: "text?",
   /** The number of the message whose settlement published it. */
   parent: "integer?",
   /** The queue, if the message can be taken. */
@@ -101,9 +103,10 @@ export const channels: Table<typeof CHANNEL_COLUMNS> = defineTable("queue_channe
   key: ["queue"],
 });
 
+/** Version 2 has the column `trace` of messages. */
 export const QUEUE_SCHEMA: Schema = {
   name: "queues",
-  version: 1,
+  version: 2,
   tables: [queued, deadMessages, settledIds, subscribers, channels],
 };
 

@@ -10,6 +10,7 @@ import type { Signal } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import { type ExitReason, formatReason, KILL, NORMAL, SHUTDOWN } from "../../process/reason.js";
+import { spawnIn } from "../../process/spawn-in.js";
 import { Queue } from "../../supervisor/queue.js";
 import { countRestart, type RestartLimits } from "../../supervisor/restart-rule.js";
 import { Permits } from "../gates/permits.js";
@@ -20,7 +21,6 @@ import { Processor } from "./processor.js";
 import { type PipelineProgress, RateMeter } from "./progress.js";
 import { Recollections } from "./recollections.js";
 import { SourceReader } from "./source-reader.js";
-import { spawnIn } from "./spawn-in.js";
 import type { ValueHash } from "./value-hash.js";
 
 /** A ledger that was opened for an execution. */

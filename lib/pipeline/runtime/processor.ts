@@ -16,6 +16,7 @@ import type { TimerRef } from "../../process/owned-timer.js";
 import type { Pid } from "../../process/pid.js";
 import { type ExitReason, formatReason, isOrderly, shutdown } from "../../process/reason.js";
 import { reportLate } from "../../process/report-failure.js";
+import { spawnIn } from "../../process/spawn-in.js";
 import { AdapterTimeoutError } from "../definition/errors.js";
 import { Adaptive } from "../gates/adaptive.js";
 import type { RouteBreakers } from "../gates/breakers.js";
@@ -37,7 +38,6 @@ import {
   working,
 } from "./processor-machine.js";
 import type { RouteProgress } from "./progress.js";
-import { spawnIn } from "./spawn-in.js";
 import { afterFailure, publications, refusal } from "./verdict.js";
 import { type Progress, type Run, Worker } from "./worker.js";
 

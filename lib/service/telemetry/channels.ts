@@ -64,5 +64,8 @@ export const CHANNELS: { readonly [Name in TelemetryEventName]: EventChannel<Tel
   "pipeline:start": channel("pipeline:start"),
   "route:begin": channel("route:begin"),
   "route:end": channel("route:end"),
+  "queue:publish": channel("queue:publish"),
+  "queue:begin": channel("queue:begin"),
+  "queue:end": channel("queue:end"),
   mailbox: channel("mailbox"),
 };

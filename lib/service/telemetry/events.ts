@@ -6,7 +6,7 @@ import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { CallOutcome } from "../../process/taps.js";
 import type { RequestOutcome } from "./edges.js";
-import type { RouteOutcome, TappedAttempt } from "./pipeline-taps.js";
+import type { QueueOutcome, RouteOutcome, TappedAttempt, TappedMessage } from "./pipeline-taps.js";
 
 /** What all events tell. */
 export interface TelemetryEvent {
@@ -315,6 +315,21 @@ export interface RouteEnd extends RouteBegin, SpanEnd {
   readonly outcome: RouteOutcome;
 }
 
+/** A message is about to be published in a durable queue. */
+export interface QueuePublish extends SpanBegin {
+  /** The name of the queue. */
+  readonly queue: string;
+}
+
+/** An attempt at a message of a durable queue begins. */
+export interface QueueBegin extends SpanBegin, TappedMessage {}
+
+/** The attempt has ended. */
+export interface QueueEnd extends QueueBegin, SpanEnd {
+  /** The status that the handler returned. `failed`: it threw. `aborted`: its process has ended. */
+  readonly outcome: QueueOutcome;
+}
+
 /**
  * All events, by name. The channel of an event is `signalbox:` and its name: `signalbox:call:end`.
  *
@@ -334,6 +349,8 @@ export interface RouteEnd extends RouteBegin, SpanEnd {
  * | `flow:step:begin`, `flow:step` | an attempt of a durable flow's step begins; it ended |
  * | `pipeline:start` | an execution of a pipeline is about to be started |
  * | `route:begin`, `route:end` | an attempt at a message of a pipeline begins; it ended |
+ * | `queue:publish` | a message is about to be published in a durable queue |
+ * | `queue:begin`, `queue:end` | an attempt at a message of a durable queue begins; it ended |
  * | `mailbox` | a gauge: the mailboxes of one label are counted |
  */
 export interface TelemetryEvents {
@@ -385,6 +402,12 @@ export interface TelemetryEvents {
   readonly "route:begin": RouteBegin;
   /** An attempt at a message of a pipeline has ended. */
   readonly "route:end": RouteEnd;
+  /** A message is about to be published in a durable queue. */
+  readonly "queue:publish": QueuePublish;
+  /** An attempt at a message of a durable queue begins. */
+  readonly "queue:begin": QueueBegin;
+  /** An attempt at a message of a durable queue has ended. */
+  readonly "queue:end": QueueEnd;
   /** The mailboxes of one label. */
   readonly mailbox: MailboxDepth;
 }

@@ -1,4 +1,4 @@
-// What telemetry sees of pipelines: see process/taps.ts.
+// What telemetry sees of pipelines and of durable queues: see process/taps.ts.
 
 import type { Process } from "../../process/process.js";
 import type { WorkTap } from "../../process/taps.js";
@@ -25,6 +25,22 @@ export interface TappedAttempt {
  */
 export type RouteOutcome = "passed" | "failed" | "held" | "aborted";
 
+/** An attempt at a message of a durable queue. */
+export interface TappedMessage {
+  /** The name of the queue. */
+  readonly queue: string;
+  /** The id of the message. */
+  readonly message: string;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+}
+
+/**
+ * How an attempt at a message of a queue ended: with the status that the handler returned; `failed`, it threw; `aborted`, its process has
+ * ended, for example because the attempt took too long.
+ */
+export type QueueOutcome = "done" | "retry" | "dead" | "failed" | "aborted";
+
 declare module "../../process/taps.js" {
   interface Taps {
     /**
@@ -33,6 +49,19 @@ declare module "../../process/taps.js" {
      * @param follows - the trace of the execution whose messages it replays
      */
     executionStarting(pipeline: string, id: string, follows?: string | null): string | undefined;
+    /** A message is about to be published in a durable queue. Gives the trace that is kept with it. */
+    queuePublishing(queue: string): string | undefined;
+    /**
+     * An attempt at a message of a durable queue begins.
+     *
+     * @param trace - what is kept with the message
+     * @param by - the process that handles it: when that ends, the attempt was aborted
+     */
+    queueAttempt(
+      attempt: TappedMessage,
+      trace: string | null,
+      by: Process,
+    ): WorkTap<QueueOutcome> | undefined;
     /**
      * An attempt at a message begins.
      *

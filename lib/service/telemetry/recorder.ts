@@ -21,7 +21,7 @@ import { Causes, crashId } from "./causes.js";
 import { CHANNELS, type EventChannel } from "./channels.js";
 import { DispatchSpan } from "./dispatch-span.js";
 import type { JobTrace, ReceivedHeaders, RequestTap } from "./edges.js";
-import type { FlowStepBegin, RouteBegin, TelemetryEvent } from "./events.js";
+import type { FlowStepBegin, QueueBegin, RouteBegin, TelemetryEvent } from "./events.js";
 import type { Instrument, MetricSink } from "./instruments.js";
 import { Labels } from "./labels.js";
 import { castOf, type Marker, markOf, methodOf, PlainMark } from "./marks.js";
@@ -29,7 +29,7 @@ import type { CallMeter, MessageMeter, Meters } from "./meters.js";
 import { asObserved, type Observed, observed } from "./observed-process.js";
 import { OpenWork } from "./open-work.js";
 import { TELEMETRY_DEFAULTS, type TelemetrySettings } from "./options.js";
-import type { RouteOutcome, TappedAttempt } from "./pipeline-taps.js";
+import type { QueueOutcome, RouteOutcome, TappedAttempt, TappedMessage } from "./pipeline-taps.js";
 import { requestBegun } from "./request-span.js";
 import { Sampler } from "./sampler.js";
 import { CallSpan, MessageSpan, startEnded } from "./spans.js";
@@ -462,6 +462,22 @@ export class Recorder implements Taps {
     const begin: RouteBegin = { ...this.common(), span: this.nextSpan(), ...attempt };
     beginWork(this, CHANNELS["route:begin"], begin, trace);
     return new WorkSpan<RouteBegin, RouteOutcome>(this, begin, by, (end) => this.publish(channel, end));
+  }
+
+  queuePublishing(queue: string): string | undefined {
+    const channel = CHANNELS["queue:publish"];
+    if (!channel.hasSubscribers) return undefined;
+    const span = this.nextSpan();
+    this.publish(channel, { ...this.common(), span, queue });
+    return this.keptOf(span);
+  }
+
+  queueAttempt(attempt: TappedMessage, trace: string | null, by: Process): WorkTap<QueueOutcome> | undefined {
+    const channel = CHANNELS["queue:end"];
+    if (!channel.hasSubscribers && !CHANNELS["queue:begin"].hasSubscribers) return undefined;
+    const begin: QueueBegin = { ...this.common(), span: this.nextSpan(), ...attempt };
+    beginWork(this, CHANNELS["queue:begin"], begin, trace);
+    return new WorkSpan<QueueBegin, QueueOutcome>(this, begin, by, (end) => this.publish(channel, end));
   }
 
   private get seesDispatches(): boolean {
