@@ -31,13 +31,12 @@ export function socketPathOf(file: string): string {
 }
 
 /** The path of the socket that the options of a host ask for. Undefined: it has none. @throws OptionError */
-export function socketOf({
-  socket = true,
-  store,
-}: {
+export function socketOf(options: {
   readonly socket?: string | boolean | undefined;
   readonly store?: { readonly file?: string } | undefined;
 }): string | undefined {
+  if (typeof options !== "object" || options === null) throw new OptionError("options", options, "an object");
+  const { socket = true, store } = options;
   if (typeof socket === "string" && socket !== "") return socket;
   if (typeof socket !== "boolean") throw new OptionError("socket", socket, "a path, true or false");
   return socket && store?.file !== undefined && hasUnixSockets() ? socketPathOf(store.file) : undefined;

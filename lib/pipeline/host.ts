@@ -2,11 +2,12 @@
 
 import { adminServer } from "../admin/admin-server.js";
 import { socketOf } from "../admin/admin-socket.js";
+import { checkCallOptions } from "../process/calls.js";
 import { OptionError } from "../process/errors.js";
 import { waitForExit } from "../process/exited.js";
 import type { Kernel } from "../process/kernel.js";
 import { only } from "../process/known-options.js";
-import { address, delay, text } from "../process/options.js";
+import { address, delay, kernelOf, text } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
 import { SHUTDOWN } from "../process/reason.js";
 import type { CallOptions, ReplyTo } from "../process/request.js";
@@ -39,6 +40,7 @@ import type { PipelinePlan } from "./runtime/plan.js";
 import type { PipelineProgress } from "./runtime/progress.js";
 import type { HostService } from "./runtime/services.js";
 import type { PipelineSummary } from "./runtime/summary.js";
+import { checkPipeline } from "./views/routes-graph.js";
 
 /** Messages that an execution begins with. */
 export interface GivenMessages<T> {
@@ -92,7 +94,8 @@ export function pipelineHost(options: PipelineHostOptions): PipelineHostDefiniti
   const { name } = settings;
   const service = serviceOf(options, settings);
   return {
-    at: (system, where) => new PipelineHost(address("where", where) as Pid<never>, system.kernel, settings),
+    at: (system, where) =>
+      new PipelineHost(address("where", where) as Pid<never>, kernelOf(system), settings),
     [launch]: (): Launch<PipelineHost> => ({
       behaviour: new PipelineHostProcess(settings, openCatalogue, service),
       options: { label: "pipeline host", ...(name === undefined ? {} : { name }) },
@@ -143,6 +146,7 @@ export class PipelineHost implements AsyncDisposable {
     options: StartExecutionOptions<Input, T> = {},
   ): Promise<PipelineRun> {
     only("", options, ["id", "input", "messages"]);
+    checkPipeline(pipeline as never);
     const { name } = pipeline;
     const plan = this.#settings.plans.get(name);
     if (plan === undefined) throw new UnknownPipelineError(name, [...this.#settings.plans.keys()]);
@@ -238,6 +242,7 @@ export class PipelineRun {
    * @throws ExecutionFailedError when it has failed or was cancelled, ExecutionNotFoundError, CallTimeoutError
    */
   async completed(options: CallOptions = {}): Promise<PipelineSummary> {
+    checkCallOptions(options);
     const { id } = this;
     const record = await this.#call<Record>((replyTo) => ({ type: "completed", id, replyTo }), {
       timeoutMs: Number.POSITIVE_INFINITY,
@@ -392,6 +397,7 @@ export async function runPipeline<Input, T = never>(
 ): Promise<PipelineSummary> {
   only("", options, ["signal", "timeoutMs", "input", "messages"]);
   const { signal, timeoutMs, ...start } = options;
+  kernelOf(system);
   const host = await system.start(pipelineHost({ pipelines: [pipeline as never] }));
   try {
     const run = await host.start(pipeline, start);

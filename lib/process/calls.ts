@@ -4,7 +4,7 @@ import { declareWaits, isBusy, lookForCycle } from "./call-cycle.js";
 import { CallSelfError, SystemStoppedError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { onlyKnown } from "./known-options.js";
-import { callable, checkTarget, delay } from "./options.js";
+import { callable, checkTarget, delay, withMethod } from "./options.js";
 import { runningOwner } from "./origin.js";
 import { Pid } from "./pid.js";
 import type { Process } from "./process.js";
@@ -100,7 +100,8 @@ export class Calls {
       if (kernel.stopped) throw new SystemStoppedError(kernel.node.name);
       if (here && target === owner) throw new CallSelfError(target.pid);
       if (options?.signal !== undefined) kernel.shared?.signals();
-      options?.signal?.throwIfAborted();
+      if (options?.signal !== undefined)
+        withMethod("signal", options.signal, "throwIfAborted", "an AbortSignal").throwIfAborted();
       if (options?.withdraw === false) request.isKept = true;
       request.begin(kernel, owner, to, here ? target : undefined, timeoutMs);
       if (options?.signal !== undefined) request.obey(options.signal);

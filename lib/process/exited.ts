@@ -4,6 +4,7 @@ import { unwatchAbort, watchAbort } from "./abort.js";
 import { OptionError } from "./errors.js";
 import type { Settler } from "./interception.js";
 import type { Kernel } from "./kernel.js";
+import { withMethod } from "./options.js";
 import { Pid } from "./pid.js";
 import { type ExitReason, NOPROC } from "./reason.js";
 
@@ -12,7 +13,8 @@ export function waitForExit(kernel: Kernel, pid: Pid, signal: AbortSignal | unde
   return new Promise((resolve, reject) => {
     if (!(pid instanceof Pid)) throw new OptionError("pid", pid, "a pid");
     if (signal !== undefined) kernel.shared?.signals();
-    signal?.throwIfAborted();
+    if (signal !== undefined)
+      withMethod("signal", signal, "throwIfAborted", "an AbortSignal").throwIfAborted();
     kernel.shared?.stopping("read");
     if (kernel.stopped) {
       resolve(NOPROC);

@@ -1,6 +1,6 @@
 // The entrances of flows and pipelines.
 
-import type { System } from "signalbox";
+import type { Pid, System } from "signalbox";
 import { ConsumerGroup } from "signalbox";
 import {
   defineFlow,
@@ -9,22 +9,29 @@ import {
   jsonCodec,
   openFlowOperations,
   schedule,
+  wrapCodec,
 } from "signalbox/flow";
 import {
   adapterType,
   aggregate,
   csvRows,
+  dead,
   deduplicate,
   definePipeline,
   dispatchTo,
   done,
   feed,
+  filter,
   fromIterable,
   fromValues,
   httpPages,
   httpRequest,
+  isDamaged,
   jetstream,
   jsonLines,
+  jsonSchemaOf,
+  many,
+  map,
   openPipelineOperations,
   openQueues,
   parsePipeline,
@@ -32,12 +39,15 @@ import {
   pipelineRegistry,
   pipelineToDot,
   pipelineToMermaid,
+  postgresTarget,
   queue,
   type Route,
   retry,
   route,
   runPipeline,
   sourceType,
+  split,
+  sqliteTarget,
   sqlUpsert,
   startFlow,
   throttle,
@@ -48,7 +58,7 @@ import {
 } from "signalbox/pipeline";
 import { memory } from "signalbox/store";
 import { field } from "signalbox/topology";
-import { type Lines, nothing, on } from "./lines.js";
+import { type Lines, nothing, on, type Reached } from "./lines.js";
 
 /** What the code of a flow gets, while it waits. */
 interface InFlow {
@@ -86,7 +96,44 @@ export async function flows(system: System): Promise<Lines> {
   const operations = await openFlowOperations(system, store);
   const { flow, inner, saga, child, session } = await opened;
   const group = new ConsumerGroup();
+  const pid = (): Pid<never> => system.spawn({ handle: nothing }) as never;
+  const quiet = async (): Promise<string> => (await host.start(Quiet as never, undefined as never)).id;
+  const byId = (method: string) => async (): Promise<Reached> => [on(operations, method), await quiet()];
   return {
+    "FlowHostDefinition.at": () => [on(flowHost({ store, flows: [], name: "others" }), "at"), system, pid()],
+    "Schedules.put": () => [
+      on(host.schedules, "put"),
+      schedule("nightly", { flow: Quiet as never, input: nothing as never, every: "1 day" }),
+    ],
+    "Schedules.pause": () => [on(host.schedules, "pause"), "none"],
+    "Schedules.resume": () => [on(host.schedules, "resume"), "none"],
+    "Schedules.trigger": () => [on(host.schedules, "trigger"), "none"],
+    "Schedules.remove": () => [on(host.schedules, "remove"), "none"],
+    "FlowRun.query": () => [on(run, "query"), "none", 1],
+    "FlowHost.get": () => [on(host, "get"), "it"],
+    openFlowOperations: () => [openFlowOperations, system, memory()],
+    "FlowOperations.inspect": byId("inspect"),
+    "FlowOperations.pause": byId("pause"),
+    "FlowOperations.resume": byId("resume"),
+    "FlowOperations.cancel": byId("cancel"),
+    "FlowOperations.kill": byId("kill"),
+    "FlowOperations.remove": byId("remove"),
+    "FlowOperations.pauseSchedule": () => [on(operations, "pauseSchedule"), "none"],
+    "FlowOperations.resumeSchedule": () => [on(operations, "resumeSchedule"), "none"],
+    "FlowOperations.discharge": byId("discharge"),
+    "FlowOperations.backup": () => [on(operations, "backup"), "/none/of/it"],
+    "JsonCodec.encode": () => [on(jsonCodec({}), "encode"), 1],
+    "JsonCodec.decode": () => [on(jsonCodec({}), "decode"), "1"],
+    "JsonCodec.withErrors": () => [on(jsonCodec({}), "withErrors"), []],
+    wrapCodec: () => [wrapCodec, jsonCodec({}), { encode: String, decode: String }],
+    "FlowContext.sleepUntil": () => [on(flow, "sleepUntil"), 1],
+    "Session.send": () => [on(session, "send"), 1],
+    "Session.sendAndReceive": () => [on(session, "sendAndReceive"), 1],
+    "FlowContext.version": () => [on(flow, "version"), "change", 1, 2],
+    "FlowContext.progress": () => [on(flow, "progress"), 1],
+    "FlowContext.emit": () => [on(flow, "emit"), "key", 1],
+    "FlowContext.query": () => [on(flow, "query"), "q", nothing],
+    "FlowContext.hospital": () => [on(flow, "hospital"), "why"],
     defineFlow: () => [defineFlow, "a", {}, async () => 1],
     flowHost: () => [flowHost, { store, flows: [], queues: { any: { rate, perKey: { rate } } } }],
     jsonCodec: () => [jsonCodec, {}],
@@ -158,7 +205,37 @@ export async function pipelines(system: System): Promise<Lines> {
       .catch(reject);
   });
   const lamp = { type: "lamp", description: "a lamp", create: nothing };
+  const pid = (): Pid<never> => system.spawn({ handle: nothing }) as never;
+  const inlet = topologyInlet({ fields: { n: field.number } });
+  const subscribed = (): Promise<object> => queues.queue<number>("more").subscribe({}, () => done as never);
   return {
+    postgresTarget: () => [postgresTarget, { query: nothing }],
+    sqliteTarget: () => [sqliteTarget, { prepare: nothing, exec: nothing }],
+    "TopologyInlet.adapter": () => [on(inlet, "adapter"), "a", nothing],
+    filter: () => [filter, "f", nothing],
+    map: () => [map, "m", nothing],
+    split: () => [split, "s", nothing, nothing],
+    many: () => [many, [1], nothing],
+    queue: () => [queue, "q"],
+    "PipelineRun.lineage": () => [on(run, "lineage"), "10.13"],
+    "PipelineOperations.status": () => [on(operations, "status"), "it"],
+    "PipelineOperations.inspect": () => [on(operations, "inspect"), "it"],
+    "PipelineOperations.lineage": () => [on(operations, "lineage"), "it", "10.13"],
+    "PipelineOperations.pause": () => [on(operations, "pause"), "none"],
+    "PipelineOperations.resume": () => [on(operations, "resume"), "none"],
+    "PipelineOperations.cancel": () => [on(operations, "cancel"), "none"],
+    "PipelineHost.get": () => [on(host, "get"), "it"],
+    "PipelineHostDefinition.at": () => [
+      on(pipelineHost({ pipelines: [Words] as never, store }), "at"),
+      system,
+      pid(),
+    ],
+    "DeadLetters.replay": () => [on(letters.deadLetters, "replay"), "10.13"],
+    "DeadLetters.remove": () => [on(letters.deadLetters, "remove"), "10.13"],
+    "Subscription.stop": async () => [on(await subscribed(), "stop"), "shutdown"],
+    dead: () => [dead, "why"],
+    isDamaged: () => [isDamaged, 1],
+    jsonSchemaOf: () => [jsonSchemaOf, pipelineRegistry({})],
     // The policies are checked when the route becomes a part of a pipeline.
     route: () => [
       (name: string, options: never) =>
@@ -201,7 +278,7 @@ export async function pipelines(system: System): Promise<Lines> {
     "PipelineOperations.failures": () => [on(operations, "failures"), "it", {}],
     "PipelineOperations.deadLetters": () => [on(operations, "deadLetters"), "it", {}],
     "PipelineOperations.outcome": () => [on(operations, "outcome"), "it", {}],
-    "PipelineOperations.replay": () => [on(operations, "replay"), "it", {}],
+    "PipelineOperations.replay": () => [on(operations, "replay"), "it", { dead: true }],
     deduplicate: () => [deduplicate, "d", { key: nothing }],
     dispatchTo: () => [dispatchTo, "d", new ConsumerGroup(), { result: nothing }],
     writeCsv: () => [writeCsv, "w", { path, columns: ["a"] }],

@@ -8,13 +8,38 @@ import { HOSTILE, Unreadable } from "../support/hostile-values.js";
 import { allLines } from "./all.js";
 import { type End, endOf, type Lines } from "./lines.js";
 
-/** What users write and the library calls, by the beginning of its name: it gets what the library gives. */
-const WRITTEN_BY_USERS =
-  /^(Callbacks|Holder|AsyncContext|SetAside|Environment|AnySupervisorRef\.pid|Step\.actions|Delivery\.returned)\b|^ConsumerGroup\.route$|^RoutingFunction\b|^consoleReport\(\)|^loggerReport\.|^Deferred\.begin$|^new SystemEvents\b|^StandardSchema\b|^(TimePlan\.by|Field\.accepts|TelemetrySettings\.filter|EmitOptions|BoltContext|TaskContext|SqlTransaction|StoreSource|RequestContext|contextOf)\b|\.(options|database)\.|^PgliteQueryOptions/;
+/** What users write and the library calls: it gets what the library gives. */
+const WRITTEN_BY_USERS = new Set([
+  ..."Callbacks Holder AsyncContext SetAside Environment StandardSchema RoutingFunction EmitOptions PgliteQueryOptions".split(
+    " ",
+  ),
+  ..."SqlTarget SqlTransaction StoreSource CarrierSource Carrier PayloadCodec Adapter BatchAdapter Source".split(
+    " ",
+  ),
+  ..."ConsumerGroup.route consoleReport() Deferred.begin Step.actions.effect AnySupervisorRef.pid.spec.start".split(
+    " ",
+  ),
+  ..."TimePlan.by Field.accepts TelemetrySettings.filter Stage.when".split(" "),
+]);
+
+/** What is called by the library, or from inside of what users write, and is tested with that: contexts of tasks, requests and batches. */
+const GIVEN_TO_USERS = new Set([
+  ..."BoltContext TaskContext BatchContext AdapterContext StepContext RequestContext CarrierDelivery contextOf".split(
+    " ",
+  ),
+  // It ends the flow.
+  "FlowContext.continueAsNew",
+  // By the kernel.
+  "Delivery.returned",
+]);
+
+const isCalledByUsers = (name: string): boolean =>
+  ![name, name.replace(/\..*/, "")].some((one) => WRITTEN_BY_USERS.has(one) || GIVEN_TO_USERS.has(one)) &&
+  !/\.(options|database|logger)\./.test(name);
 
 /** Classes that programs recognise with `instanceof`, and functions of the library make. */
 const MADE_BY_THE_LIBRARY =
-  /^new (Answer|Deferred|NoReply|Ready|Refusal|StopReply|Step|Rejection|Stop|SetAside|FailedChild)$/;
+  /^new (Answer|Deferred|NoReply|Ready|Refusal|StopReply|Step|Rejection|Stop|SetAside|FailedChild|SystemEvents|JsonCodec)$/;
 
 /** What a position takes although its type does not say so. */
 const ALSO_TAKEN: Readonly<Record<string, readonly string[]>> = {
@@ -22,6 +47,15 @@ const ALSO_TAKEN: Readonly<Record<string, readonly string[]>> = {
   "taskStream 1": ["text"],
   // A machine that carries it out crashes with ERR_BAD_ACTION.
   "InitMoves.next 1": Object.keys(HOSTILE),
+  // It may be left out: the type of the last overload does not say so.
+  "FlowContext.receive 1": ["undefined"],
+  "FlowContext.accept 1": ["undefined"],
+  "Session.receive 0": ["undefined"],
+  "aggregate 1": ["undefined"],
+  // Options, in the place that they have after an adapter.
+  "Route.via 1": ["object"],
+  "Route.via 2": ["undefined", "object"],
+  "Route.batch 1": ["object"],
   // The values of a row are read when the writes are applied, and nothing is written then.
   "StoreTransaction.insert 1": ["unreadable"],
   "StoreTransaction.put 1": ["unreadable"],
@@ -31,10 +65,11 @@ const ALSO_TAKEN: Readonly<Record<string, readonly string[]>> = {
   "formatReason 0": Object.keys(HOSTILE),
 };
 
-const FLOORS = /^(system\.ts|process|behaviour|supervisor|dispatch|store|topology|service|otel|xstate)/;
+const FLOORS =
+  /^(system\.ts|process|behaviour|supervisor|dispatch|store|topology|service|otel|xstate|flow|pipeline)/;
 const ALL = entrances().filter(
   ({ name, parameters, file }) =>
-    parameters > 0 && !WRITTEN_BY_USERS.test(name) && !MADE_BY_THE_LIBRARY.test(name) && FLOORS.test(file),
+    parameters > 0 && isCalledByUsers(name) && !MADE_BY_THE_LIBRARY.test(name) && FLOORS.test(file),
 );
 
 let system: System;

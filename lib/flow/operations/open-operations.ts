@@ -1,6 +1,7 @@
 // Operations on the flows of a store, for programs.
 
 import type { Environment } from "../../process/environment.js";
+import { kernelOf, withMethod } from "../../process/options.js";
 import type { ProcessSystem } from "../../process/system.js";
 import type { Store, StoreContext, StoreSource } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
@@ -28,7 +29,9 @@ export interface OpenFlowOperations extends FlowOperations, AsyncDisposable {
  * for (const flow of (await operations.list({ status: "failed" })).flows) await operations.retry(flow.id);
  */
 export function openFlowOperations(system: ProcessSystem, store: StoreSource): Promise<OpenFlowOperations> {
-  return openOperations(store, storeContext(system.kernel));
+  const kernel = kernelOf(system);
+  withMethod("store", store, "open", "a kind of store, such as memory() or sqlite(path)");
+  return openOperations(store, storeContext(kernel));
 }
 
 /** @internal The same, where there is no system. */

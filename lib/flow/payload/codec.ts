@@ -45,10 +45,11 @@ export class JsonCodec implements PayloadCodec {
     return isPlainJson(value) ? JSON.stringify(value) : encodeRich(value);
   }
   decode(payload: Payload): unknown {
-    if (typeof payload !== "string") throw new TypeError("bytes, where a text was expected");
+    if (typeof payload !== "string") throw new OptionError("payload", payload, "a text, not bytes");
     return isRich(payload) ? decodeRich(payload, this.#classes) : JSON.parse(payload);
   }
   withErrors(errors: readonly ErrorClass[]): JsonCodec {
+    if (!Array.isArray(errors)) throw new OptionError("errors", errors, "an array of error classes");
     const more = errors.filter((one) => !this.#errors.includes(one));
     return more.length === 0 ? this : new JsonCodec([...this.#errors, ...new Set(more)]);
   }

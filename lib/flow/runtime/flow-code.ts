@@ -6,7 +6,7 @@ import type { Context } from "../../process/context.js";
 import { type Duration, duration } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { count, oneOf } from "../../process/options.js";
+import { count, oneOf, withMethod } from "../../process/options.js";
 import type { SqlTransaction, Write } from "../../store/index.js";
 import type {
   Child,
@@ -240,6 +240,7 @@ export class FlowCode implements FlowContext {
     options: FlowDispatchOptions = {},
   ): Promise<R> {
     named("name", name);
+    withMethod("group", group, "dispatch", "a ConsumerGroup");
     only("", options, ["maxAttempts", "retry", "timeout"]);
     const { maxAttempts, ...rest } = options;
     const body = async (step: StepContext): Promise<unknown> => {

@@ -1,9 +1,11 @@
 // Flow hosts as users define them, and the handles of a host and of a flow.
 
+import { checkCallOptions } from "../../process/calls.js";
+import { OptionError } from "../../process/errors.js";
 import { waitForExit } from "../../process/exited.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
-import { address } from "../../process/options.js";
+import { address, kernelOf, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { SHUTDOWN } from "../../process/reason.js";
 import type { CallOptions, ReplyTo } from "../../process/request.js";
@@ -77,7 +79,7 @@ export function flowHost(
 ): FlowHostDefinition {
   const settings = checkHost(options, services);
   return {
-    at: (system, where) => new FlowHost(address("where", where) as Pid<never>, system.kernel, settings),
+    at: (system, where) => new FlowHost(address("where", where) as Pid<never>, kernelOf(system), settings),
     [launch]: (): Launch<FlowHost> => ({
       behaviour: new HostProcess(settings),
       options: {
@@ -119,6 +121,8 @@ export class FlowHost implements AsyncDisposable {
     input: I,
     options: StartFlowOptions = {},
   ): Promise<FlowRun<O>> {
+    if (typeof (flow as { readonly name?: unknown } | undefined | null)?.name !== "string")
+      throw new OptionError("flow", flow, "what defineFlow() returned");
     const definition = this.#settings.definitions.find(flow.name, flow.version);
     if (definition === undefined)
       throw new UnknownFlowError(flow.name, flow.version, this.#settings.definitions.names);
@@ -139,7 +143,7 @@ export class FlowHost implements AsyncDisposable {
 
   /** The handle of a flow by its id. The flow need not exist. */
   get<O = unknown>(id: string): FlowRun<O> {
-    return new FlowRun<O>(id, true, (build, more) => this.#call(build, more), this.#settings);
+    return new FlowRun<O>(text("id", id), true, (build, more) => this.#call(build, more), this.#settings);
   }
 
   /** The flows that failed and are kept, and how they go on. */
@@ -190,6 +194,7 @@ export class FlowRun<Output> {
    * @throws FlowFailedError, FlowNotFoundError, CallTimeoutError
    */
   async result(options: CallOptions = {}): Promise<Output> {
+    checkCallOptions(options);
     const { id } = this;
     const row = await this.#call<FlowEnd>((replyTo) => ({ type: "result", id, replyTo }), {
       timeoutMs: Number.POSITIVE_INFINITY,

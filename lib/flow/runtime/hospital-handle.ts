@@ -46,8 +46,10 @@ export class FlowHospital {
    */
   async patients(
     filter: PatientFilter = {},
-    { limit = PATIENTS, ...options }: CallOptions & { readonly limit?: number } = {},
+    given: CallOptions & { readonly limit?: number } = {},
   ): Promise<PatientInfo[]> {
+    only("", given, ["limit", "timeoutMs", "signal", "withdraw"]);
+    const { limit = PATIENTS, ...options } = given;
     const ask: HospitalAsk = {
       type: "patients",
       filter: checkFilter(filter),

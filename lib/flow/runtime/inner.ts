@@ -6,6 +6,7 @@ import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count } from "../../process/options.js";
 import type { InnerContext, StepContext, StepOptions, TimedOptions } from "../definition/context.js";
+import { named } from "../definition/names.js";
 import { retryWait, type StepPlan, stepPlan } from "./step-body.js";
 
 /** Corda's timed flows: 30 s, 6 restarts, each 1.8 times as long. */
@@ -58,10 +59,11 @@ export function runInner<T>(
     giveUp: (reason, cause) => step.giveUp(reason, cause),
     sleep: (time) => pause(duration("duration", time)),
     async step<T>(
-      _name: string,
+      name: string,
       run: (step: StepContext) => T | PromiseLike<T>,
       options?: StepOptions,
     ): Promise<Awaited<T>> {
+      named("name", name);
       const plan = stepPlan(options);
       for (let attempt = 1; ; attempt++) {
         try {

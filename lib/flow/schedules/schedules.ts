@@ -94,6 +94,8 @@ export class Schedules {
    * @throws ScheduleError, PackageMissingError, UnknownFlowError, FlowInputError
    */
   async put(given: Schedule): Promise<void> {
+    if (typeof (given as Schedule | undefined | null)?.rules !== "object")
+      throw new OptionError("schedule", given, "what schedule() returned");
     await this.#ask({ do: "put", schedule: given });
   }
 

@@ -5,6 +5,7 @@ import type { ConsumerGroup } from "../../dispatch/group.js";
 import type { Outcome } from "../../dispatch/outcome.js";
 import { DISPATCH_OPTIONS } from "../../dispatch/start.js";
 import { only } from "../../process/known-options.js";
+import { withMethod } from "../../process/options.js";
 import type { Adapter } from "../definition/adapter.js";
 import { checkName } from "../definition/queue.js";
 import { functionOption } from "./values.js";
@@ -32,6 +33,7 @@ export function dispatchTo<T, R, O = R>(
   options: DispatchToOptions<T, R, O> = {},
 ): Adapter<T, O> {
   checkName("name", name);
+  withMethod("group", group, "dispatch", "a ConsumerGroup");
   only("", options, ["result", "dispatch"]);
   const { result, dispatch } = options;
   if (dispatch !== undefined) only("dispatch", dispatch, [...DISPATCH_OPTIONS]);

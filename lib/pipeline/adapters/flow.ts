@@ -2,8 +2,9 @@
 
 import type { FlowDefinition, MessageTypes } from "../../flow/index.js";
 import { FlowFailedError, type FlowHost } from "../../flow/index.js";
+import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { flag } from "../../process/options.js";
+import { flag, withMethod } from "../../process/options.js";
 import type { Adapter, AdapterContext } from "../definition/adapter.js";
 import { checkName } from "../definition/queue.js";
 import { functionOption } from "./values.js";
@@ -55,6 +56,13 @@ export function startFlow<I, O, M extends MessageTypes, P, T = I>(
   options: StartFlowOptions<T, I> & WaitOption<boolean> = {},
 ): Adapter<T, O | T> {
   checkName("name", name);
+  if (typeof host !== "function")
+    withMethod("host", host, "start", "the handle of a flow host, or a function of it");
+  if (
+    typeof (flow as { readonly name?: unknown } | undefined | null)?.name !== "string" ||
+    typeof flow === "function"
+  )
+    throw new OptionError("flow", flow, "what defineFlow() returned");
   only("", options, ["input", "id", "wait"]);
   const { input, id, wait = true } = options;
   if (input !== undefined) functionOption("input", input);

@@ -1,5 +1,6 @@
 // The user's own databases, as an upsert sees them.
 
+import { OptionError } from "../../process/errors.js";
 import type { SqlValue, Store } from "../../store/index.js";
 
 /** A database that takes one statement with its values. See {@link sqliteTarget} and {@link postgresTarget}. */
@@ -38,6 +39,12 @@ export interface PostgresClient {
  * @example const target = sqliteTarget(new DatabaseSync("report.db"));
  */
 export function sqliteTarget(database: SqliteDatabase | SqlStore): SqlTarget {
+  if (
+    typeof database !== "object" ||
+    database === null ||
+    !("prepare" in database || "transaction" in database)
+  )
+    throw new OptionError("database", database, "a database of SQLite, or an open store");
   if (!("prepare" in database)) return { placeholder: () => "?", run: inStore(database) };
   // An upsert has one statement for each size of its batches: few.
   const prepared = new Map<string, SqliteStatement>();
@@ -60,6 +67,8 @@ export function sqliteTarget(database: SqliteDatabase | SqlStore): SqlTarget {
  * @example const target = postgresTarget(new Pool({ connectionString: "postgres://localhost/report" }));
  */
 export function postgresTarget(client: PostgresClient | SqlStore): SqlTarget {
+  if (typeof client !== "object" || client === null || !("query" in client || "transaction" in client))
+    throw new OptionError("client", client, "a client of PostgreSQL, or an open store");
   const placeholder = (n: number): string => `$${n}`;
   if (!("query" in client)) return { placeholder, run: inStore(client) };
   return {

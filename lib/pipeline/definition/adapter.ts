@@ -1,6 +1,8 @@
 // Adapters: what a route does with each message.
 
+import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
+import { callable } from "../../process/options.js";
 import type { Condition } from "./condition.js";
 import type { MessageId } from "./message-id.js";
 
@@ -139,6 +141,9 @@ export interface Stage {
  * const split = (line: string) => many(line.split(" "), (word) => word);
  */
 export function many<O>(values: Iterable<O>, key?: (value: O, index: number) => string | undefined): Many<O> {
+  if (typeof values !== "object" || values === null || !(Symbol.iterator in values))
+    throw new OptionError("values", values, "an array, or another iterable object");
+  if (key !== undefined) callable("key", key, "a function of the value");
   let i = 0;
   return new Many(
     Array.from(values, (value) => (key === undefined ? { value } : { value, key: key(value, i++) })),

@@ -2,6 +2,7 @@
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
+import { withMethod } from "../../process/options.js";
 import { type StandardSchema, schemaOption } from "../../process/standard-schema.js";
 import { graphFaults, type Plan } from "./check.js";
 import { PipelineFaultsError } from "./errors.js";
@@ -139,5 +140,11 @@ function unique(path: string, all: readonly { readonly name: string }[]): void {
 
 /** Connects a source with the queue that its messages go to. */
 export function feed<T, C>(source: Source<T, C>, to: Queue<T>): Feed {
+  withMethod("source", source, "open", "a source");
+  if (
+    typeof (to as { readonly name?: unknown } | undefined | null)?.name !== "string" ||
+    typeof to === "function"
+  )
+    throw new OptionError("to", to, "a queue");
   return { source: source as unknown as Source<unknown, never>, to };
 }

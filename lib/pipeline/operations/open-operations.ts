@@ -2,6 +2,7 @@
 
 import { type PayloadOptions, Payloads } from "../../flow/payload/payloads.js";
 import { only } from "../../process/known-options.js";
+import { kernelOf, withMethod } from "../../process/options.js";
 import type { ProcessSystem } from "../../process/system.js";
 import type { StoreContext, StoreSource } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
@@ -43,7 +44,9 @@ export function openPipelineOperations(
   options: PipelineOperationsOptions = {},
 ): Promise<OpenPipelineOperations> {
   only("", options, ["payloads", "pipelines"]);
-  return openOperations(store, storeContext(system.kernel), options);
+  const kernel = kernelOf(system);
+  withMethod("store", store, "open", "a kind of store, such as memory() or sqlite(path)");
+  return openOperations(store, storeContext(kernel), options);
 }
 
 /** @internal The same, where there is no system. */

@@ -94,6 +94,7 @@ export class StoreOperations implements PipelineOperations {
   }
 
   async *executions(options: ExecutionListOptions = {}): AsyncGenerator<ExecutionSummary, void, undefined> {
+    queryOf(options);
     for (let cursor = options.cursor; ; ) {
       const page = await this.list(cursor === undefined ? options : { ...options, cursor });
       yield* page.executions;

@@ -359,6 +359,7 @@ export class MessageQueue<in out T> {
       signal,
       publish: async (to, child, options = {}) => {
         if (isOver) throw new QueueClosedError(`${this.name}: the handler has returned, so its message`);
+        withMethod("to", to, "child", "a queue of these queues");
         only("", options, ["key", "delay"]);
         const ready = to.child(child, options);
         children.push(ready);

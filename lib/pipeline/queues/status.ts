@@ -4,6 +4,7 @@ import { backoffMs } from "../../process/backoff.js";
 import type { Duration } from "../../process/duration.js";
 import { duration } from "../../process/duration.js";
 import { only } from "../../process/known-options.js";
+import { text } from "../../process/options.js";
 import { showThrown } from "../../process/show.js";
 import { QUEUE_LIMITS, type QueuePolicy } from "./limits.js";
 
@@ -58,7 +59,7 @@ export function retry(options: RetryOptions = {}): Status {
  * @example orders.subscribe({}, () => dead("there is no such customer"));
  */
 export function dead(reason: string): Status {
-  return { type: "dead", reason: String(reason) };
+  return { type: "dead", reason: text("reason", reason) };
 }
 
 /** Whether a handler returned a status. */

@@ -10,6 +10,7 @@ import {
   PALETTE,
   type Shape,
 } from "../../graph/graph.js";
+import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { flag } from "../../process/options.js";
 import { show } from "../../process/show.js";
@@ -29,6 +30,13 @@ export interface RoutesGraphOptions {
 /** Their red is in no palette, so that they stand out. */
 const DEAD = { name: "dead letters", colour: "#a00000" };
 
+/** @throws OptionError */
+export function checkPipeline(pipeline: AnyPipeline): void {
+  const { options } = (pipeline ?? {}) as Partial<PipelineDefinition>;
+  if (!Array.isArray(options?.routes))
+    throw new OptionError("pipeline", pipeline, "what definePipeline() returned");
+}
+
 /**
  * Maps a pipeline to a graph. Sources are ovals, queues cylinders, routes boxes with their adapters, dead letters a parallelogram.
  * The edges into a queue have the colour of its name; they are dashed if they have a condition, and then the condition is beside them.
@@ -38,6 +46,7 @@ const DEAD = { name: "dead letters", colour: "#a00000" };
 export function routesGraph(pipeline: AnyPipeline, options: RoutesGraphOptions = {}): Graph {
   only("", options, ["direction", "deadLetters"]);
   const withDead = flag("deadLetters", options.deadLetters ?? true);
+  checkPipeline(pipeline);
   const { name, options: parts } = pipeline as PipelineDefinition;
   const { routes, sources = [] } = parts;
   const failing = withDead ? routes.filter(({ stages }) => stages.length > 0) : [];

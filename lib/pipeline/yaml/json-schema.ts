@@ -1,6 +1,7 @@
 // The JSON Schema of files, for editors. It is looser than the parser where it has to be: a variable may stand for any scalar, and the
 // rules of the graph are beyond JSON Schema.
 
+import { OptionError } from "../../process/errors.js";
 import type { NumberShape, ObjectShape, Shape } from "../definition/shape.js";
 import { fileShape } from "./file-shape.js";
 import { MESSAGES_SHAPE } from "./messages-source.js";
@@ -27,6 +28,8 @@ const VARIABLE_SCHEMA: JsonSchema = {
  * const text = JSON.stringify(jsonSchemaOf(pipelineRegistry()), undefined, 2); // write it to a file, and name the file in your editor
  */
 export function jsonSchemaOf(registry: PipelineRegistry): JsonSchema {
+  if (!((registry as PipelineRegistry | undefined | null)?.adapters instanceof Map))
+    throw new OptionError("registry", registry, "what pipelineRegistry() returned");
   const definitions: Record<string, JsonSchema> = { variable: VARIABLE_SCHEMA };
   for (const [kind, types] of kindsOf(registry))
     for (const type of types.values()) {
