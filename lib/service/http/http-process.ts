@@ -26,6 +26,7 @@ import {
   type Server,
   type ServerOptions,
   type ServerResponse,
+  stopAccepting,
 } from "./node-http.js";
 import { handleRequest } from "./request-process.js";
 
@@ -46,8 +47,15 @@ export interface HttpConfig {
   readonly onListening: ((address: HttpAddress) => void) | undefined;
 }
 
+/**
+ * How long a stopping server keeps connections on which no request is in flight: longer than a request is on its way. A client that has
+ * sent one meanwhile gets its answer, and learns by the answer that the connection ends.
+ */
+const LINGER_MS = 250;
+
 const REQUEST: Event = { type: "request" };
 const REQUEST_ENDED: Event = { type: "request-ended" };
+const LINGERED: Event = { type: "lingered" };
 
 export function httpBehaviour(config: HttpConfig): Callbacks<HttpMessage> {
   let process: HttpProcess;
@@ -76,6 +84,8 @@ class HttpProcess {
   /** What the host has around that request, such as a span of its own. */
   private context: AsyncContext | undefined;
   private end: Stop | undefined;
+  private connections = 0;
+  private lingers = false;
   private adapter: FetchAdapter | undefined;
   /** The service will stop: each connection ends with its next response. */
   private isDraining = false;
@@ -101,6 +111,13 @@ class HttpProcess {
       arrive(incoming, outgoing);
     });
     this.server = server;
+    server.on("connection", (socket) => {
+      this.connections++;
+      socket.once("close", () => {
+        this.connections--;
+        if (this.lingers && this.connections === 0) this.lingered();
+      });
+    });
     // The client opens its next connection elsewhere, before this one is closed under a request.
     const onPhase = ({ phase }: { readonly phase: string }): void => {
       this.isDraining ||= phase === "draining";
@@ -153,7 +170,9 @@ class HttpProcess {
           connection: "close",
         });
       case "stop-accepting":
-        server.close();
+        this.isDraining = true;
+        // Connections that are made already are accepted first: closing would reset them.
+        this.afterIo(() => this.linger());
         this.draining.abort(new Error("the server stops"));
         for (const { outgoing } of this.requests.values()) closeAfter(outgoing);
         return undefined;
@@ -165,6 +184,23 @@ class HttpProcess {
       default:
         return effect satisfies never;
     }
+  }
+
+  private afterIo(fn: () => void): void {
+    const { scheduler } = this.kernel;
+    if (scheduler.drained === undefined) fn();
+    else scheduler.drained(fn);
+  }
+
+  private linger(): void {
+    stopAccepting(this.server);
+    this.lingers = true;
+    if (this.connections === 0) this.lingered();
+    else if (this.ctx.alive) this.ctx.runAfter(LINGER_MS, () => this.dispatch(LINGERED));
+  }
+
+  private lingered(): void {
+    (this.ctx.self.process as Process | undefined)?.perform(() => this.dispatch(LINGERED));
   }
 
   private serve(exchange: RequestExchange): void {

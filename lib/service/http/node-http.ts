@@ -82,3 +82,8 @@ export function answer(outgoing: ServerResponse, status: number, headers: Record
 export function reasonPhrase(status: number): string {
   return node.http.STATUS_CODES[status] ?? "unknown";
 }
+
+/** Accepts no more connections. Unlike `close()` of an HTTP server it leaves idle ones open. */
+export function stopAccepting(server: Server): void {
+  node.net.Server.prototype.close.call(server);
+}
