@@ -75,7 +75,11 @@ export function answer(outgoing: ServerResponse, status: number, headers: Record
     return;
   }
   for (const name of outgoing.getHeaderNames()) outgoing.removeHeader(name);
-  outgoing.writeHead(status, { "content-type": "text/plain", ...headers }).end(`${reasonPhrase(status)}\n`);
+  // Node would use what is left of a response that failed: a reason phrase that is none, the length of another body.
+  const reason = reasonPhrase(status);
+  const body = `${reason}\n`;
+  const own = { "content-type": "text/plain", "content-length": body.length };
+  outgoing.writeHead(status, reason, { ...own, ...headers }).end(body);
 }
 
 /** The name of a status, as the first line of a response has it. */

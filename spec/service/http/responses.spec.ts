@@ -170,3 +170,45 @@ describe("the reason phrase of a response", () => {
     expect((await ask(port, "/299")).line).toBe("299 unknown");
   });
 });
+
+/** As a framework with classes of its own returns it. */
+const ownResponse = (over: Partial<Response>): Response => {
+  const { status, statusText, headers, body } = new Response("tea");
+  return { status, statusText, headers, body, ...over } as Response;
+};
+
+const HOSTILE: readonly (readonly [name: string, handler: FetchHandler | NodeListener])[] = [
+  [
+    "a line break in a response",
+    { fetch: () => new Response("tea", { statusText: "a\r\nset-cookie: b=1" }) },
+  ],
+  ["a snowman in a response", { fetch: () => new Response("tea", { statusText: "☃" }) }],
+  ["a status that is none", { fetch: () => ownResponse({ status: 7 }) }],
+  ["a snowman in a header", { fetch: () => ownResponse({ headers: new Map([["x", "☃"]]) as never }) }],
+  [
+    "a line break in a message of Node",
+    (_incoming, outgoing) => {
+      outgoing.statusMessage = "a\r\nset-cookie: b=1";
+      outgoing.end("tea");
+    },
+  ],
+  [
+    "a snowman in a head of Node",
+    (_incoming, outgoing) => {
+      outgoing.writeHead(200, "☃").end("tea");
+    },
+  ],
+];
+
+describe("what HTTP does not allow", () => {
+  it.each(HOSTILE)("is answered with 500 and harms nobody else: %s [A22]", async (_name, handler) => {
+    const { system, port, reports } = await serve(handler);
+    const server = system.whereis("http");
+    const { line, headers, body } = await ask(port);
+    expect([line, body.toString()]).toEqual(["500 Internal Server Error", "Internal Server Error\n"]);
+    expect(headers["set-cookie"]).toBeUndefined();
+    expect((await ask(port)).line).toBe("500 Internal Server Error");
+    expect(reports).toHaveLength(2);
+    expect(system.whereis("http")).toBe(server);
+  });
+});
