@@ -129,9 +129,10 @@ function fetchAndRespond(
     return sent === undefined ? discard() : sent.then(discard);
   };
   const fail = (error: unknown): void => {
-    // Neither what a client sends nor its going away is a failure of the handler.
-    if (isGone(incoming, outgoing, error)) return;
+    // Neither what a client sends nor its going away is a failure of the handler. A body that is too long has ended its stream, as a
+    // client that goes away does, but that client waits for the answer.
     const status = statusOf(error);
+    if (isGone(incoming, outgoing, error) && (status === undefined || outgoing.destroyed)) return;
     if (status === undefined) throw error;
     answer(outgoing, status, status === 413 ? { connection: "close" } : {});
   };

@@ -119,6 +119,64 @@ describe("a body that is too long", () => {
   });
 });
 
+const MANY_BYTES = 300_000_000;
+const CHUNK = Buffer.alloc(65_536, "x");
+
+/** Sends 300 MB for as long as the server takes them. Gives the status of the answer and how far memory went up at most. */
+async function flood(port: number, headers: Record<string, string | number>) {
+  const used = (): number => process.memoryUsage().arrayBuffers;
+  const before = used();
+  let status: number | undefined;
+  let most = 0;
+  let isOver = false;
+  const request = open({ host: "127.0.0.1", port, method: "POST", agent: false, headers });
+  const over = new Promise<void>((resolve) => {
+    request.on("close", resolve);
+    // The server closes the connection of a client that goes on after its answer.
+    request.on("error", () => undefined);
+    request.on("response", (response) => {
+      status = response.statusCode;
+      response.resume();
+    });
+  }).then(() => {
+    isOver = true;
+  });
+  for (let sent = 0; sent < MANY_BYTES && !isOver && !request.destroyed; sent += CHUNK.length) {
+    if (!request.write(CHUNK)) await Promise.race([once(request, "drain").catch(() => undefined), over]);
+    most = Math.max(most, used() - before);
+  }
+  if (!isOver) request.end();
+  await over;
+  return { status, most };
+}
+
+describe("a POST of 300 MB", () => {
+  const handlers: readonly (readonly [name: string, fetch: FetchHandler["fetch"]])[] = [
+    ["reads it as a text", async (request) => new Response(await request.text())],
+    [
+      "reads it as a stream",
+      async (request) => {
+        let bytes = 0;
+        for await (const chunk of request.body as ReadableStream<Uint8Array>) bytes += chunk.length;
+        return new Response(String(bytes));
+      },
+    ],
+    ["does not read it", async () => new Response("no", { status: 401 })],
+  ];
+  const MOST = 16 * 1_048_576;
+
+  it.each(handlers)("takes no memory and gets its answer when the handler %s [A18]", async (name, fetch) => {
+    const { port, reports } = await serve(fetch);
+    const chunked = await flood(port, { "transfer-encoding": "chunked" });
+    expect(chunked.status).toBe(name === "does not read it" ? 401 : 413);
+    const long = await flood(port, { "content-length": MANY_BYTES });
+    expect(long.status).toBe(413);
+    expect(Math.max(chunked.most, long.most)).toBeLessThan(MOST);
+    expect((await send(port, { method: "POST" }, "fine")).status).not.toBe(500);
+    expect(reports).toEqual([]);
+  });
+});
+
 describe("a body that is no JSON", () => {
   it("is a bad request, and no failure of the handler [A19]", async () => {
     const { port, reports } = await serve(async (request) => Response.json(await request.json()));
