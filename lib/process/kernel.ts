@@ -7,7 +7,7 @@ import { checkBound } from "./bound.js";
 import { Calls } from "./calls.js";
 import { ContextMessage, isEntry, isReturnable, type Signal } from "./entries.js";
 import type { AsyncContext, Environment, Runnable, ScheduledSystem, Scheduler } from "./environment.js";
-import { NoProcessError, SystemStoppedError } from "./errors.js";
+import { NoProcessError, OptionError, SystemStoppedError } from "./errors.js";
 import { type DeadLetterReason, type DiscardedReply, SystemEvents } from "./events.js";
 import { Groups } from "./groups.js";
 import { WatchedProcess } from "./intercepted.js";
@@ -18,7 +18,7 @@ import { Links } from "./links.js";
 import { listenerFailed } from "./listening.js";
 import { Names } from "./names.js";
 import { members, type OneOrMany } from "./one-or-many.js";
-import { checkTarget, delay, withMethod } from "./options.js";
+import { checkTarget, delay } from "./options.js";
 import { inNameOf } from "./origin.js";
 import { OutOfReach } from "./out-of-reach.js";
 import { Pid, type RemoteNode } from "./pid.js";
@@ -148,7 +148,8 @@ export class Kernel implements ScheduledSystem {
   ): Process {
     this.shared?.spawned(parent?.pid);
     if (this.stopped) throw new SystemStoppedError(this.node.name);
-    if (typeof behaviour !== "function") withMethod("behaviour", behaviour, "handle", BEHAVIOUR);
+    if (typeof behaviour !== "function" && typeof behaviour?.handle !== "function")
+      throw new OptionError("behaviour", behaviour, BEHAVIOUR);
     const id = this.interception === undefined ? ++this.lastId : this.interception.number("pid");
     const pid = new Pid<unknown>(this.node, id, options?.label, undefined);
     const usual =
