@@ -45,6 +45,7 @@ const MADE_BY_THE_LIBRARY =
 const ALSO_TAKEN: Readonly<Record<string, readonly string[]>> = {
   // A text is iterable.
   "taskStream 1": ["text"],
+  "many 0": ["text"],
   // A machine that carries it out crashes with ERR_BAD_ACTION.
   "InitMoves.next 1": Object.keys(HOSTILE),
   // It may be left out: the type of the last overload does not say so.

@@ -141,8 +141,12 @@ export interface Stage {
  * const split = (line: string) => many(line.split(" "), (word) => word);
  */
 export function many<O>(values: Iterable<O>, key?: (value: O, index: number) => string | undefined): Many<O> {
-  if (typeof values !== "object" || values === null || !(Symbol.iterator in values))
-    throw new OptionError("values", values, "an array, or another iterable object");
+  // A text is iterable, too: it gives its characters.
+  if (
+    typeof values !== "string" &&
+    !(typeof values === "object" && values !== null && Symbol.iterator in values)
+  )
+    throw new OptionError("values", values, "an array, or something else that can be iterated");
   if (key !== undefined) callable("key", key, "a function of the value");
   let i = 0;
   return new Many(
