@@ -20,7 +20,10 @@ export interface Limits {
   readonly activationMessages: number;
   /** The event `longTurn` is emitted for a turn that one process delays by this many milliseconds. */
   readonly longTurnMs: number;
-  /** How many reports of each kind are printed within one second. One line counts the others. `Infinity` prints all. */
+  /**
+   * How many reports of each kind are printed within one second. Beside these the first report of each of up to 64 supervisors or parents
+   * is printed. One line counts the others. `Infinity` prints all.
+   */
   readonly reportsPerSecond: number;
 }
 

@@ -77,7 +77,7 @@ export class Orders {
     };
   }
 
-  /** The trace of a flow that another one starts, or that nobody's code starts. */
+  /** The trace of a flow that another flow starts, or that a schedule or the host itself starts. */
   traceOf(name: string, id: string, from?: FlowRow): string | undefined {
     const { taps } = this.#host.kernel;
     return taps?.continuing(from?.trace ?? null, () => taps.flowStarting(name, id));
