@@ -8,7 +8,7 @@ import type { Process } from "../process/process.js";
 import { SHUTDOWN } from "../process/reason.js";
 import { reportEarlyEnd, spawnAwaited } from "../process/start.js";
 import type { Claim } from "../process/via.js";
-import { childLaunch, type FullChildSpec, type Shutdown } from "./child.js";
+import { childLaunch, countedAs, type FullChildSpec, type Shutdown } from "./child.js";
 
 /** How the start of a child ended. */
 export interface Outcome {
@@ -39,7 +39,7 @@ export function launchChild<M>(
           ...(name === undefined ? {} : { name }),
           ...(mailbox === undefined ? {} : { mailbox }),
         };
-  kernel.taps?.launching(ctx.self, id, spec.countedAs);
+  kernel.taps?.launching(ctx.self, id, countedAs(spec));
   const child = spawnAwaited(kernel, supervisor, behaviour, options, spec.startTimeoutMs, (outcome) => {
     kernel.send(ctx.self, { type: "outcome", id, outcome });
   });

@@ -98,8 +98,8 @@ export interface FullChildSpec extends Required<Omit<ChildOptions, "name" | "mai
   readonly name: string | Claim | undefined;
   readonly mailbox: MailboxLimits | undefined;
   readonly hurry: (() => boolean) | undefined;
-  /** What metrics call a child that was added later: its definition, since its id may be a key. */
-  readonly countedAs?: string;
+  /** Whether the child was added to a running supervisor. Its id may be a key then, so metrics count it by its definition. */
+  readonly isAdded: boolean;
 }
 
 /** The defaults of a child spec. */
@@ -131,9 +131,15 @@ export type AutoShutdown = "never" | "any_significant" | "all_significant";
  * Fills in and checks a child spec.
  *
  * @param path - where the spec stands, for the error text
+ * @param isAdded - whether the supervisor runs already
  * @throws OptionError
  */
-export function checkChild(path: string, spec: ChildSpec, autoShutdown: AutoShutdown): FullChildSpec {
+export function checkChild(
+  path: string,
+  spec: ChildSpec,
+  autoShutdown: AutoShutdown,
+  isAdded = false,
+): FullChildSpec {
   if (typeof spec !== "object" || spec === null)
     throw new OptionError(path, spec, "a child spec { id, start, … }");
   const id = text(`${path}.id`, spec.id);
@@ -185,6 +191,7 @@ export function checkChild(path: string, spec: ChildSpec, autoShutdown: AutoShut
     name,
     mailbox: checkMailbox(`${where}.mailbox`, spec.mailbox, type),
     hurry: spec.hurry,
+    isAdded,
   };
 }
 
@@ -212,13 +219,14 @@ function isRunnable(start: unknown): start is ChildStart {
   );
 }
 
-/** A child that is added to a supervisor that runs. */
-export function addedChild(spec: FullChildSpec): FullChildSpec {
+/** What metrics call a child: its definition if it was added, else undefined, which stands for its id. */
+export function countedAs(spec: FullChildSpec): string | undefined {
+  if (!spec.isAdded) return undefined;
   try {
-    return { ...spec, countedAs: childLaunch(spec.start, spec.args).options?.label ?? "child" };
+    return childLaunch(spec.start, spec.args).options?.label ?? "child";
   } catch {
-    // The start will fail in the same way, and says why.
-    return { ...spec, countedAs: "child" };
+    // The start fails in the same way, and says why.
+    return "child";
   }
 }
 

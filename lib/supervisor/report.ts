@@ -6,6 +6,7 @@ import type { Process } from "../process/process.js";
 import { type ExitReason, formatReason } from "../process/reason.js";
 import { pathOf } from "../process/report.js";
 import { framesOf } from "../process/show.js";
+import { countedAs, type FullChildSpec } from "./child.js";
 import type { Restarting } from "./protocol.js";
 
 /** The record of one restart, or of a supervisor that gives up (`gaveUp`). */
@@ -64,14 +65,14 @@ export class RestartReports<M> {
    * Reports a restart, or that the supervisor gives up.
    *
    * @param key - tells the child from all others of its supervisor
-   * @param countedAs - what metrics call the child; undefined for its id
+   * @param spec - of the child; undefined if metrics call it by its id
    */
-  restart(restart: Restarting, key: string = restart.id, countedAs?: string): void {
+  restart(restart: Restarting, key: string = restart.id, spec?: FullChildSpec): void {
     const { ctx, periodMs } = this;
     const { kernel } = ctx.self.process as Process;
     const { id, reason, strategy, siblings, intensityLeft: left, delayMs } = restart;
     const gaveUp = left < 0;
-    kernel.taps?.restarted(ctx.self, key, restart, gaveUp, countedAs);
+    kernel.taps?.restarted(ctx.self, key, restart, gaveUp, spec && countedAs(spec));
     if (kernel.events.wants.restart)
       kernel.events.publish("restart", { ...restart, supervisor: ctx.self, gaveUp });
     const at = kernel.env.now();

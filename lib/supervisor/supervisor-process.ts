@@ -11,7 +11,7 @@ import type { Pid } from "../process/pid.js";
 import { crash, isOrderly } from "../process/reason.js";
 import type { ReplyTo } from "../process/request.js";
 import { supervising } from "../process/start.js";
-import { addedChild, checkChild, type FullChildSpec } from "./child.js";
+import { checkChild, type FullChildSpec } from "./child.js";
 import { abortStart, hasStarted, killAfter, launchChild, type Outcome } from "./child-process.js";
 import { countOf } from "./counts.js";
 import type { Answer, Ask, Effect, Event, Restarting } from "./protocol.js";
@@ -98,8 +98,8 @@ class SupervisorProcess {
         return this.dispatch({ type: "resume", id: message.id, at: ctx.now() });
       case "add":
         try {
-          const spec = checkChild("child", message.spec, this.state.config.autoShutdown);
-          return this.ask({ ask: "add", spec: addedChild(spec) }, message.replyTo);
+          const spec = checkChild("child", message.spec, this.state.config.autoShutdown, true);
+          return this.ask({ ask: "add", spec }, message.replyTo);
         } catch (error) {
           ctx.refuse(message.replyTo, error as Error);
           return undefined;
@@ -212,7 +212,7 @@ class SupervisorProcess {
   }
 
   private report(restart: Restarting): void {
-    this.reports.restart(restart, restart.id, this.state.children.get(restart.id)?.spec.countedAs);
+    this.reports.restart(restart, restart.id, this.state.children.get(restart.id)?.spec);
   }
 
   private start(spec: FullChildSpec): void {
