@@ -55,6 +55,7 @@ export {
   StoreDamagedError,
   StoreFileError,
   StoreFullError,
+  StoreIncompleteError,
   StoreLockedError,
 } from "./sqlite/errors.js";
 export {

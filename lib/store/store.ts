@@ -131,7 +131,7 @@ export interface StoreSource {
    * Opens the store and brings the tables of these schemas to their versions. Opening the same source again while it is open gives
    * another handle on the same connection; the last one to close closes it.
    *
-   * @throws StoreLockedError, StoreVersionError, StoreDamagedError, StoreError, PackageMissingError
+   * @throws StoreLockedError, StoreVersionError, StoreDamagedError, StoreIncompleteError, StoreError, PackageMissingError
    */
   open(schemas: readonly Schema[], context: StoreContext): Promise<Store>;
 }

@@ -8,7 +8,7 @@ import { findDriver, LIBSQL } from "./drivers.js";
 import { openHere, openThread } from "./engine-port.js";
 import { StoreDamagedError } from "./errors.js";
 import { storeError } from "./failures.js";
-import { checkFile, createPrivate, readOwner, tellOwner } from "./files.js";
+import { checkFile, checkWhole, createPrivate, readOwner, tellOwner } from "./files.js";
 import type { Driver, Opened, Settings } from "./jobs.js";
 import { APPLICATION_ID, FORMAT, formatSteps } from "./layout.js";
 import type { SqliteSettings } from "./settings.js";
@@ -28,6 +28,7 @@ export async function connectTo(
       ? new OptionError("driver", "node", "absent or libsql: this Node has no node:sqlite; Node 22.13 has")
       : new PackageMissingError("libsql", LIBSQL, "a SQLite store on this Node, which has no node:sqlite,");
   checkFile(path);
+  checkWhole(path);
   createPrivate(path);
   const port = settings.thread ? openThread() : openHere();
   try {

@@ -40,6 +40,26 @@ export class StoreDamagedError extends StoreError {
 }
 
 /**
+ * A store is a file and, until it is closed, a log beside it (`-wal`). One of the two is gone after an end without a close, and what it
+ * held is gone with it. Opened as it is, the store would lack commits that were acknowledged, or be empty. Nothing was changed.
+ *
+ * @remedy Put the missing file back, or restore a backup. A copy of a store takes both files, or is made by `store.backup`. To go on with
+ * what is left, remove the file that the message names.
+ */
+export class StoreIncompleteError extends StoreError {
+  static override readonly name: string = "StoreIncompleteError";
+  override readonly code = "ERR_STORE_INCOMPLETE";
+  /** The path of the file that is gone. */
+  readonly missing: string;
+  constructor(missing: string, why: string, witness: string) {
+    super(
+      `${missing} is gone: ${why}; put it back or restore a backup. To go on without what it held, remove ${witness}`,
+    );
+    this.missing = missing;
+  }
+}
+
+/**
  * The disk, or the quota, is full. Nothing of the write set was written, and the store works on.
  *
  * @remedy Free space on the disk of the file. Later writes succeed without a restart.

@@ -5,7 +5,7 @@
 
 import { node } from "../../process/node-modules.js";
 import { processName, utcOf } from "../../process/process-name.js";
-import { StoreFileError } from "./errors.js";
+import { StoreFileError, StoreIncompleteError } from "./errors.js";
 
 /** The path without links, also of a file that is not there yet. @throws StoreFileError */
 export function realPath(path: string): string {
@@ -41,6 +41,40 @@ export function checkFile(path: string): void {
   };
   if (stat !== undefined) may(path, "cannot be read and written by this user");
   may(dirname(path), "cannot be written by this user: SQLite keeps its log beside the file");
+}
+
+/** In SQLite's header: how a file is written. 2 says that its commits are in a log until the file is closed. */
+const WRITE_VERSION = { at: 18, log: 2 };
+
+/**
+ * An owner that ends without a close leaves three files: the store, its log, and the file that names the owner. The last is written once
+ * the log is there, and removed before the log is. So a file that is written by a log, and has an owner but no log, has lost commits.
+ *
+ * @throws StoreIncompleteError
+ */
+export function checkWhole(path: string): void {
+  const { fs } = node;
+  const log = `${path}-wal`;
+  const bytesOf = (name: string): number | undefined => fs.statSync(name, { throwIfNoEntry: false })?.size;
+  const file = bytesOf(path) ?? 0;
+  if (file === 0 && (bytesOf(log) ?? 0) > 0)
+    throw new StoreIncompleteError(path, "the log of the store is there, without its file", log);
+  const owner = readOwner(path);
+  if (owner === undefined || file === 0 || fs.existsSync(log)) return;
+  // No log, so nobody has the file open: to close it takes nobody's locks.
+  const descriptor = fs.openSync(path, "r");
+  try {
+    const version = new Uint8Array(1);
+    fs.readSync(descriptor, version, 0, 1, WRITE_VERSION.at);
+    if (version[0] !== WRITE_VERSION.log) return;
+  } finally {
+    fs.closeSync(descriptor);
+  }
+  throw new StoreIncompleteError(
+    log,
+    `the last owner of the store (${owner}) ended without closing it, so commits were in that log`,
+    ownerFile(path),
+  );
 }
 
 /** Where the copy of a store may go. @throws StoreFileError */

@@ -207,12 +207,20 @@ export class SqliteDriver implements StoreDriver {
   async close(): Promise<void> {
     this.#wal.stop();
     try {
-      await this.#turns.take(() => this.#port.ask({ type: "close" }));
+      await this.#turns.take(async () => {
+        // The owner is forgotten while the log is still there, and only once all that was in the log is in the file: see checkWhole.
+        const emptied = await this.#port.ask({ type: "checkpoint" }).then(
+          ({ busy }) => !busy,
+          // To close the file meets the same error, and has a caller to tell.
+          () => false,
+        );
+        if (emptied) forgetOwner(this.#path);
+        await this.#port.ask({ type: "close" });
+      });
     } catch (error) {
       throw storeError(this.#path, error);
     } finally {
       await this.#port.end();
-      forgetOwner(this.#path);
       this.#closed();
     }
   }

@@ -1,7 +1,7 @@
 // What holds between processes: one owner at a time, and a kill loses nothing that was acknowledged.
 
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync } from "node:fs";
 import { type AnyRow, type Store, StoreLockedError, sqlite, type Table, type Value } from "signalbox/store";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PIPELINE_SCHEMA } from "../../../lib/pipeline/ledger/tables.js";
@@ -83,6 +83,48 @@ describe.each(DRIVERS)("on %s", (driver) => {
     const store = await open(sqlite(file, { driver }));
     expect(readFileSync(folder.file("a.db.owner"), "utf8")).toContain(`process ${process.pid} on `);
     await store.close();
+  });
+
+  it("a store whose log is gone after a kill is refused, and says so, until a person puts it back or gives it up [K300]", async () => {
+    using folder = newFolder();
+    const file = folder.file("a.db");
+    const [log, owner] = [`${file}-wal`, `${file}.owner`];
+    const child = start(file, "true", "hold");
+    await child.prints("ready");
+    child.signal("SIGKILL");
+    await child.ended;
+    const opened = (): Promise<Store> => open(sqlite(file, { driver }));
+
+    renameSync(log, folder.file("kept"));
+    for (let i = 0; i < 2; i++)
+      await expect(opened()).rejects.toMatchObject({
+        code: "ERR_STORE_INCOMPLETE",
+        missing: log,
+        message: expect.stringMatching(
+          RegExp(`^${log} is gone: .*process ${child.pid} on .* remove ${owner}$`),
+        ),
+      });
+    expect(folder.list()).toEqual(["a.db", "a.db.owner", "kept"]);
+
+    renameSync(folder.file("kept"), log);
+    await (await opened()).close();
+    expect(folder.list()).toEqual(["a.db"]);
+  });
+
+  it("a store whose file is gone after a kill is refused beside its log, and begins again once a person gives both up [K300]", async () => {
+    using folder = newFolder();
+    const file = folder.file("a.db");
+    const child = start(file, "true", "hold");
+    await child.prints("ready");
+    child.signal("SIGKILL");
+    await child.ended;
+    rmSync(file);
+    const opened = (): Promise<Store> => open(sqlite(file, { driver }));
+    await expect(opened()).rejects.toMatchObject({ code: "ERR_STORE_INCOMPLETE", missing: file });
+    expect(folder.list()).toEqual(["a.db-wal", "a.db.owner"]);
+    rmSync(`${file}-wal`);
+    await (await opened()).close();
+    expect(folder.list()).toEqual(["a.db"]);
   });
 
   it.runIf(hasLimits)(
