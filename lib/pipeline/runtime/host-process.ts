@@ -86,7 +86,9 @@ interface Loaded {
   execution: Execution | undefined;
   pid: Pid<ExecutionMessage> | undefined;
   /** How it has ended, when its ledger has said so. */
-  ended: boolean;
+  ended: Ended | undefined;
+  /** Those who wait for its end to be durable. Undefined: its process is gone, and nothing was written. */
+  awaiting: ((as: Ended | undefined) => void)[];
   isPaused: boolean;
   restarts: Queue<number>;
   attempts: number;
@@ -295,7 +297,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     if (plan === undefined || this.#loaded.has(record.id) || this.#isEnding) return;
     const isPaused = record.status === "paused";
     const loaded: Loaded = {
-      ...{ record, plan, isPaused, execution: undefined, pid: undefined, ended: false },
+      ...{ record, plan, isPaused, execution: undefined, pid: undefined, ended: undefined, awaiting: [] },
       ...{ restarts: Queue.of<number>(), attempts: 0, startedMs: 0 },
     };
     this.#loaded.set(record.id, loaded);
@@ -332,8 +334,9 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
 
   /** The ledger of an execution has ended it. Called in the turn of its process. */
   #ended(loaded: Loaded, as: Ended, error: unknown): void {
-    if (loaded.ended) return;
-    loaded.ended = true;
+    if (loaded.ended !== undefined) return;
+    loaded.ended = as;
+    for (const tell of loaded.awaiting.splice(0)) tell(as);
     this.#catalogue?.ended(loaded.record, as, error);
     this.#tellEnd(loaded.record.id);
   }
@@ -362,7 +365,8 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     if (loaded === undefined) return;
     this.#byPid.delete(signal.from);
     loaded.pid = undefined;
-    if (loaded.ended || this.#stopping !== undefined) {
+    for (const tell of loaded.awaiting.splice(0)) tell(undefined);
+    if (loaded.ended !== undefined || this.#stopping !== undefined) {
       this.#loaded.delete(loaded.record.id);
       this.#mayStop();
       return;
@@ -419,17 +423,21 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     return true;
   }
 
+  /** Answered when the end is durable: a caller who has the answer may lose its machine. */
   async #cancel(record: Record, catalogue: Catalogue): Promise<boolean> {
-    const running = this.#loaded.get(record.id)?.pid?.process;
-    const end: ExecutionMessage = { type: "end", as: "cancelled", error: undefined };
-    if (running === undefined) {
-      const isEnded = await catalogue.end(record, "cancelled", undefined);
-      await this.#announce(record.id);
-      return isEnded;
-    }
     if (record.ended !== undefined) return false;
-    running.deliver(end, undefined);
-    return true;
+    const loaded = this.#loaded.get(record.id);
+    const running = loaded?.pid?.process;
+    if (running !== undefined && loaded?.ended === undefined) {
+      const ended = new Promise<Ended | undefined>((tell) => loaded?.awaiting.push(tell));
+      const end: ExecutionMessage = { type: "end", as: "cancelled", error: undefined };
+      running.deliver(end, undefined);
+      const as = await ended;
+      if (as !== undefined) return as === "cancelled";
+    }
+    const isEnded = await catalogue.end(record, "cancelled", undefined);
+    await this.#announce(record.id);
+    return isEnded;
   }
 
   // ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────

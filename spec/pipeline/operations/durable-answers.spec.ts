@@ -1,0 +1,128 @@
+// Whoever has the answer of an operation may lose the machine at that instant: the next host finds its effect.
+
+import { System } from "signalbox";
+import { memory } from "signalbox/store";
+import { expect, onTestFinished, test } from "vitest";
+import { definePipeline } from "../../../lib/pipeline/definition/pipeline.js";
+import { queue } from "../../../lib/pipeline/definition/queue.js";
+import { route } from "../../../lib/pipeline/definition/route.js";
+import { type PipelineHost, type PipelineRun, pipelineHost } from "../../../lib/pipeline/host.js";
+import type { PipelineOperations } from "../../../lib/pipeline/operations/operations.js";
+import { LossySource } from "../../support/lossy-store.js";
+
+const lines = queue<string>("lines");
+/** Lines of this kind are in work until the execution ends. */
+const SLOW = "slow";
+const work = route("work", { from: lines, retry: { attempts: 1 } }).via("work", (line, { signal }) => {
+  if (line !== SLOW) throw new Error("not slow");
+  return new Promise<undefined>((resolve) => signal.addEventListener("abort", () => resolve(undefined)));
+});
+const pipeline = definePipeline("lines", { routes: [work] });
+
+/** A program: a host in a system of its own. */
+interface Life {
+  readonly host: PipelineHost;
+  readonly run: PipelineRun;
+}
+
+interface Drill {
+  /** What is asked. Its answer is the last that the program gets. */
+  act(life: Life): Promise<unknown>;
+  /** What the next program finds. */
+  seen(life: Life): Promise<unknown>;
+  readonly expected: unknown;
+  /** The lines of the execution. Default: a slow one. */
+  readonly lines?: readonly string[];
+  /** What is asked before. */
+  readonly before?: (life: Life) => Promise<unknown>;
+}
+
+const status = async ({ run }: Life): Promise<string> => (await run.status()).status;
+const dead = (run: PipelineRun): Promise<unknown> => run.completed();
+
+const pause = {
+  act: ({ run }: Life) => run.pause(),
+  seen: status,
+  expected: "paused",
+};
+const resume = {
+  before: ({ run }: Life) => run.pause(),
+  act: ({ run }: Life) => run.resume(),
+  seen: status,
+  expected: "running",
+};
+const cancel = {
+  act: ({ run }: Life) => run.cancel(),
+  seen: status,
+  expected: "cancelled",
+};
+const replay = {
+  lines: ["quick"],
+  before: ({ run }: Life) => dead(run),
+  act: ({ run }: Life) => run.replay({ id: "again", dead: true }),
+  seen: async ({ host }: Life) => (await host.get("again").completed()).dead,
+  expected: 1,
+};
+
+/** All operations of a run: whoever adds one says here what it leaves, or that it reads. */
+const OF_RUN: Record<Exclude<keyof PipelineRun, "id" | "attached">, Drill | "reads"> = {
+  ...{ pause, resume, cancel, replay },
+  ...{ completed: "reads", status: "reads", progress: "reads", follow: "reads", inspect: "reads" },
+  ...{ lineage: "reads", failures: "reads", deadLetters: "reads" },
+};
+
+/** All operations on executions. */
+const OF_OPERATIONS: Record<keyof PipelineOperations, Drill | "reads"> = {
+  pause: { ...pause, act: ({ host, run }) => host.operations.pause(run.id) },
+  resume: { ...resume, act: ({ host, run }) => host.operations.resume(run.id) },
+  cancel: { ...cancel, act: ({ host, run }) => host.operations.cancel(run.id) },
+  replay: { ...replay, act: ({ host, run }) => host.operations.replay(run.id, { id: "again", dead: true }) },
+  ...{ list: "reads", executions: "reads", status: "reads", inspect: "reads", lineage: "reads" },
+  ...{ children: "reads", batch: "reads", messages: "reads", failures: "reads", deadLetters: "reads" },
+  outcome: "reads",
+};
+
+/** All methods of a host. */
+const OF_HOST: Record<Exclude<keyof PipelineHost, "operations" | symbol>, Drill | "reads"> = {
+  start: {
+    act: ({ host }) => host.start(pipeline, { id: "second", messages: { to: lines, values: [SLOW] } }),
+    seen: async ({ host }) => (await host.get("second").status()).status,
+    expected: "running",
+  },
+  get: "reads",
+  stop: "reads",
+};
+
+const drillsOf = (table: Readonly<Record<string, Drill | "reads">>): [string, Drill][] =>
+  Object.entries(table).filter((one): one is [string, Drill] => one[1] !== "reads");
+
+const ALL = [
+  ...drillsOf(OF_RUN).map(([name, drill]) => [`run.${name}`, drill] as const),
+  ...drillsOf(OF_OPERATIONS).map(([name, drill]) => [`operations.${name}`, drill] as const),
+  ...drillsOf(OF_HOST).map(([name, drill]) => [`host.${name}`, drill] as const),
+];
+
+test.each(ALL)("%s is durable when it is answered [Y280]", async (_name, drill) => {
+  for (const shared of [false, true]) {
+    const store = new LossySource(memory({ shared }));
+    const first = await live(store);
+    const run = await first.host.start(pipeline, {
+      id: "first",
+      messages: { to: lines, values: drill.lines ?? [SLOW] },
+    });
+    const life = { ...first, run };
+    await drill.before?.(life);
+    await drill.act(life);
+    store.kill();
+    await first.system.stop({ timeoutMs: 0 });
+    await store.bury();
+    const second = await live(store);
+    expect(await drill.seen({ ...second, run: second.host.get("first") })).toEqual(drill.expected);
+  }
+});
+
+async function live(store: LossySource): Promise<{ system: System; host: PipelineHost }> {
+  const system = new System({ report: false });
+  onTestFinished(() => system.stop({ timeoutMs: 0 }));
+  return { system, host: await system.start(pipelineHost({ pipelines: [pipeline], store, drainMs: 10 })) };
+}
