@@ -39,7 +39,7 @@ export async function everyPoint(options: EveryPointOptions): Promise<KillReport
     const clean = isClean(findings);
     if (clean) rmSync(folder, { recursive: true });
     options.progress?.(point);
-    if (!clean || !reached)
-      return { kills, flows, findings, clean, folder, line: lineOf(kills, flows, findings) };
+    const line = lineOf({ kills, stops: 0, restarts: 0 }, flows, findings);
+    if (!clean || !reached) return { kills, flows, findings, clean, folder, line };
   }
 }

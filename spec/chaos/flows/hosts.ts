@@ -11,14 +11,18 @@ import { Random } from "../../../lib/testing/kit/random.js";
 import { type Node, programs } from "../../flow/programs/program.js";
 import { findingsOf, isClean } from "../../flow/programs/record.js";
 import type { PostgresServer } from "../../support/postgres.js";
+import { leaseOf, type Strikes, stopMsOf } from "../strikes.js";
 import { readDeeds } from "./deeds.js";
 import { type KillReport, lineOf } from "./kills.js";
 import { Loopback } from "./loopback.js";
 import type { Plan } from "./plan.js";
 
-export interface HostsOptions {
-  /** How often something strikes. */
-  readonly strikes: number;
+export interface HostsOptions extends Strikes {
+  /** How often a host is cut off from the server, loudly or silently. */
+  readonly cuts: number;
+  readonly hosts: number;
+  /** How long the claim of a host holds without renewal. Undefined: as long as it does by default. */
+  readonly leaseMs: number | undefined;
   readonly seed: number;
   readonly server: PostgresServer;
   readonly flowsPerStrike: number;
@@ -27,16 +31,15 @@ export interface HostsOptions {
   progress?(strikes: number, what: string): void;
 }
 
-/** What strikes. The server is restarted more seldom than a host is hit. */
-const STRIKES = ["kill", "kill", "stop", "cut", "silence", "restart"] as const;
-/** A host that is stopped or cut off for less keeps its claim; for more, it loses it. */
-const LEASE_MS = 500;
-const HOSTS = 2;
+type Strike = "kill" | "stop" | "cut" | "silence" | "restart";
+
+/** The longest wait before something strikes: some lives of a flow. */
+const CALM_MS = 500;
 /** A host that has not ended by itself within this time after its last start hangs. */
 const HANG_MS = 240_000;
 const SLEEP_MS = 300;
 
-/** Runs flows on two hosts, and strikes. @throws Error when a host ends by itself before its flows do */
+/** Runs flows on several hosts, and strikes. @throws Error when a host ends by itself before its flows do */
 export async function strikeHosts(options: HostsOptions): Promise<KillReport> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-hosts-"));
   chmodSync(folder, 0o755);
@@ -44,7 +47,7 @@ export async function strikeHosts(options: HostsOptions): Promise<KillReport> {
   const record = join(folder, "record");
   writeFileSync(record, "");
   const hosts = Array.from(
-    { length: HOSTS },
+    { length: options.hosts },
     (_, n) => new HostProcess(options, folder, record, `host-${n}`),
   );
   try {
@@ -55,8 +58,20 @@ export async function strikeHosts(options: HostsOptions): Promise<KillReport> {
   const findings = findingsOf(flows, readDeeds(record), await options.bookings());
   const clean = isClean(findings);
   if (clean) rmSync(folder, { recursive: true });
-  const line = lineOf(options.strikes, flows.size, findings).replace("kills", "strikes");
-  return { kills: options.strikes, flows: flows.size, findings, clean, folder, line };
+  const line = lineOf(options, flows.size, findings);
+  return { kills: options.kills, flows: flows.size, findings, clean, folder, line };
+}
+
+/** Everything that is to strike, in a random order. */
+function strikesOf({ kills, stops, cuts, restarts }: HostsOptions, random: Random): Strike[] {
+  const kinds: Strike[] = [
+    ...Array<Strike>(kills).fill("kill"),
+    ...Array<Strike>(stops).fill("stop"),
+    ...Array.from({ length: cuts }, (_, n): Strike => (n % 2 === 0 ? "cut" : "silence")),
+    ...Array<Strike>(restarts).fill("restart"),
+  ];
+  const ordered = kinds.map((kind) => ({ kind, at: random.unit() }));
+  return ordered.sort((a, b) => a.at - b.at).map(({ kind }) => kind);
 }
 
 /** Gives the hosts new flows, strikes one of them, and so on; then lets all flows end. */
@@ -67,30 +82,35 @@ async function strike(
   record: string,
 ): Promise<void> {
   const random = new Random(options.seed);
-  const numRuns = options.strikes * options.flowsPerStrike;
+  const strikes = strikesOf(options, random);
+  const numRuns = strikes.length * options.flowsPerStrike;
   const made = fc
     .sample(programs({ sleepMs: SLEEP_MS, mail: true }), { numRuns, seed: options.seed })
     .values();
   for (const host of hosts) await host.proxy.open();
-  for (let strike = 0; strike < options.strikes; strike++) {
+  for (const [done, what] of strikes.entries()) {
     const fresh = new Map<string, Node>();
     for (let i = 0; i < options.flowsPerStrike; i++)
       fresh.set(`f${flows.size + i}`, made.next().value as Node);
     for (const [id, program] of fresh) flows.set(id, program);
-    const host = hosts[random.below(HOSTS)] as HostProcess;
+    const host = hosts[random.below(hosts.length)] as HostProcess;
     // A host learns of new flows when it is started: the one that is struck starts again with all that have no end.
     if (!host.runs) host.start(unfinished(flows, record));
     for (const other of hosts) if (!other.runs) other.start(unfinished(flows, record));
-    await pause(random.unit() * LEASE_MS);
-    const what = STRIKES[random.below(STRIKES.length)] as (typeof STRIKES)[number];
-    await strikeWith(what, host, options.server, random.unit() * 2 * LEASE_MS);
-    options.progress?.(strike + 1, what);
+    await pause(random.unit() * CALM_MS);
+    // A host that is cut off for less than a lease keeps its claim.
+    const forMs =
+      what === "stop"
+        ? stopMsOf(random, "leased", options.leaseMs)
+        : random.unit() * 2 * leaseOf(options.leaseMs);
+    await strikeWith(what, host, options.server, forMs);
+    options.progress?.(done + 1, what);
   }
   await Promise.all(hosts.map((host) => host.finish(() => unfinished(flows, record))));
 }
 
 async function strikeWith(
-  what: (typeof STRIKES)[number],
+  what: Strike,
   host: HostProcess,
   server: PostgresServer,
   forMs: number,
@@ -141,7 +161,7 @@ class HostProcess {
     this.file = join(own, "plan.json");
     this.proxy = new Loopback(own, options.server.socket);
     const url = `postgresql://test@localhost:5432/postgres?host=${encodeURIComponent(own)}`;
-    this.plan = { store: { type: "postgres", url }, record, host: name, leaseMs: LEASE_MS };
+    this.plan = { store: { type: "postgres", url }, record, host: name, leaseMs: options.leaseMs };
   }
 
   get runs(): boolean {

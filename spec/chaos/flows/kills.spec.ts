@@ -3,8 +3,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ChildProgram, childProgram } from "../../support/child-program.js";
 import { proving, sized } from "../../support/proof.js";
+import { ChaosUsageError } from "../command-line.js";
 import { everyPoint } from "./every-point.js";
-import { ChaosUsageError, readChaosOptions } from "./options.js";
+import { readChaosOptions } from "./options.js";
 import { killOnSqlite } from "./runs.js";
 
 let program: ChildProgram;
@@ -25,6 +26,11 @@ describe("flows on SQLite", () => {
     );
   });
 
+  it("go on after they stood still", async () => {
+    const report = await killOnSqlite({ kills: 2, stops: 2, seed: SEED, child: program.args });
+    expect(report.line).toBe("2 kills, 10 flows, 0 lost, 0 steps repeated, transactions exact, 2 stops");
+  });
+
   it.runIf(proving)("end well when their host is killed at every point in turn", async () => {
     const report = await everyPoint({ seed: SEED, child: program.args, flows: 1, step: 3 });
     expect(report.findings).toMatchObject({ lost: [], repeated: [], bookings: [], wrong: [] });
@@ -33,16 +39,17 @@ describe("flows on SQLite", () => {
 });
 
 describe("the command line of chaos:flows", () => {
-  it("has defaults, and takes kills, seed, store and hosts", () => {
+  it("has defaults, and takes how often what strikes, seed, store, hosts and lease [J340]", () => {
     expect(readChaosOptions([])).toEqual({
-      kills: 100,
-      seed: 1,
-      store: "sqlite",
-      hosts: 1,
-      everyPoint: false,
+      ...{ kills: 100, stops: 0, restarts: 0, cuts: 0 },
+      ...{ seed: 1, store: "sqlite", hosts: 1, leaseMs: undefined, everyPoint: false },
     });
-    const given = ["--kills", "1000", "--seed", "7", "--store", "postgres", "--hosts", "2"];
-    expect(readChaosOptions(given)).toMatchObject({ kills: 1_000, seed: 7, store: "postgres", hosts: 2 });
+    const strikes = ["--kills", "1000", "--stops", "20", "--server-restarts", "3", "--cuts", "4"];
+    const places = ["--seed", "7", "--store", "postgres", "--hosts", "3", "--lease-ms", "500"];
+    expect(readChaosOptions([...strikes, ...places])).toEqual({
+      ...{ kills: 1_000, stops: 20, restarts: 3, cuts: 4 },
+      ...{ seed: 7, store: "postgres", hosts: 3, leaseMs: 500, everyPoint: false },
+    });
   });
 
   it.each([
@@ -50,7 +57,13 @@ describe("the command line of chaos:flows", () => {
     [["--seed", "x"], "--seed is x"],
     [["--store", "memory"], "--store is memory"],
     [["--hosts", "2"], "a SQLite file has one host"],
+    [["--hosts", "17", "--store", "postgres"], "--hosts is 17"],
+    [["--stops", "-1"], "--stops"],
+    [["--server-restarts", "1"], "SQLite has no server"],
+    [["--lease-ms", "500"], "--lease-ms"],
+    [["--cuts", "1", "--store", "postgres"], "--hosts 2 or more"],
     [["--every-point", "--store", "postgres"], "--store sqlite"],
+    [["--every-point", "--stops", "1"], "--stops"],
     [["--kill", "1"], "--kill"],
   ])("refuses %j", (args, problem) => {
     expect(() => readChaosOptions(args)).toThrow(ChaosUsageError);

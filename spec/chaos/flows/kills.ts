@@ -1,20 +1,27 @@
 // Kills a host of flows again and again, and compares what its flows did with what their programs mean.
 
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import fc from "fast-check";
 import { Random } from "../../../lib/testing/kit/random.js";
 import { type Node, programs } from "../../flow/programs/program.js";
 import { type Findings, findingsOf, isClean } from "../../flow/programs/record.js";
+import type { PostgresServer } from "../../support/postgres.js";
 import type { StorePlace } from "../stores.js";
+import { besides, type Strikes, shareOf, stopMsOf } from "../strikes.js";
 import { readDeeds } from "./deeds.js";
 import { IDLE, type Plan, UP } from "./plan.js";
 
-export interface KillOptions {
+export interface KillOptions extends Partial<Strikes> {
   readonly kills: number;
   readonly seed: number;
+  /** The server of the store, if it is restarted. */
+  readonly server?: PostgresServer;
+  /** How long the claim of a host holds without renewal. Default: as long as it does by default. */
+  readonly leaseMs?: number | undefined;
   readonly store: "sqlite" | StorePlace;
   /** New flows in each life of the host. */
   readonly flowsPerKill: number;
@@ -43,6 +50,8 @@ const SLEEP_MS = 300;
 /** What the first life is supposed to pass. */
 const FIRST_POINTS = 300;
 const FIRST_MS = 100;
+/** Flows that have not ended so long after the last start of their host are lost. */
+const HANG_MS = 240_000;
 
 /** How one life of a host ended. */
 interface Life {
@@ -51,6 +60,13 @@ interface Life {
   readonly points: number | undefined;
   /** Milliseconds from its being up to that. */
   readonly ms: number | undefined;
+}
+
+/** When a life of a host ends: at a point, or so long after it is up and was struck. Neither: by itself. */
+interface LifeEnd {
+  readonly killAt?: number;
+  readonly afterMs?: number;
+  readonly strikes?: Omit<Strikes, "kills">;
 }
 
 /** @throws Error when a host ends by itself before its flows do */
@@ -64,16 +80,20 @@ export async function killAgainAndAgain(options: KillOptions): Promise<KillRepor
   const findings = findingsOf(run.programs, readDeeds(run.record), await options.bookings(place));
   const clean = isClean(findings);
   if (clean) rmSync(folder, { recursive: true });
-  return { kills: run.kills, flows, findings, clean, folder, line: lineOf(run.kills, flows, findings) };
+  return { kills: run.kills, flows, findings, clean, folder, line: lineOf(run.struck, flows, findings) };
 }
 
-/** The closing line. */
-export function lineOf(kills: number, flows: number, findings: Findings): string {
+/**
+ * The closing line, which programs may read: `5 kills, 25 flows, 0 lost, 0 steps repeated, transactions exact`. Behind that stand ends that
+ * are wrong, and what struck besides kills.
+ */
+export function lineOf(struck: Parameters<typeof besides>[0], flows: number, findings: Findings): string {
   const { lost, repeated, bookings, wrong } = findings;
   const transactions =
     bookings.length === 0 ? "transactions exact" : `${bookings.length} transactions not exact`;
   const others = wrong.length === 0 ? "" : `, ${wrong.length} ends wrong`;
-  return `${kills} kills, ${flows} flows, ${lost.length} lost, ${repeated.length} steps repeated, ${transactions}${others}`;
+  const found = `${lost.length} lost, ${repeated.length} steps repeated, ${transactions}${others}`;
+  return `${struck.kills} kills, ${flows} flows, ${found}${besides(struck)}`;
 }
 
 /** A store, its flows so far and the lives of its host. */
@@ -81,6 +101,8 @@ export class KillRun {
   readonly programs: Map<string, Node> = new Map();
   readonly record: string;
   kills = 0;
+  private stops = 0;
+  private restarts = 0;
   private readonly options: KillOptions;
   private readonly folder: string;
   private readonly place: StorePlace;
@@ -102,14 +124,27 @@ export class KillRun {
       .values();
   }
 
+  /** What has struck so far. */
+  get struck(): Strikes {
+    const { kills, stops, restarts } = this;
+    return { kills, stops, restarts };
+  }
+
   /** Kills and restarts the host; the last life runs until all flows have ended. */
   async kill(): Promise<void> {
-    while (this.kills < this.options.kills) {
+    const { kills, stops = 0, restarts = 0 } = this.options;
+    while (this.kills < kills) {
       this.addFlows();
       const byPoint = this.random.unit() < 0.5;
-      const life = byPoint
-        ? await this.live({ killAt: 1 + this.random.below(this.points) })
-        : await this.live({ afterMs: this.random.unit() * this.ms });
+      const killAt = 1 + this.random.below(this.points);
+      const afterMs = this.random.unit() * this.ms;
+      const strikes = {
+        stops: shareOf(stops, this.kills, kills),
+        restarts: shareOf(restarts, this.kills, kills),
+      };
+      // A host that kills itself at a point could be gone before it is struck.
+      const struck = strikes.stops + strikes.restarts > 0;
+      const life = await this.live(byPoint && !struck ? { killAt } : { afterMs, strikes });
       this.learn(life);
       this.kills++;
       this.options.progress?.(this.kills);
@@ -138,7 +173,24 @@ export class KillRun {
     else this.ms *= 1.1;
   }
 
-  private live(end: { readonly killAt?: number; readonly afterMs?: number }): Promise<Life> {
+  /** What befalls a host before it is killed. Each stop outlasts its lease. */
+  private async strike(child: ChildProcess, { stops, restarts }: Omit<Strikes, "kills">): Promise<void> {
+    const { server, leaseMs } = this.options;
+    for (; stops > 0; stops--) {
+      await pause(this.random.unit() * this.ms);
+      child.kill("SIGSTOP");
+      await pause(stopMsOf(this.random, this.place.type === "sqlite" ? "locked" : "leased", leaseMs));
+      child.kill("SIGCONT");
+      this.stops++;
+    }
+    for (; restarts > 0; restarts--) {
+      await pause(this.random.unit() * this.ms);
+      await server?.restart();
+      this.restarts++;
+    }
+  }
+
+  private live(end: LifeEnd): Promise<Life> {
     const ended = new Set(
       readDeeds(this.record).flatMap((deed) => (deed.type === "ended" ? [deed.flow] : [])),
     );
@@ -147,20 +199,24 @@ export class KillRun {
       .map(([id, program]) => ({ id, program }));
     const last = end.killAt === undefined && end.afterMs === undefined;
     const { place: store, record } = this;
-    const plan: Plan = { store, record, flows, killAt: end.killAt, stays: !last };
+    const { leaseMs } = this.options;
+    const plan: Plan = { store, record, flows, killAt: end.killAt, stays: !last, leaseMs };
     const file = join(this.folder, "plan.json");
     writeFileSync(file, JSON.stringify(plan));
-    return this.liveBy(file, end.afterMs, last);
+    return this.liveBy(file, end, last);
   }
 
   /** @param last - the life that nobody ends: it has to come to its own end */
-  private liveBy(file: string, afterMs: number | undefined, last: boolean): Promise<Life> {
+  private liveBy(file: string, { afterMs, strikes }: LifeEnd, last: boolean): Promise<Life> {
     const child = spawn(process.execPath, [...this.options.child, file], {
       stdio: ["pipe", "pipe", "pipe"],
     });
     let out = "";
     let upAt: number | undefined;
     let idle: Life | undefined;
+    let struck: Promise<void> | undefined;
+    const kill = (): void => void child.kill("SIGKILL");
+    const hanging = last ? setTimeout(kill, HANG_MS) : undefined;
     child.stderr.on("data", (chunk: Buffer) => {
       out += chunk.toString();
     });
@@ -168,16 +224,19 @@ export class KillRun {
       out += chunk.toString();
       if (upAt === undefined && out.includes(`${UP}\n`)) {
         upAt = performance.now();
-        if (afterMs !== undefined) setTimeout(() => child.kill("SIGKILL"), afterMs);
+        struck = strikes === undefined ? Promise.resolve() : this.strike(child, strikes);
+        if (afterMs !== undefined) void struck.then(() => setTimeout(kill, afterMs));
       }
       const [, points] = new RegExp(`^${IDLE} (\\d+)$`, "m").exec(out) ?? [];
       if (points === undefined || idle !== undefined) return;
       idle = { killed: false, points: Number(points), ms: performance.now() - (upAt ?? 0) };
-      if (!last) child.kill("SIGKILL");
+      if (!last) void struck?.then(kill);
     });
     return new Promise((resolve, reject) => {
       child.on("close", (code, signal) => {
-        const wanted = last ? code === 0 : signal === "SIGKILL";
+        clearTimeout(hanging);
+        // The last life that is killed was hanging: the account tells which flows have no end.
+        const wanted = signal === "SIGKILL" || (last && code === 0);
         if (wanted) resolve(idle ?? { killed: true, points: undefined, ms: undefined });
         else reject(new Error(`the host ended with ${code ?? signal}; see ${this.folder}\n${out}`));
       });

@@ -1,9 +1,10 @@
 // `npm run chaos:flows`: kills hosts of flows, and says in one line whether anything was lost, repeated or doubled.
 
 import { fileURLToPath } from "node:url";
+import { ChaosUsageError } from "../command-line.js";
 import { everyPoint } from "./every-point.js";
 import type { KillReport } from "./kills.js";
-import { type ChaosOptions, ChaosUsageError, readChaosOptions } from "./options.js";
+import { type ChaosOptions, readChaosOptions } from "./options.js";
 import { killOnPostgres, killOnSqlite, strikePostgres } from "./runs.js";
 
 const child = [fileURLToPath(new URL("child.js", import.meta.url))];
@@ -12,10 +13,10 @@ function progress(done: number, what = ""): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${done} ${what.padEnd(8)}`);
 }
 
-function run({ kills, seed, store, hosts, everyPoint: points }: ChaosOptions): Promise<KillReport> {
-  if (points) return everyPoint({ seed, child, progress });
-  if (hosts > 1) return strikePostgres({ strikes: kills, seed, child, progress });
-  const options = { kills, seed, child, progress };
+function run({ everyPoint: points, store, ...rest }: ChaosOptions): Promise<KillReport> {
+  if (points) return everyPoint({ seed: rest.seed, child, progress });
+  const options = { ...rest, child, progress };
+  if (rest.hosts > 1) return strikePostgres(options);
   return store === "postgres" ? killOnPostgres(options) : killOnSqlite(options);
 }
 

@@ -55,12 +55,16 @@ function perfect(): { record: Deed[]; left: Left & { lineage: Entries; deadLette
 const of = ({ record, left }: { record: readonly Deed[]; left: Left }) =>
   findingsOf(SEED, INPUTS, record, left);
 
+const kills = (count: number) => ({ kills: count, stops: 0, restarts: 0 });
+
 describe("the account of a kill test", () => {
   it("finds nothing where nothing is wrong, also if outputs are there again", () => {
     const { record, left } = perfect();
     const findings = of({ record: [...record, ...record], left });
     expect(isClean(findings)).toBe(true);
-    expect(lineOf(3, INPUTS, findings)).toBe("3 kills, 40 inputs, 0 lost, 0 duplicated, completed once");
+    expect(lineOf(kills(3), INPUTS, findings)).toBe(
+      "3 kills, 40 inputs, 0 lost, 0 duplicated, completed once",
+    );
   });
 
   it("finds an output that is missing", () => {
@@ -75,7 +79,7 @@ describe("the account of a kill test", () => {
     const again = { ...first, id: `${first.id}x` };
     const findings = of({ ...made, record: [...made.record, again] });
     expect(findings.duplicated).toEqual([first.members[0]?.[0]]);
-    expect(lineOf(1, INPUTS, findings)).toContain("1 duplicated, completed once, ");
+    expect(lineOf(kills(1), INPUTS, findings)).toContain("1 duplicated, completed once, ");
   });
 
   it("finds an id with two outputs", () => {
@@ -129,10 +133,10 @@ describe("the account of a kill test", () => {
     const { record, left } = perfect();
     const end = record.at(-1) as Extract<Deed, { type: "completed" }>;
     const outputs = record.slice(0, -1);
-    expect(lineOf(1, INPUTS, of({ record: outputs, left }))).toMatch(/, not completed$/);
+    expect(lineOf(kills(1), INPUTS, of({ record: outputs, left }))).toMatch(/, not completed$/);
     expect(of({ record: [...record, { ...end, host: "host-1" }], left }).completions).toBe(1);
     const twice = of({ record: [...record, { ...end, ended: 2 }], left });
-    expect(lineOf(1, INPUTS, twice)).toMatch(/, 2 completions$/);
+    expect(lineOf(kills(1), INPUTS, twice)).toMatch(/, 2 completions$/);
     expect(isClean(twice)).toBe(false);
   });
 });

@@ -12,6 +12,7 @@ import {
   PIPELINE_SCHEMA,
 } from "../../../lib/pipeline/ledger/tables.js";
 import { type StorePlace, storeAt } from "../stores.js";
+import { besides, type Strikes } from "../strikes.js";
 import { inputOf } from "./inputs.js";
 import { ONCE } from "./pipeline.js";
 import type { Deed } from "./record.js";
@@ -221,11 +222,15 @@ function wrongChildren(lineage: ReadonlyMap<string, LineageEntry>): string[] {
 
 const sorted = (numbers: ReadonlySet<number>): number[] => [...numbers].sort((a, b) => a - b);
 
-/** The closing line. */
-export function lineOf(kills: number, inputs: number, findings: Findings): string {
+/**
+ * The closing line, which programs may read: `5 kills, 50 inputs, 0 lost, 0 duplicated, completed once`. Behind that stands how much else is
+ * wrong, and what struck besides kills.
+ */
+export function lineOf(struck: Strikes, inputs: number, findings: Findings): string {
   const { lost, duplicated, completions, wrong } = findings;
   const end =
     completions === 1 ? "completed once" : completions === 0 ? "not completed" : `${completions} completions`;
   const others = wrong.length === 0 ? "" : `, ${wrong.length} wrong`;
-  return `${kills} kills, ${inputs} inputs, ${lost.length} lost, ${duplicated.length} duplicated, ${end}${others}`;
+  const found = `${lost.length} lost, ${duplicated.length} duplicated, ${end}${others}`;
+  return `${struck.kills} kills, ${inputs} inputs, ${found}${besides(struck)}`;
 }

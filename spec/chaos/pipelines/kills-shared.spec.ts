@@ -15,11 +15,17 @@ afterAll(() => program.remove());
 
 const SEED = 7;
 
+/** A third of the kills comes with a stop, a third with a restart of a server. */
+const strikes = (kills: number) => ({
+  ...{ kills, stops: Math.ceil(kills / 3), restarts: Math.ceil(kills / 3) },
+  ...{ hosts: 3, leaseMs: 500, seed: SEED, child: program.args },
+});
+
 describePostgres("three hosts of a pipeline on PostgreSQL", () => {
   it.runIf(proving)(
     "account for every input once, whichever of them is killed or stands still [Y119]",
     async () => {
-      const report = await killOnPostgres({ kills: sized(25, 0.005), seed: SEED, child: program.args });
+      const report = await killOnPostgres(strikes(sized(25, 0.005)));
       expect(report.findings).toEqual({ lost: [], duplicated: [], completions: 1, wrong: [] });
     },
   );
@@ -29,7 +35,7 @@ describeNats("three hosts of a pipeline over JetStream, with PostgreSQL", () => 
   it.runIf(proving && noPostgres === undefined)(
     "account for every input once, whichever of them is killed or stands still [Y119]",
     async () => {
-      const report = await killOnJetstream({ kills: sized(15, 0.003), seed: SEED, child: program.args });
+      const report = await killOnJetstream(strikes(sized(15, 0.003)));
       expect(report.findings).toEqual({ lost: [], duplicated: [], completions: 1, wrong: [] });
     },
   );

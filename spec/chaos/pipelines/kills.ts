@@ -5,28 +5,32 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Random } from "../../../lib/testing/kit/random.js";
 import type { StorePlace } from "../stores.js";
+import { type Strikes, shareOf, stopMsOf } from "../strikes.js";
 import { type Findings, findingsOf, isClean, lineOf, readLeft } from "./account.js";
 import { HostProcess, type Life } from "./host-process.js";
 import { linesOf } from "./inputs.js";
 import { readRecord } from "./record.js";
 
-/** A server of JetStream that is killed, too. */
-export interface Broker {
-  readonly address: string;
-  /** SIGKILL, and a new start. @param isLost - without its data */
-  strike(isLost: boolean): Promise<void>;
+/** A server that the hosts share. */
+export interface SharedServer {
+  /** Ends it, and starts it again. */
+  restart(random: Random): Promise<void>;
 }
 
-export interface KillOptions {
+export interface KillOptions extends Partial<Strikes> {
   readonly kills: number;
   readonly seed: number;
   readonly store: "sqlite" | StorePlace;
-  /** The broker that carries the messages. Default: none does. */
-  readonly broker?: Broker;
+  /** The address of the broker that carries the messages. Default: none does. */
+  readonly broker?: string;
+  /** The servers that are restarted, in turn. */
+  readonly servers?: readonly SharedServer[];
   /** New inputs in each life of a host. */
   readonly inputsPerKill: number;
   /** Hosts that share the store. Default 1. */
   readonly hosts?: number;
+  /** How long the claim of a host holds without renewal. Default: as long as it does by default. */
+  readonly leaseMs?: number | undefined;
   /** What Node is given to run the child. */
   readonly child: readonly string[];
   /** Kills at this point alone, instead of at random. */
@@ -50,14 +54,6 @@ export interface KillReport {
 /** What the first life is supposed to pass. */
 const FIRST_POINTS = 40;
 const FIRST_MS = 50;
-/** A claim of hosts that share a store holds for so long. */
-const LEASE_MS = 500;
-/** How often another host is stopped while one is killed. */
-const STALLS = 0.3;
-/** How often the broker is killed after a host, and how often it has lost its data then. */
-const STRIKES = 0.3;
-const LOSSES = 0.3;
-
 /** @throws Error when a host ends by itself before it is killed, or does not end at all */
 export async function killAgainAndAgain(options: KillOptions): Promise<KillReport> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-kills-"));
@@ -76,14 +72,17 @@ export async function killAgainAndAgain(options: KillOptions): Promise<KillRepor
   const findings = findingsOf(seed, inputs, readRecord(run.record), await readLeft(place));
   const clean = isClean(findings);
   if (clean) rmSync(folder, { recursive: true });
-  return { kills: run.kills, inputs, findings, clean, folder, line: lineOf(run.kills, inputs, findings) };
+  return { kills: run.kills, inputs, findings, clean, folder, line: lineOf(run.struck, inputs, findings) };
 }
 
 /** A store, its inputs and the lives of its hosts. */
 class KillRun {
   readonly record: string;
   kills = 0;
+  private stops = 0;
+  private restarts = 0;
   private readonly options: KillOptions;
+  private readonly place: StorePlace;
   private readonly allowed: string;
   private readonly inputs: number;
   private readonly random: Random;
@@ -93,6 +92,7 @@ class KillRun {
 
   constructor(options: KillOptions, folder: string, store: StorePlace, inputs: number) {
     this.options = options;
+    this.place = store;
     this.inputs = inputs;
     this.random = new Random(options.seed);
     this.record = join(folder, "record");
@@ -100,54 +100,65 @@ class KillRun {
     const file = join(folder, "inputs.jsonl");
     writeFileSync(this.record, "");
     writeFileSync(file, linesOf(options.seed, inputs));
-    const { hosts = 1, child, broker } = options;
-    const plan = { store, broker: broker?.address, file, inputs, allowed: this.allowed, record: this.record };
+    const { hosts = 1, child, broker, leaseMs } = options;
+    const plan = { store, broker, file, inputs, allowed: this.allowed, record: this.record, leaseMs };
     this.hosts = Array.from(
       { length: hosts },
-      (_, i) =>
-        new HostProcess(child, folder, {
-          ...plan,
-          host: `host-${i}`,
-          leaseMs: hosts > 1 ? LEASE_MS : undefined,
-        }),
+      (_, i) => new HostProcess(child, folder, { ...plan, host: `host-${i}` }),
     );
+  }
+
+  /** What has struck so far. */
+  get struck(): Strikes {
+    const { kills, stops, restarts } = this;
+    return { kills, stops, restarts };
   }
 
   /** Kills and restarts hosts, each time with more inputs. */
   async kill(): Promise<void> {
-    while (this.kills < this.options.kills) {
+    const { kills, stops = 0, restarts = 0, inputsPerKill } = this.options;
+    while (this.kills < kills) {
       // The last input is for the last lives: nothing is complete before.
-      this.allow(Math.min((this.kills + 1) * this.options.inputsPerKill, this.inputs - 1));
+      this.allow(Math.min((this.kills + 1) * inputsPerKill, this.inputs - 1));
       const victim = this.hosts[this.random.below(this.hosts.length)] as HostProcess;
       const byPoint = this.random.unit() < 0.5;
       const point = 1 + this.random.below(this.points);
       const afterMs = this.random.unit() * this.ms;
-      for (const host of this.hosts)
-        if (!host.runs) host.start(byPoint && host === victim ? point : undefined);
-      const stalled = this.stallAnother(victim);
-      this.learn(await victim.killed(byPoint && victim.killAt !== undefined ? undefined : afterMs));
-      await stalled;
-      await this.strike();
+      const stopsNow = shareOf(stops, this.kills, kills);
+      // A host that stands still first cannot kill itself meanwhile.
+      const killAt = byPoint && !(stopsNow > 0 && this.hosts.length === 1) ? point : undefined;
+      for (const host of this.hosts) if (!host.runs) host.start(host === victim ? killAt : undefined);
+      const stopped = this.stop(victim, stopsNow);
+      if (this.hosts.length === 1) await stopped;
+      this.learn(await victim.killed(victim.killAt === undefined ? afterMs : undefined));
+      await stopped;
+      await this.restart(shareOf(restarts, this.kills, kills));
       this.kills++;
       this.options.progress?.(this.kills);
     }
   }
 
-  /** One of the others may stand still meanwhile, for so long that it loses its claim, and go on behind that. */
-  private async stallAnother(victim: HostProcess): Promise<void> {
+  /** Another host stands still while one is killed, or the only one before it is. Each stop outlasts the claim of the host. */
+  private async stop(victim: HostProcess, stops: number): Promise<void> {
     const others = this.hosts.filter((host) => host !== victim);
-    const other = others[this.random.below(Math.max(1, others.length))];
-    const forMs = this.random.unit() * 2 * LEASE_MS;
-    if (other !== undefined && this.random.unit() < STALLS) await other.stall(forMs);
+    const leased = this.place.type === "sqlite" ? "locked" : "leased";
+    for (let i = 0; i < stops; i++) {
+      const host = others[this.random.below(Math.max(1, others.length))] ?? victim;
+      await host.isUp();
+      await host.stall(stopMsOf(this.random, leased, this.options.leaseMs));
+      this.stops++;
+    }
   }
 
-  /** The broker may die as well, while the other hosts work. */
-  private async strike(): Promise<void> {
-    const { broker } = this.options;
-    if (broker === undefined || this.random.unit() >= STRIKES) return;
-    // A host that begins needs it.
-    for (const host of this.hosts) if (host.runs) await host.isUp();
-    await broker.strike(this.random.unit() < LOSSES);
+  /** The servers end and come back while the other hosts work. */
+  private async restart(restarts: number): Promise<void> {
+    const { servers = [] } = this.options;
+    for (let i = 0; i < restarts; i++) {
+      // A host that begins needs them.
+      for (const host of this.hosts) if (host.runs) await host.isUp();
+      await servers[this.restarts % servers.length]?.restart(this.random);
+      this.restarts++;
+    }
   }
 
   /** Kills the host at one point. If it does not come so far, nothing is killed. */

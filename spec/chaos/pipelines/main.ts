@@ -1,9 +1,10 @@
 // `npm run chaos:pipelines`: kills hosts of a pipeline, and says in one line whether anything was lost or duplicated.
 
 import { fileURLToPath } from "node:url";
+import { ChaosUsageError } from "../command-line.js";
 import { everyPoint } from "./every-point.js";
 import type { KillReport } from "./kills.js";
-import { type ChaosOptions, ChaosUsageError, readChaosOptions } from "./options.js";
+import { type ChaosOptions, readChaosOptions } from "./options.js";
 import { killOnJetstream, killOnPostgres, killOnSqlite } from "./runs.js";
 
 const child = [fileURLToPath(new URL("child.js", import.meta.url))];
@@ -12,9 +13,9 @@ function progress(done: number): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${done} `);
 }
 
-function run({ kills, seed, queue, everyPoint: points }: ChaosOptions): Promise<KillReport> {
-  if (points) return everyPoint({ seed, child, progress });
-  const options = { kills, seed, child, progress };
+function run({ queue, everyPoint: points, ...rest }: ChaosOptions): Promise<KillReport> {
+  if (points) return everyPoint({ seed: rest.seed, child, progress });
+  const options = { ...rest, child, progress };
   return { sqlite: killOnSqlite, postgres: killOnPostgres, jetstream: killOnJetstream }[queue](options);
 }
 
