@@ -52,14 +52,15 @@ async function* counted(
 }
 
 function problemText(flow: CheckedFlow, { style }: CommandContext): string {
-  const { id, name, version, problem, message, recorded, asked, at } = flow;
+  const { id, name, version, problem, message, recorded, asked, at, did } = flow;
   const head = oneLine(`${id} (${name}, version ${version}): ${problem}`);
   const lines =
     problem === "diverged"
       ? [
           `recorded  ${recorded ?? "the end of the journal"}`,
-          `asked     ${asked ?? "nothing"}`,
+          did === "asks" ? `asked     ${asked ?? "nothing"}` : `the code  ${did}`,
           `at        ${at ?? "?"}`,
+          ...(did === "asks" ? [] : [message ?? ""]),
         ]
       : [message ?? ""];
   return [style.bad(head), ...lines.map((line) => `  ${oneLine(line)}`)].join("\n");

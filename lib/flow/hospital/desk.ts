@@ -7,7 +7,7 @@ import { hash } from "../../process/stable-hash.js";
 import { type Claim, ConflictError, type Store } from "../../store/index.js";
 import { type Background, isHostOver } from "../background/background.js";
 import type { FlowDefinition } from "../definition/define.js";
-import { type FlowRow, flows } from "../journal/tables.js";
+import { END_TOPIC, type FlowRow, flows } from "../journal/tables.js";
 import { roomTopics } from "../queues/queues.js";
 import { eventOf, type HospitalReport, tell } from "./events.js";
 import {
@@ -265,7 +265,8 @@ export class HospitalDesk {
           },
         },
       ],
-      notify: roomTopics(row),
+      // Who waits for its end is told when it stands still.
+      notify: [...roomTopics(row), ...(due === null ? [END_TOPIC + row.id] : [])],
     });
     if (due !== null) this.#port.alarmAt(due);
   }

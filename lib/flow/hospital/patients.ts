@@ -13,6 +13,7 @@ import {
   type PatientFilter,
 } from "./hospital-machine.js";
 import { type HospitalRecord, parseRecord } from "./record.js";
+import type { Symptom } from "./symptom.js";
 
 /** A flow in the hospital. */
 export interface PatientInfo {
@@ -28,6 +29,12 @@ export interface PatientInfo {
   readonly dueAt?: number;
   /** Its error, where it happened, who decided, and its visits. Absent: its record cannot be read. */
   readonly record?: HospitalRecord;
+}
+
+/** Why nobody can wait for the end of a flow: its code took another way than the one recorded, and a person has to act. */
+export function standsStill(row: FlowRow): Symptom | undefined {
+  const record = isIn(row) ? parseRecord(row.hospital ?? undefined) : undefined;
+  return record?.dueAt === undefined && record?.symptom.kind === "divergence" ? record.symptom : undefined;
 }
 
 const PAGE = 500;

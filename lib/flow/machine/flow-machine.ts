@@ -6,7 +6,7 @@
 // flow is in flight. (4) On replay the i-th ask must be the i-th recorded ask.
 
 import type { Ask, Decision, Entry, Stored } from "../journal/entry.js";
-import type { FlowEffect, FlowEvent, FlowState, How, Item, Letter, Op } from "./state.js";
+import type { Deviation, FlowEffect, FlowEvent, FlowState, How, Item, Letter, Op } from "./state.js";
 
 const NONE: readonly FlowEffect[] = [];
 
@@ -86,6 +86,9 @@ function take(state: FlowState, event: FlowEvent, effects: FlowEffect[]): void {
       state.timer = undefined;
       due(state, event.now, effects);
       return;
+    case "threw":
+      isBehind(state, "throws", effects);
+      return;
     case "returned":
       returned(state, event.ending, effects);
       return;
@@ -138,7 +141,7 @@ function asked(
   const recorded = state.recorded[state.asked];
   if (recorded === undefined) state.unrecorded = withOneMore(state.unrecorded, ask);
   else if (recorded.kind !== kind || recorded.key !== key) {
-    diverge(state, recorded, ask, effects);
+    diverge(state, "asks", recorded, ask, effects);
     return;
   }
   state.asked++;
@@ -420,7 +423,7 @@ function recall(
   const op = state.ops.get(decision.key);
   if (op === undefined) {
     if (!state.rejected.has(decision.key))
-      diverge(state, { kind: "outcome", key: decision.key }, undefined, effects);
+      diverge(state, "waits", { kind: "outcome", key: decision.key }, undefined, effects);
     return !state.rejected.has(decision.key);
   }
   if (decision.type === "done") return deliver(state, { decision, value, at }, effects);
@@ -432,12 +435,13 @@ function recall(
 
 function diverge(
   state: FlowState,
+  did: Deviation,
   recorded: Ask | undefined,
   ask: Ask | undefined,
   effects: FlowEffect[],
 ): void {
   state.phase = "ended";
-  effects.push({ type: "diverged", recorded, asked: ask, entry: state.cursor });
+  effects.push({ type: "diverged", recorded, asked: ask, entry: state.cursor, did });
 }
 
 /** Hands an outcome to the code. False: nobody waits for it any more. */
@@ -467,13 +471,17 @@ function deliver(
 
 // ── ends ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function returned(state: FlowState, ending: FlowState["ending"], effects: FlowEffect[]): void {
-  if (state.ending !== undefined) return;
+/** The code is over. True: it has not made all recorded asks. */
+function isBehind(state: FlowState, did: Deviation, effects: FlowEffect[]): boolean {
+  if (state.ending !== undefined) return false;
   skipVersions(state);
-  if (state.asked < state.recorded.length) {
-    diverge(state, state.recorded[state.asked], undefined, effects);
-    return;
-  }
+  if (state.asked >= state.recorded.length) return false;
+  diverge(state, did, state.recorded[state.asked], undefined, effects);
+  return true;
+}
+
+function returned(state: FlowState, ending: FlowState["ending"], effects: FlowEffect[]): void {
+  if (state.ending !== undefined || isBehind(state, "returns", effects)) return;
   state.ending = ending;
   // Sends that nobody awaited are part of the end; all else that still runs or waits is given up.
   for (const op of state.ops.values()) {

@@ -103,6 +103,12 @@ export interface FlowState {
   quiet: boolean;
 }
 
+/**
+ * What code did instead of the recorded ask: it asked for something else (`asks`), ended before it had made all recorded asks (`returns`,
+ * `throws`), or waits for something that is no ask (`waits`).
+ */
+export type Deviation = "asks" | "returns" | "throws" | "waits";
+
 /** What happens to a flow. Times are milliseconds since 1970 by the store's clock. */
 export type FlowEvent =
   /** The code made an ask. */
@@ -134,7 +140,9 @@ export type FlowEvent =
   | { readonly type: "mail"; readonly letters: readonly Letter[]; readonly now: number }
   /** The timer fired. */
   | { readonly type: "due"; readonly now: number }
-  /** The code returned or threw. */
+  /** The code threw. It ends the flow, or is a reason for the hospital: `returned` follows, or the end of the process. */
+  | { readonly type: "threw" }
+  /** The code returned, or ended by what it threw. */
   | { readonly type: "returned"; readonly ending: Ending }
   | { readonly type: "cancel"; readonly now: number }
   | { readonly type: "kill"; readonly note?: Stored }
@@ -178,6 +186,7 @@ export type FlowEffect =
       readonly asked: Ask | undefined;
       /** The entry at which it was found. */
       readonly entry: number;
+      readonly did: Deviation;
     }
   /** The code, on replay, does not ask what was recorded, and does not return: it waits for something else. */
   | { readonly type: "stalled"; readonly recorded: Ask | undefined }

@@ -5,6 +5,7 @@ import type { Store } from "../../store/index.js";
 import type { AnyFlow } from "../definition/define.js";
 import { decodeEntry, type Entry } from "../journal/entry.js";
 import { type FlowRow, flows, journal } from "../journal/tables.js";
+import type { Deviation } from "../machine/state.js";
 import { resolved } from "../payload/blobs.js";
 import type { PayloadOptions } from "../payload/payloads.js";
 import { dryReplay } from "../runtime/dry-replay.js";
@@ -19,16 +20,18 @@ export interface CheckedFlow {
   readonly name: string;
   readonly version: number;
   /**
-   * `diverged`: the code asks for something else than was recorded. `unknown`: there is no definition of this name and version.
+   * `diverged`: the code does something else than was recorded. `unknown`: there is no definition of this name and version.
    * `unreadable`: the journal cannot be read. `threw`: the code throws. `stalled`: the code does not come to the end of the journal.
    */
   readonly problem?: "diverged" | "unknown" | "unreadable" | "threw" | "stalled";
   readonly message?: string;
   /** What was recorded: kind and key. */
   readonly recorded?: string;
+  /** What the code does instead: `asks` for something else, `returns`, `throws`, or `waits` for something that is no ask. */
+  readonly did?: Deviation;
   /** What the code asks for. */
   readonly asked?: string;
-  /** File, line and column that asked. */
+  /** File, line and column that asked, threw, or asked last. */
   readonly at?: string;
 }
 
@@ -125,9 +128,9 @@ function problemOf(error: unknown): Partial<CheckedFlow> {
     const code = (error as { code?: unknown } | undefined)?.code;
     return { problem: code === "ERR_FLOW_PAYLOAD_UNREADABLE" ? "unreadable" : "threw", message };
   }
-  const { recorded, asked, at } = error;
+  const { recorded, asked, at, did } = error;
   return {
-    ...{ problem: "diverged", message },
+    ...{ problem: "diverged", message, did },
     ...(recorded !== undefined && { recorded: `${recorded.kind} ${recorded.key}` }),
     ...(asked !== undefined && { asked: `${asked.kind} ${asked.key}` }),
     ...(at !== undefined && { at }),

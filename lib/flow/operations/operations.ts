@@ -260,7 +260,7 @@ export interface FlowOperations {
   retry(id: string, options?: FlowRetryOptions): Promise<void>;
   /** A new flow with the history of this one up to a step. Gives its id. */
   fork(id: string, options?: FlowForkOptions): Promise<string>;
-  /** Waits for the end of a flow. @throws FlowWaitTimeoutError */
+  /** Waits for the end of a flow. @throws FlowWaitTimeoutError, FlowInHospitalError when its code took another way than the one recorded */
   outcome(id: string, options?: ResultOptions): Promise<FlowOutcome>;
   /** Removes a flow that has ended, and all that belongs to it. @throws FlowStateError when it, or its parent, has not ended */
   remove(id: string): Promise<void>;

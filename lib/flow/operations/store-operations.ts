@@ -9,7 +9,7 @@ import { readPage } from "../../store/row-pages.js";
 import { newsOf } from "../../store/topic-news.js";
 import { HOSPITAL_DEFAULTS } from "../hospital/defaults.js";
 import type { HospitalConfig } from "../hospital/hospital-machine.js";
-import { dischargeSet } from "../hospital/patients.js";
+import { dischargeSet, standsStill } from "../hospital/patients.js";
 import type { Symptom } from "../hospital/symptom.js";
 import { decodeEntry, type Entry, type Stored } from "../journal/entry.js";
 import {
@@ -25,7 +25,7 @@ import {
 import { BlobWriter, release, resolved } from "../payload/blobs.js";
 import { type QueueInfo, readQueues } from "../queues/info.js";
 import { endSet, letter } from "../runtime/checkpoint.js";
-import { FlowNotFoundError, FlowWaitTimeoutError } from "../runtime/errors.js";
+import { FlowInHospitalError, FlowNotFoundError, FlowWaitTimeoutError } from "../runtime/errors.js";
 import {
   type EventPages,
   eventPage,
@@ -232,6 +232,8 @@ export class StoreOperations implements FlowOperations {
       for (;;) {
         const row = await this.#row(id);
         if (isEnded(row)) return await this.#outcomeOf(row);
+        const symptom = standsStill(row);
+        if (symptom !== undefined) throw new FlowInHospitalError(id, symptom);
         if ((await wait.next()) === "timeout") throw new FlowWaitTimeoutError(id, timeoutMs);
       }
     } finally {

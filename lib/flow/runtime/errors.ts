@@ -2,13 +2,38 @@
 
 import { SignalboxError } from "../../process/errors.js";
 import { utcOf } from "../../process/process-name.js";
+import { isError, show } from "../../process/show.js";
+import type { Symptom } from "../hospital/symptom.js";
 import type { Ask } from "../journal/entry.js";
+import type { Deviation } from "../machine/state.js";
+
+/** What a {@link DivergenceError} tells. */
+export interface Divergence {
+  /** What the journal has; undefined: nothing, the flow had gone no further. */
+  readonly recorded: Ask | undefined;
+  /** What the code asked; undefined: nothing, see `did`. */
+  readonly asked: Ask | undefined;
+  /** The number of the journal's entry at which it was found. */
+  readonly entry: number;
+  readonly did: Deviation;
+  /** Where the code asked, or where what it threw was made. */
+  readonly at: string | undefined;
+  /** The last ask that was as recorded. */
+  readonly last: (Ask & { readonly at: string | undefined }) | undefined;
+  /** What the code threw, with `did: "throws"`. */
+  readonly thrown: unknown;
+  /** How long the next ask was waited for, with `did: "waits"`. */
+  readonly waitedMs: number;
+}
 
 /**
- * The code of a flow, running over its journal, took another way than the one recorded. Nothing was changed: the flow waits in the
+ * The code of a flow, running over its journal, took another way than the one recorded: it asked for something else, threw or returned
+ * before it had made all recorded asks, or waits for something that is no ask of the flow. Nothing was changed: the flow waits in the
  * hospital with its place.
  *
- * @remedy Bring the code back to what it did, or guard the change with `flow.version(change, from, to)`; then discharge the flow. Clocks, random numbers and shared variables belong into steps, or use `flow.now()`, `flow.random()`, `flow.id()`.
+ * @remedy Bring the code back to what it did, or guard the change with `flow.version(change, from, to)`; then discharge the flow. Clocks,
+ * random numbers and shared variables belong into steps, or use `flow.now()`, `flow.random()`, `flow.id()`. Code that throws on replay has
+ * its error as `cause`: mend that first.
  */
 export class DivergenceError extends SignalboxError {
   static override readonly name: string = "DivergenceError";
@@ -17,28 +42,74 @@ export class DivergenceError extends SignalboxError {
   readonly flowId: string;
   /** What the journal has; undefined: nothing, the flow had gone no further. */
   readonly recorded: Ask | undefined;
-  /** What the code asked; undefined: nothing, it returned or waits for something that is no ask. */
+  /** What the code asked; undefined: nothing, it threw, returned or waits. */
   readonly asked: Ask | undefined;
+  /** What the code did instead: `asks` for something else, `returns`, `throws`, or `waits` for something that is no ask. */
+  readonly did: Deviation;
   /** The number of the journal's entry at which it was found. */
   readonly entry: number;
-  /** Where the code asked: file, line and column. */
+  /** File, line and column: where the code asked, where it threw, or where it made its last ask before it returned or began to wait. */
   readonly at: string | undefined;
-  constructor(
-    flowId: string,
-    name: string,
-    { recorded, asked, entry }: Pick<DivergenceError, "recorded" | "asked" | "entry">,
-    at: string | undefined,
-  ) {
+  constructor(flowId: string, name: string, found: Divergence) {
+    const { recorded, asked, entry, did, at, last, thrown } = found;
     const was = recorded === undefined ? "the end of the journal" : `${recorded.kind} "${recorded.key}"`;
-    const is = asked === undefined ? "nothing" : `${asked.kind} "${asked.key}"`;
     super(
-      `flow ${name} "${flowId}", journal entry ${entry}: recorded was ${was}, the code asks for ${is}${at === undefined ? "" : ` at ${at}`}`,
+      `flow ${name} "${flowId}", journal entry ${entry}: recorded was ${was}, ${deviation(found)}. Bring the code back to what it did, or guard the change with flow.version`,
+      did === "throws" ? { cause: thrown } : undefined,
     );
     this.flowId = flowId;
     this.recorded = recorded;
     this.asked = asked;
+    this.did = did;
     this.entry = entry;
-    this.at = at;
+    this.at = did === "asks" || did === "throws" ? at : last?.at;
+  }
+}
+
+const placed = (what: string, at: string | undefined): string =>
+  at === undefined ? what : `${what} at ${at}`;
+
+function deviation({ did, asked, at, last, thrown, waitedMs }: Divergence): string {
+  const since =
+    last === undefined
+      ? "it asked nothing before"
+      : placed(`its last ask was ${last.kind} "${last.key}"`, last.at);
+  switch (did) {
+    case "asks":
+      return placed(`the code asks for ${asked?.kind} "${asked?.key}"`, at);
+    case "throws":
+      return placed(
+        `the code throws ${isError(thrown) ? `${thrown.name}: ${thrown.message}` : show(thrown)}`,
+        at,
+      );
+    case "returns":
+      return `the code returns; ${since}`;
+    case "waits":
+      return `the code has asked nothing for ${waitedMs} ms and waits for something that is no ask of the flow; ${since}`;
+    default:
+      return did satisfies never;
+  }
+}
+
+/**
+ * `result()` waits for a flow that stands still: its code took another way than the one recorded, and a person has to act. The flow keeps
+ * its place, and has not ended: once it is discharged, `result()` waits for it again.
+ *
+ * @remedy The message has the error of the flow, which says what to mend. Then discharge the flow, or start the host with the mended code.
+ */
+export class FlowInHospitalError extends SignalboxError {
+  static override readonly name: string = "FlowInHospitalError";
+  readonly code = "ERR_FLOW_IN_HOSPITAL";
+  /** The id of the flow. */
+  readonly flowId: string;
+  /** The error for which it is there. */
+  readonly symptom: Symptom;
+  constructor(flowId: string, symptom: Symptom) {
+    super(
+      `flow "${flowId}" is in the hospital and goes on when it is discharged: ${symptom.name}: ${symptom.message}`,
+    );
+    this.flowId = flowId;
+    this.symptom = symptom;
   }
 }
 

@@ -17,7 +17,7 @@ import type { Stored } from "../journal/entry.js";
 import type { FlowRow, FlowStatus } from "../journal/tables.js";
 import { checkTiming, type StartTiming, TIMING } from "../queues/options.js";
 import { Schedules } from "../schedules/schedules.js";
-import { FlowFailedError, FlowNotFoundError, UnknownFlowError } from "./errors.js";
+import { FlowFailedError, FlowInHospitalError, FlowNotFoundError, UnknownFlowError } from "./errors.js";
 import {
   type EventPage,
   type EventPages,
@@ -189,9 +189,10 @@ export class FlowRun<Output> {
   }
 
   /**
-   * Waits for the end of the flow, however long that takes.
+   * Waits for the end of the flow, however long that takes. A flow whose code took another way than the one recorded stands still in the
+   * hospital: the wait ends with FlowInHospitalError.
    *
-   * @throws FlowFailedError, FlowNotFoundError, CallTimeoutError
+   * @throws FlowFailedError, FlowInHospitalError, FlowNotFoundError, CallTimeoutError
    */
   async result(options: CallOptions = {}): Promise<Output> {
     checkCallOptions(options);
@@ -200,6 +201,7 @@ export class FlowRun<Output> {
       timeoutMs: Number.POSITIVE_INFINITY,
       ...options,
     });
+    if ("symptom" in row) throw new FlowInHospitalError(id, row.symptom);
     const value = await this.#settings.payloads.decode(row.outcome);
     if (row.status === "completed") return value as Output;
     throw new FlowFailedError(id, row.status as FlowFailedError["status"], value);

@@ -8,6 +8,7 @@ import type { TimerRef } from "../../process/owned-timer.js";
 import type { Process } from "../../process/process.js";
 import { processSignal } from "../../process/process-signal.js";
 import { crash, type ExitReason, NORMAL } from "../../process/reason.js";
+import { isError, stackOf } from "../../process/show.js";
 import type { WorkTap } from "../../process/taps.js";
 import { isThenable } from "../../process/thenable.js";
 import {
@@ -34,7 +35,7 @@ import { ACCEPT_MAIL, sessions } from "../sessions/tables.js";
 import type { Call, Extra, Running } from "./call.js";
 import { type Checkpoint, endSet, entriesSet } from "./checkpoint.js";
 import { ContinueAsNew } from "./continue.js";
-import { DivergenceError, FlowCancelledError, FlowContextError } from "./errors.js";
+import { type Divergence, DivergenceError, FlowCancelledError, FlowContextError } from "./errors.js";
 import { type Asking, type AskOptions, type ChildEnd, FlowCode } from "./flow-code.js";
 import type { FlowPort, Transition } from "./port.js";
 import { Seeded } from "./seeded.js";
@@ -96,6 +97,10 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   #late: FlowEvent[] = [];
   #answer = 0;
   #seen = "start";
+  /** What the code threw. */
+  #thrown: unknown;
+  /** On replay: the last ask of the code, and an error that was made there. */
+  #lastAsk: { readonly ask: Ask; readonly from: Error } | undefined;
   readonly #recorded = new WeakSet<object>();
   #failed: { readonly error: unknown; readonly kind: SymptomKind | undefined } | undefined;
 
@@ -242,7 +247,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   }
 
   async #endOf(error: unknown): Promise<Ending | undefined> {
-    if (error instanceof ContinueAsNew) {
+    if (!(error instanceof ContinueAsNew)) {
+      this.#thrown = error;
+      this.event({ type: "threw" });
+      if (!this.ctx.alive) return undefined;
+    } else {
       const again = await this.#port.payloads.encode(
         error.input,
         `the next input of flow ${this.flowId}`,
@@ -368,7 +377,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
         return;
       case "stalled":
         this.#stall ??= this.ctx.runAfter(this.#port.limits.stallMs, () =>
-          this.#diverged({ recorded: effect.recorded, asked: undefined, entry: this.#state.cursor }),
+          this.#diverged({ ...effect, asked: undefined, entry: this.#state.cursor, did: "waits" }),
         );
         return;
       case "caught up":
@@ -411,12 +420,19 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     });
   }
 
-  #diverged(found: Pick<DivergenceError, "recorded" | "asked" | "entry">): void {
-    const at =
-      found.asked === undefined
-        ? undefined
-        : placeOf(new FlowContextError("here").stack ?? "")?.replace(/^file:\/\//, "");
-    this.#fail(new DivergenceError(this.flowId, this.#row.name, found, at));
+  #diverged(found: Pick<Divergence, "recorded" | "asked" | "entry" | "did">): void {
+    const { did } = found;
+    const shown = did === "asks" ? new FlowContextError("here") : did === "throws" ? this.#thrown : undefined;
+    const last = this.#lastAsk;
+    this.#fail(
+      new DivergenceError(this.flowId, this.#row.name, {
+        ...found,
+        at: placeIn(shown),
+        last: last && { ...last.ask, at: placeIn(last.from) },
+        thrown: this.#thrown,
+        waitedMs: this.#port.limits.stallMs,
+      }),
+    );
   }
 
   // ── writes ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -782,7 +798,9 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       this.#calls.set(key, call);
       if (this.#stall !== undefined) this.ctx.cancel(this.#stall);
       this.#stall = undefined;
+      const isReplayed = this.#state.phase === "replaying";
       this.event({ type: "asked", kind, key, how, now: this.#port.now() });
+      this.#lastAsk = isReplayed ? { ask: { kind, key }, from: new FlowContextError("here") } : undefined;
     });
   }
 
@@ -837,6 +855,12 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       unstorable(error);
     }
   }
+}
+
+/** Where an error was made, in code that is no library's. */
+function placeIn(error: unknown): string | undefined {
+  const stack = isError(error) ? stackOf(error) : undefined;
+  return placeOf(stack ?? "")?.replace(/^file:\/\//, "");
 }
 
 /** The engine's own failure, unless the error says what it is. */

@@ -1,6 +1,7 @@
 // What a flow host is told and asked.
 
 import type { ReplyTo } from "../../process/request.js";
+import type { Symptom } from "../hospital/symptom.js";
 import type { FlowRow } from "../journal/tables.js";
 import type { ScheduleAsk } from "../schedules/schedules.js";
 import type { EventPage } from "./event-page.js";
@@ -43,8 +44,10 @@ export type HostRequest =
       readonly replyTo: ReplyTo<unknown>;
     };
 
-/** How a flow ended. */
-export type FlowEnd = Pick<FlowRow, "status" | "outcome">;
+/** How a flow ended, or why it stands still. */
+export type FlowEnd =
+  | Pick<FlowRow, "status" | "outcome">
+  | { readonly status: "hospitalized"; readonly symptom: Symptom };
 
 /** What else a host's process gets. */
 export type HostMessage =

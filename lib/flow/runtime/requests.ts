@@ -4,6 +4,7 @@ import type { Kernel } from "../../process/kernel.js";
 import type { ReplyTo } from "../../process/request.js";
 import { ConflictError, type Store } from "../../store/index.js";
 import type { Background } from "../background/background.js";
+import { standsStill } from "../hospital/patients.js";
 import { type FlowRow, isEnded } from "../journal/tables.js";
 import { resolved } from "../payload/blobs.js";
 import type { HostSchedules } from "../schedules/host-schedules.js";
@@ -151,7 +152,13 @@ export class Requests {
   }
 
   async #tellWaiters(found: FlowRow): Promise<void> {
-    if (!isEnded(found)) return;
+    if (!isEnded(found)) {
+      const symptom = standsStill(found);
+      if (symptom !== undefined)
+        for (const one of this.#waiters.take(found.id))
+          this.#host.reply(one, { status: "hospitalized", symptom });
+      return;
+    }
     const [outcome = null] = await resolved(this.#host.store, [found.outcome]);
     const row = { ...found, outcome };
     for (const one of this.#waiters.take(row.id)) this.#host.reply(one, row);

@@ -2,13 +2,19 @@
 
 import { describe, expect, it } from "vitest";
 import {
+  DivergenceError,
   defineFlow,
+  FLOW_DEFAULTS,
+  type FlowDefinition,
   type FlowHost,
   type FlowHostOptions,
   flowHost,
   type HospitalReport,
 } from "../../../lib/flow/index.js";
-import { FLOW_SCHEMA, flows as flowTable, journal } from "../../../lib/flow/journal/tables.js";
+import { decodeEntry } from "../../../lib/flow/journal/entry.js";
+import { FLOW_SCHEMA, type FlowRow, flows as flowTable, journal } from "../../../lib/flow/journal/tables.js";
+import { dryReplay } from "../../../lib/flow/runtime/dry-replay.js";
+import { payloadsOf } from "../../../lib/flow/runtime/payloads.js";
 import { System } from "../../../lib/index.js";
 import {
   FencedError,
@@ -239,6 +245,106 @@ describe("code that takes another way than the one recorded", () => {
     flows = await world.host([first]);
     await world.clock.until(flows.get("o").send("go", "done"));
     expect(await world.clock.until(flows.get("o").result())).toBe("done");
+  });
+});
+
+describe("a flow whose code changed", () => {
+  const first = defineFlow("order", async (flow, _: null) => {
+    await flow.step("a", () => 1);
+    await flow.step("b", () => 2);
+    return flow.receive<string>("go");
+  });
+  const changes: [string, RegExp, FlowDefinition<null, string>["body"]][] = [
+    [
+      "asks for something else",
+      /recorded was step "b", the code asks for step "c" at .*host\.spec\.ts:\d+:\d+\./,
+      async (flow) => {
+        await flow.step("a", () => 1);
+        await flow.step("c", () => 2);
+        return "";
+      },
+    ],
+    [
+      "throws",
+      /recorded was step "b", the code throws TypeError: no price at .*host\.spec\.ts:\d+:\d+\./,
+      async (flow) => {
+        await flow.step("a", () => 1);
+        throw new TypeError("no price");
+      },
+    ],
+    [
+      "returns early",
+      /recorded was step "b", the code returns; its last ask was step "a" at .*host\.spec\.ts:\d+:\d+\./,
+      async (flow) => {
+        await flow.step("a", () => 1);
+        return "early";
+      },
+    ],
+    [
+      "waits for ever",
+      /recorded was step "b", the code has asked nothing for 10000 ms and waits for something that is no ask of the flow; its last ask was step "a" at .*host\.spec\.ts:\d+:\d+\./,
+      async (flow) => {
+        await flow.step("a", () => 1);
+        return new Promise<string>(() => undefined);
+      },
+    ],
+  ];
+
+  it.each(changes)(
+    "that %s says so with its place, and whoever waits for it is told [N300, N301]",
+    async (_, message, body) => {
+      await using world = new World();
+      let flows = await world.host([first]);
+      await world.clock.until(flows.start(first, null, { id: "o" }));
+      await world.clock.settle();
+      await world.die();
+      flows = await world.host([defineFlow("order", body)]);
+      const waiting = flows.get("o").result();
+      const refused = { code: "ERR_FLOW_IN_HOSPITAL", message: expect.stringMatching(message) };
+      await expect(world.clock.until(waiting)).rejects.toMatchObject(refused);
+      // Whoever comes later is told too.
+      await expect(world.clock.until(flows.get("o").result())).rejects.toMatchObject(refused);
+      const [patient] = await world.clock.until(flows.hospital.patients({ kind: "divergence" }));
+      expect(patient?.record?.symptom.message).toMatch(/guard the change with flow\.version$/);
+      await world.die();
+      flows = await world.host([first]);
+      await world.clock.until(flows.get("o").send("go", "done"));
+      expect(await world.clock.until(flows.get("o").result())).toBe("done");
+    },
+  );
+
+  it("that throws on replay has its error as the cause [N300]", async () => {
+    await using world = new World();
+    const flows = await world.host([first]);
+    await world.clock.until(flows.start(first, null, { id: "o" }));
+    await world.clock.settle();
+    const thrown = new TypeError("no price");
+    const second = defineFlow("order", async (flow, _: null) => {
+      await flow.step("a", () => 1);
+      throw thrown;
+    });
+    const store = await world.clock.until(openStore(world.system, world.source, [FLOW_SCHEMA]));
+    const [row] = await world.clock.until(store.scan(flowTable, { index: "id", prefix: ["o"], limit: 1 }));
+    const rows = await world.clock.until(
+      store.scan(journal, { index: "flow", prefix: [row?.number as number] }),
+    );
+    const error = await world.clock.until(
+      dryReplay({
+        kernel: world.system.kernel,
+        definition: second,
+        row: row as FlowRow,
+        history: rows.map(({ head, value }) => decodeEntry(head, value)),
+        payloads: payloadsOf({}, []),
+        limits: FLOW_DEFAULTS,
+      }),
+    );
+    expect(error).toBeInstanceOf(DivergenceError);
+    expect(error).toMatchObject({
+      did: "throws",
+      cause: thrown,
+      at: expect.stringContaining("host.spec.ts"),
+    });
+    await world.clock.until(store.close());
   });
 });
 

@@ -24,6 +24,8 @@ test("names the flows that do not fit the code, and changes nothing", async () =
   await journalOf("order-fits", "charge");
   await journalOf("order-fits-too", "charge", "ship");
   await journalOf("order-diverges", "charge", "pack");
+  await journalOf("order-returns", "charge", "ship", "thank", "more");
+  await journalOf("throws-early", "charge", "ship");
   await journalOf("order-new");
   await journalOf("refund-unknown", "charge");
   await journalOf("order-damaged", "charge");
@@ -40,13 +42,17 @@ test("names the flows that do not fit the code, and changes nothing", async () =
     await flow.step("ship", () => ran++);
     await flow.step("thank", () => ran++);
   });
+  const throws = defineFlow("throws", async (flow) => {
+    await flow.step("charge", () => ran++);
+    throw new Error("no price");
+  });
   const found = new Map<string, unknown>();
-  for await (const { id, problem, recorded, asked, at } of checkFlows({
+  for await (const { id, problem, recorded, asked, at, did } of checkFlows({
     kernel: system.kernel,
     store,
-    definitions: [order],
+    definitions: [order, throws],
   }))
-    found.set(id, problem === "diverged" ? { recorded, asked, at } : problem);
+    found.set(id, problem === "diverged" ? { recorded, asked, at, did } : problem);
   expect(Object.fromEntries(found)).toEqual({
     "order-fits": undefined,
     "order-fits-too": undefined,
@@ -55,7 +61,10 @@ test("names the flows that do not fit the code, and changes nothing", async () =
       recorded: "step pack",
       asked: "step ship",
       at: expect.stringContaining("check.spec.ts"),
+      did: "asks",
     },
+    "order-returns": { recorded: "step more", at: expect.stringContaining("check.spec.ts"), did: "returns" },
+    "throws-early": { recorded: "step ship", at: expect.stringContaining("check.spec.ts"), did: "throws" },
     "refund-unknown": "unknown",
     "order-damaged": "unreadable",
   });
