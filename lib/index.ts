@@ -13,6 +13,7 @@
  *     system.ts     the System that puts them together
  *     topology/     signalbox/topology: spouts, bolts and ackers
  *     admin/        the socket beside a SQLite file: its protocol, its server, and who answers at it
+ *     host/         what durable hosts share: evidence of who ran when a program died
  *     flow/         signalbox/flow: durable flows over a store: journal, machine, host, hospital, queues, schedules, sessions
  *     service/      signalbox/service: a whole service around a tree: run, health, HTTP, pools, protection, telemetry
  *     otel/         signalbox/otel: telemetry as OpenTelemetry's traces and metrics

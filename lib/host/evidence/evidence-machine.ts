@@ -1,0 +1,318 @@
+// Who is to blame when the program of a durable host dies again and again: pure. A program has *lives*, one after the other. A
+// *subject* is what may be blamed, such as `flow:7` or `message:orders/3`.
+//
+//     a life that left evidence (exit, uncaught, spin)    one mark for the subject that ran, and for nobody else
+//     a life that left none (SIGKILL, power, a deploy)    no mark; the next life is *watched*: it notes who runs, at each switch
+//     three watched lives that end at the same subject    that and each further one is a mark: `standing` (native abort, memory)
+//     a loop of short lives without progress              a search by halves: one half of the interrupted subjects runs, one waits
+//
+// The search is an experiment with a control. It narrows only when one half runs and the life is short, and then the other half runs
+// and the life goes on. If both halves die, the cause is outside, and the search ends without a culprit. Whoever makes progress is
+// cleared at once. The state is plain data: it is stored after each change, because the next life goes on from it.
+
+import { hash } from "../../process/stable-hash.js";
+
+/**
+ * How it is known who ran when a life ended:
+ *
+ * - `exit`: the code of the subject called `process.exit`
+ * - `uncaught`: an error of its code that nobody caught ended the program
+ * - `spin`: its code kept the thread for more than a second, until the program was killed
+ * - `standing`: three lives or more in a row ended without a word while its code ran: a native abort, memory, a native stack
+ * - `search`: alone among the interrupted ones it made lives short, and lives without it went on
+ */
+export type EvidenceKind = "exit" | "uncaught" | "spin" | "standing" | "search";
+
+/** Every kind of evidence. */
+export const EVIDENCE_KINDS: readonly EvidenceKind[] = ["exit", "uncaught", "spin", "standing", "search"];
+
+/** Evidence against a subject. */
+export interface EvidenceMark {
+  readonly subject: string;
+  readonly kind: EvidenceKind;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** The number of the life that ended so. */
+  readonly life: number;
+}
+
+/** How a life ended, as far as the next one can tell. */
+export type LifeEnd =
+  /** The host was stopped, or code of no subject ended the program. Nobody is to blame. */
+  | { readonly type: "clean" }
+  | {
+      readonly type: "evidence";
+      readonly subject: string;
+      readonly kind: "exit" | "uncaught" | "spin";
+      readonly at: number;
+    }
+  /** No evidence. `standing`: the subject whose code ran, if the life was watched and some subject's code did. */
+  | { readonly type: "unknown"; readonly standing?: string; readonly at: number };
+
+/** A search by halves among the interrupted subjects, by their hashes. */
+export interface EvidenceSearch {
+  /** The culprit's hash, if there is one, is `from` or more, and less than `to`. */
+  readonly from: number;
+  readonly to: number;
+  /** The second half runs, and the first one waits. */
+  readonly isSecond: boolean;
+  /** Subjects of the half that runs: the first two that were let in and have not progressed. */
+  readonly tested: readonly string[];
+  /** Those of the first half when its life was short. Undefined: no life of this half was short. */
+  readonly accused?: readonly string[];
+  /** The age of this life when the half began to run, in milliseconds. */
+  readonly sinceMs: number;
+  /** Lives in a row that ended before anybody of the half had run. */
+  readonly voids: number;
+}
+
+export interface EvidenceState {
+  /** The number of this life, from 1. */
+  readonly life: number;
+  /** How long this life has lasted at least, in milliseconds. */
+  readonly agedMs: number;
+  /** A subject made progress in this life. */
+  readonly hasProgressed: boolean;
+  /** This life notes who runs. */
+  readonly isWatched: boolean;
+  /** Evidence that nobody has acted on yet. */
+  readonly marks: readonly EvidenceMark[];
+  /** Who ran when the last watched lives ended without evidence, and how often in a row. */
+  readonly stood?: { readonly subject: string; readonly times: number };
+  /** Short lives without evidence and without progress, in a row, and the longest of them. */
+  readonly loop: { readonly lives: number; readonly longestMs: number };
+  /** So many of them begin a search. */
+  readonly patience: number;
+  readonly search?: EvidenceSearch;
+  /** Subjects that made progress: no search holds them. */
+  readonly cleared: readonly string[];
+}
+
+export type EvidenceEvent =
+  /** A life begins. `end`: of the life before; undefined for the first one. */
+  | { readonly type: "started"; readonly end: LifeEnd | undefined }
+  /** This life has lasted so long. Sent at {@link nextAge}. */
+  | { readonly type: "aged"; readonly ms: number; readonly at: number }
+  /** A subject that an earlier life left behind wants to run. Answered with `let` or `hold`. */
+  | { readonly type: "found"; readonly subject: string }
+  /** A subject committed progress. */
+  | { readonly type: "progressed"; readonly subject: string }
+  /** A mark is stored with its subject. */
+  | { readonly type: "taken"; readonly subject: string }
+  /** The host stops in order. */
+  | { readonly type: "closed" };
+
+export type EvidenceEffect =
+  /** It may run. */
+  | { readonly type: "let"; readonly subject: string }
+  /** It waits: `open` follows. */
+  | { readonly type: "hold"; readonly subject: string }
+  /** Those that were held may be looked at again. */
+  | { readonly type: "open" }
+  /** From now on who runs is noted at each switch, or is no more. */
+  | { readonly type: "watch"; readonly on: boolean };
+
+/** A life shorter than this may be one of a loop. */
+export const SHORT_LIFE_MS = 60_000;
+/** A watched life that lasts so long is watched no more. */
+export const WATCH_MS = 300_000;
+/** From so many watched lives in a row on, the subject at which they end is blamed. */
+export const STANDING_LIVES = 3;
+/** So many short lives in a row begin a search, and after a search in vain twice as many, up to the most. */
+export const SEARCH_AFTER = 5;
+const SEARCH_AFTER_MOST = 80;
+/** A half that ran for twice the longest life of the loop is innocent, within these limits. */
+const CALM_LEAST_MS = 1_000;
+const CALM_MOST_MS = SHORT_LIFE_MS;
+const MOST_VOIDS = 3;
+/** More marks or cleared subjects are not kept: the oldest go. */
+const MOST_KEPT = 1_000;
+const HASHES = 2 ** 32;
+
+type Decision = readonly [EvidenceState, readonly EvidenceEffect[]];
+
+export function initial(): EvidenceState {
+  return {
+    life: 0,
+    agedMs: 0,
+    hasProgressed: false,
+    isWatched: false,
+    marks: [],
+    loop: { lives: 0, longestMs: 0 },
+    patience: SEARCH_AFTER,
+    cleared: [],
+  };
+}
+
+export function decide(state: EvidenceState, event: EvidenceEvent): Decision {
+  switch (event.type) {
+    case "started":
+      return start(state, event.end);
+    case "aged":
+      return age(state, event.ms, event.at);
+    case "found":
+      return find(state, event.subject);
+    case "progressed":
+      return progress(state, event.subject);
+    case "taken":
+      return state.marks.some(({ subject }) => subject === event.subject)
+        ? [{ ...state, marks: state.marks.filter(({ subject }) => subject !== event.subject) }, []]
+        : [state, []];
+    case "closed":
+      return [calmed({ ...state, isWatched: false }), []];
+    default:
+      return event satisfies never;
+  }
+}
+
+/** At which age this life is to be told of its age next, in milliseconds. Undefined: never. */
+export function nextAge({ agedMs, search, isWatched }: EvidenceState): number | undefined {
+  if (search !== undefined) return agedMs + CALM_LEAST_MS;
+  if (agedMs < SHORT_LIFE_MS) return Math.min(SHORT_LIFE_MS, Math.max(CALM_LEAST_MS, 2 * agedMs));
+  return isWatched ? Math.max(WATCH_MS, agedMs + 1) : undefined;
+}
+
+/** The evidence against a subject that nobody has acted on yet. */
+export function markOf({ marks }: EvidenceState, of: string): EvidenceMark | undefined {
+  return marks.find(({ subject }) => subject === of);
+}
+
+// ── lives ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function start(last: EvidenceState, end: LifeEnd | undefined): Decision {
+  const ended = end === undefined ? last : judged(last, end);
+  const state = { ...ended, life: last.life + 1, agedMs: 0, hasProgressed: false };
+  return [state, state.isWatched ? [{ type: "watch", on: true }] : []];
+}
+
+function judged(last: EvidenceState, end: LifeEnd): EvidenceState {
+  switch (end.type) {
+    case "clean":
+      return calmed({ ...last, isWatched: false });
+    case "evidence":
+      return marked(calmed(last), { subject: end.subject, kind: end.kind, at: end.at, life: last.life });
+    case "unknown":
+      return unknown(last, end.standing, end.at);
+    default:
+      return end satisfies never;
+  }
+}
+
+/** Neither a loop nor a search goes on. What stood, and what was cleared, is over. */
+function calmed(state: EvidenceState): EvidenceState {
+  const { stood: _, search: __, ...rest } = state;
+  return { ...rest, loop: { lives: 0, longestMs: 0 }, cleared: [] };
+}
+
+function marked(state: EvidenceState, mark: EvidenceMark): EvidenceState {
+  const others = state.marks.filter(({ subject }) => subject !== mark.subject);
+  return { ...state, marks: [...others, mark].slice(-MOST_KEPT) };
+}
+
+function unknown(last: EvidenceState, standing: string | undefined, at: number): EvidenceState {
+  const { stood, search: _, ...rest } = last;
+  const watched = { ...rest, isWatched: true };
+  const isShort = last.agedMs < SHORT_LIFE_MS;
+  const times = isShort && standing !== undefined ? (stood?.subject === standing ? stood.times : 0) + 1 : 0;
+  if (standing !== undefined && times >= STANDING_LIVES) {
+    const state = marked(calmed(watched), { subject: standing, kind: "standing", at, life: last.life });
+    return { ...state, stood: { subject: standing, times } };
+  }
+  const state =
+    times > 0 && standing !== undefined ? { ...watched, stood: { subject: standing, times } } : watched;
+  if (!isShort) return { ...state, loop: { lives: 0, longestMs: 0 } };
+  if (last.search !== undefined) return died(state, last.search);
+  return last.hasProgressed ? { ...state, loop: { lives: 0, longestMs: 0 } } : looped(state);
+}
+
+function looped(state: EvidenceState): EvidenceState {
+  const loop = { lives: state.loop.lives + 1, longestMs: Math.max(state.loop.longestMs, state.agedMs) };
+  return loop.lives < state.patience
+    ? { ...state, loop }
+    : { ...state, loop, search: searching(0, HASHES, 0) };
+}
+
+// ── the search ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+function searching(from: number, to: number, sinceMs: number): EvidenceSearch {
+  return { from, to, isSecond: false, tested: [], sinceMs, voids: 0 };
+}
+
+/** The life was short while a half ran. */
+function died(state: EvidenceState, search: EvidenceSearch): EvidenceState {
+  const { tested, isSecond } = search;
+  if (tested.length === 0) {
+    const voids = search.voids + 1;
+    return voids < MOST_VOIDS ? { ...state, search: { ...search, sinceMs: 0, voids } } : inVain(state);
+  }
+  // Lives are short with either half: the cause is not among them.
+  if (isSecond) return inVain(state);
+  return {
+    ...state,
+    search: { ...search, isSecond: true, accused: tested, tested: [], sinceMs: 0, voids: 0 },
+  };
+}
+
+function inVain(state: EvidenceState): EvidenceState {
+  return { ...calmed(state), patience: Math.min(SEARCH_AFTER_MOST, 2 * state.patience) };
+}
+
+function middle({ from, to }: EvidenceSearch): number {
+  return Math.floor((from + to) / 2);
+}
+
+function find(state: EvidenceState, subject: string): Decision {
+  const { search, cleared } = state;
+  if (search === undefined || cleared.includes(subject)) return [state, [{ type: "let", subject }]];
+  const at = hash(subject);
+  if (at < search.from || at >= search.to) return [state, [{ type: "let", subject }]];
+  if (at >= middle(search) !== search.isSecond) return [state, [{ type: "hold", subject }]];
+  const { tested } = search;
+  // Two are enough to know that there is more than one.
+  const isKnown = tested.length > 1 || tested.includes(subject);
+  const next = isKnown ? state : { ...state, search: { ...search, tested: [...tested, subject] } };
+  return [next, [{ type: "let", subject }]];
+}
+
+function age(state: EvidenceState, ms: number, at: number): Decision {
+  if (ms <= state.agedMs) return [state, []];
+  const aged: EvidenceState = { ...state, agedMs: ms };
+  if (aged.search !== undefined) return searched(aged, aged.search, at);
+  if (!aged.isWatched || ms < WATCH_MS) return [aged, []];
+  return [{ ...calmed(aged), isWatched: false }, [{ type: "watch", on: false }]];
+}
+
+/** Whether the half that runs is innocent by now, and what follows. */
+function searched(state: EvidenceState, search: EvidenceSearch, at: number): Decision {
+  const calmMs = Math.min(CALM_MOST_MS, Math.max(CALM_LEAST_MS, 2 * state.loop.longestMs));
+  const { from, to, isSecond, accused, sinceMs } = search;
+  if (state.agedMs - sinceMs < calmMs) return [state, []];
+  const half = middle(search);
+  const open: readonly EvidenceEffect[] = [{ type: "open" }];
+  if (!isSecond) return [narrowed(state, half, to), open];
+  // The first half was short-lived, and this one is not: the culprit is there.
+  const [culprit, other] = accused ?? [];
+  if (culprit === undefined || other !== undefined) return [narrowed(state, from, half), open];
+  const mark: EvidenceMark = { subject: culprit, kind: "search", at, life: state.life };
+  return [marked(calmed(state), mark), open];
+}
+
+function narrowed(state: EvidenceState, from: number, to: number): EvidenceState {
+  return to - from > 1 ? { ...state, search: searching(from, to, state.agedMs) } : inVain(state);
+}
+
+function progress(state: EvidenceState, subject: string): Decision {
+  const { stood, ...rest } = state;
+  const isFree = stood?.subject === subject;
+  let next: EvidenceState = isFree ? rest : state;
+  if (!next.hasProgressed) next = { ...next, hasProgressed: true };
+  const { search } = next;
+  if (search === undefined) return [next, []];
+  if (!next.cleared.includes(subject))
+    next = { ...next, cleared: [...next.cleared, subject].slice(-MOST_KEPT) };
+  const without = (list: readonly string[]): readonly string[] => list.filter((one) => one !== subject);
+  const { accused, ...others } = search;
+  const tested = without(search.tested);
+  if (accused === undefined) return [{ ...next, search: { ...others, tested } }, []];
+  return [{ ...next, search: { ...others, tested, accused: without(accused) } }, []];
+}

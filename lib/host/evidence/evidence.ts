@@ -1,0 +1,226 @@
+// The evidence of one durable host: who may be blamed for the end of its program, and who may run after it. The rules are in
+// evidence-machine.ts; here they meet files, timers and the witness.
+//
+// How a host uses it:
+//
+//     const evidence = openEvidence({ place: evidencePlaceOf(options.evidence, store), who: "flows", now, after, opened });
+//     evidence.find("flow:7")             // at what an earlier life left behind: its mark, and whether it may run; held ones wait for `opened`
+//     const subject = evidence.begin("flow:7");
+//     subject.run(() => code(input));     // each time that code of the user begins: what it awaits and its callbacks belong to it
+//     subject.progressed();               // after a commit
+//     subject.end();
+//     evidence.taken("flow:7");           // the mark is stored with the subject
+//     evidence.close();
+//
+// A mark is stored by its host where the subject is stored, and apart from the attempts of retries.
+
+import {
+  decide,
+  type EvidenceEffect,
+  type EvidenceEvent,
+  type EvidenceMark,
+  type EvidenceState,
+  initial,
+  type LifeEnd,
+  markOf,
+  nextAge,
+} from "./evidence-machine.js";
+import type { EvidenceFolder, EvidencePlace } from "./evidence-place.js";
+import { type Accountable, readNote, type WitnessKeeper, witness } from "./witness.js";
+
+export interface EvidenceOptions {
+  /** Where it is kept from one life to the next. Undefined: nobody is ever blamed, and nobody waits. */
+  readonly place: EvidencePlace | undefined;
+  /** The kind of host, and its id if it has one that it keeps: hosts of a name find the evidence of each other. */
+  readonly who: string;
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Calls `fn` after this time, unless the host has ended. */
+  after(ms: number, fn: () => void): void;
+  /** Subjects that had to wait may be found again. */
+  opened(): void;
+}
+
+/** What was found out about a subject that an earlier life left behind. */
+export interface Finding {
+  /** Evidence against it that is not stored with it yet. */
+  readonly mark: EvidenceMark | undefined;
+  /** False: it waits for `opened`. */
+  readonly mayRun: boolean;
+}
+
+/** A subject that runs. */
+export interface Subject {
+  /** Runs code in its name, with all that the code awaits or leaves behind. */
+  run<T>(fn: () => T): T;
+  /** It has committed progress: no search suspects it. */
+  progressed(): void;
+  /** It has ended, or runs here no more. */
+  end(): void;
+}
+
+/** Opens the evidence of a host. Never throws: without a file system, or with a full one, nobody is blamed. */
+export function openEvidence(options: EvidenceOptions): Evidence {
+  return new Evidence(options);
+}
+
+export class Evidence {
+  readonly #options: EvidenceOptions;
+  readonly #folder: EvidenceFolder | undefined;
+  readonly #keeper: WitnessKeeper;
+  readonly #startedAt: number;
+  #state: EvidenceState;
+  #answer: "let" | "hold" = "let";
+  #isOpen = true;
+
+  constructor(options: EvidenceOptions) {
+    this.#options = options;
+    this.#startedAt = options.now();
+    this.#folder = options.place?.open(options.who);
+    this.#keeper = keeperOf(this.#folder, options.now);
+    this.#state = restored(this.#folder?.read("lives"));
+    if (this.#folder === undefined) return;
+    witness.join(this.#keeper);
+    const end = this.#state.life === 0 ? undefined : endOf(this.#folder, options.now());
+    for (const file of ["end", "spin", "now"] as const) this.#folder.remove(file);
+    this.#dispatch({ type: "started", end });
+    this.#ageLater();
+  }
+
+  /** The number of this life of the program, from 1; 0 where no evidence is kept. */
+  get life(): number {
+    return this.#state.life;
+  }
+
+  /** A subject that an earlier life left behind, or that has marks, wants to run. */
+  find(subject: string): Finding {
+    const mark = markOf(this.#state, subject);
+    if (this.#folder === undefined) return { mark, mayRun: true };
+    this.#dispatch({ type: "found", subject });
+    return { mark, mayRun: this.#answer === "let" };
+  }
+
+  /** The mark of a subject is stored. */
+  taken(subject: string): void {
+    this.#dispatch({ type: "taken", subject });
+  }
+
+  begin(subject: string): Subject {
+    return new Running(subject, this.#keeper, () => {
+      if (this.#isOpen) this.#dispatch({ type: "progressed", subject });
+    });
+  }
+
+  /** The host stops, and the program goes on. */
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    witness.leave(this.#keeper);
+    this.#dispatch({ type: "closed" });
+    this.#keeper.left();
+    this.#folder?.close(this.#state.marks.length === 0);
+  }
+
+  #dispatch(event: EvidenceEvent): void {
+    const [state, effects] = decide(this.#state, event);
+    const isChanged = state !== this.#state;
+    this.#state = state;
+    if (isChanged) this.#folder?.write("lives", JSON.stringify(state));
+    for (const effect of effects) this.#carryOut(effect);
+  }
+
+  #carryOut(effect: EvidenceEffect): undefined {
+    switch (effect.type) {
+      case "let":
+      case "hold":
+        this.#answer = effect.type;
+        return;
+      case "open":
+        this.#options.opened();
+        return;
+      case "watch":
+        if (effect.on) witness.watch(this.#keeper);
+        else witness.unwatch(this.#keeper);
+        return;
+      default:
+        return effect satisfies never;
+    }
+  }
+
+  #ageLater(): void {
+    const next = nextAge(this.#state);
+    if (next === undefined) return;
+    const { now, after } = this.#options;
+    const age = (): number => Math.max(0, now() - this.#startedAt);
+    after(Math.max(1, next - age()), () => {
+      if (!this.#isOpen) return;
+      // A clock that was set back makes no life younger.
+      this.#dispatch({ type: "aged", ms: Math.max(next, age()), at: now() });
+      this.#ageLater();
+    });
+  }
+}
+
+class Running implements Subject, Accountable {
+  readonly subject: string;
+  readonly keeper: WitnessKeeper;
+  readonly #progress: () => void;
+  isOpen = true;
+
+  constructor(subject: string, keeper: WitnessKeeper, progress: () => void) {
+    this.subject = subject;
+    this.keeper = keeper;
+    this.#progress = progress;
+  }
+
+  run<T>(fn: () => T): T {
+    return witness.run(this, fn);
+  }
+
+  progressed(): void {
+    this.#progress();
+  }
+
+  end(): void {
+    this.isOpen = false;
+  }
+}
+
+function keeperOf(folder: EvidenceFolder | undefined, now: () => number): WitnessKeeper {
+  return {
+    ended: (subject, kind) => folder?.write("end", JSON.stringify({ subject, kind, at: now() })),
+    wentOn: () => folder?.remove("end"),
+    left: () => folder?.write("end", "{}"),
+    note: (bytes) => folder?.note(bytes),
+    spinPath: folder?.pathOf("spin"),
+  };
+}
+
+/** What the last life left. A spin counts before a word that was written while it lasted. */
+function endOf(folder: EvidenceFolder, now: number): LifeEnd {
+  const end = parsed(folder.read("end"));
+  const { subject, kind, at } = parsed(folder.read("spin")) ?? end ?? {};
+  if (typeof subject === "string" && typeof at === "number")
+    if (kind === "exit" || kind === "uncaught" || kind === "spin")
+      return { type: "evidence", subject, kind, at };
+  if (end !== undefined) return { type: "clean" };
+  const standing = readNote(folder.read("now"));
+  return { type: "unknown", at: now, ...(standing === undefined ? {} : { standing }) };
+}
+
+function restored(stored: string | undefined): EvidenceState {
+  const state = parsed(stored);
+  // A state of another version of the library is one of no value.
+  return state !== undefined && Number.isSafeInteger(state.life) && Array.isArray(state.marks)
+    ? { ...initial(), ...state }
+    : initial();
+}
+
+function parsed(text: string | undefined): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = text === undefined ? undefined : JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,239 @@
+// The witness: knows whose code runs when the program ends, one for all hosts of a thread. Code runs in the name of a subject from
+// `run` on, with everything that it awaits, and in the callbacks and timers that it leaves behind: Node's asynchronous context
+// carries the name.
+//
+// In calm times that is all, and an end is noted in the program's last moments. In a watched life each switch from one subject to
+// another is noted at once, since an abort leaves no last moment, and a thread of its own sees a subject that does not give back the
+// thread.
+
+import type { AsyncLocalStorage as Storage } from "node:async_hooks";
+import { node, optionalModule } from "../../process/node-modules.js";
+import { HostThread } from "../../process/thread.js";
+
+/** In whose name code runs. */
+export interface Accountable {
+  readonly subject: string;
+  /** It has not ended: what it left behind harms nobody any more. */
+  readonly isOpen: boolean;
+  /** Whoever keeps the evidence about it. */
+  readonly keeper: WitnessKeeper;
+}
+
+/** A host that wants to know. All calls are synchronous, and may be the last of the program. */
+export interface WitnessKeeper {
+  /** Code of a subject ended the program, or is about to. */
+  ended(subject: string, kind: "exit" | "uncaught"): void;
+  /** The program goes on after all. */
+  wentOn(): void;
+  /** The program ends, and code of no subject did it. */
+  left(): void;
+  /** Who runs from now on: bytes to write in place. */
+  note(bytes: Uint8Array): void;
+  /** Where the watching thread notes a subject that spins. */
+  readonly spinPath: string | undefined;
+}
+
+const { AsyncLocalStorage, createHook } = optionalModule("node:async_hooks") ?? {};
+
+/** Longer subjects are not noted. */
+const MOST_BYTES = 1_024;
+/** A note: its length in bytes as four digits, then the subject. What follows is of an earlier note. */
+const HEAD = 4;
+const LOOK_MS = 100;
+/** So many looks in a row see the same switch: the subject spins. Counted, since a stopped program must not look like one. */
+const SPIN_LOOKS = 12;
+
+class Witness {
+  readonly #keepers = new Set<WitnessKeeper>();
+  readonly #watching = new Map<WitnessKeeper, Watch>();
+  #storage: Storage<Accountable> | undefined;
+  #unhook: (() => void) | undefined;
+  #isUncaught = false;
+
+  /** Runs code in the name of a subject. */
+  run<T>(subject: Accountable, fn: () => T): T {
+    const storage = this.#storage;
+    if (storage === undefined) return fn();
+    const watch = this.#watching.get(subject.keeper);
+    if (watch === undefined) return storage.run(subject, fn);
+    return storage.run(subject, () => {
+      watch.enter(subject);
+      try {
+        return fn();
+      } finally {
+        watch.exit();
+      }
+    });
+  }
+
+  join(keeper: WitnessKeeper): void {
+    if (AsyncLocalStorage === undefined) return;
+    this.#storage ??= new AsyncLocalStorage();
+    if (this.#keepers.size === 0) this.#listen();
+    this.#keepers.add(keeper);
+  }
+
+  leave(keeper: WitnessKeeper): void {
+    this.unwatch(keeper);
+    if (!this.#keepers.delete(keeper) || this.#keepers.size > 0) return;
+    this.#unhook?.();
+    this.#storage?.disable();
+    this.#storage = undefined;
+  }
+
+  /** Notes each switch from now on. */
+  watch(keeper: WitnessKeeper): void {
+    if (this.#keepers.has(keeper) && !this.#watching.has(keeper))
+      this.#watching.set(keeper, new Watch(keeper, () => this.#current));
+  }
+
+  unwatch(keeper: WitnessKeeper): void {
+    this.#watching.get(keeper)?.close();
+    this.#watching.delete(keeper);
+  }
+
+  get #current(): Accountable | undefined {
+    const current = this.#storage?.getStore();
+    return current?.isOpen ? current : undefined;
+  }
+
+  #listen(): void {
+    const { process } = node;
+    const exit = (): void => {
+      const current = this.#current;
+      for (const keeper of this.#keepers)
+        if (keeper === current?.keeper) keeper.ended(current.subject, this.#isUncaught ? "uncaught" : "exit");
+        else if (!this.#isUncaught) keeper.left();
+    };
+    const uncaught = (): void => {
+      this.#isUncaught = true;
+      const current = this.#current;
+      current?.keeper.ended(current.subject, "uncaught");
+      // A listener of the program's own may let it go on.
+      node.timers
+        .setImmediate(() => {
+          this.#isUncaught = false;
+          current?.keeper.wentOn();
+        })
+        .unref();
+    };
+    process.on("exit", exit);
+    process.on("uncaughtExceptionMonitor", uncaught);
+    this.#unhook = () => {
+      process.off("exit", exit);
+      process.off("uncaughtExceptionMonitor", uncaught);
+    };
+  }
+}
+
+/** The witness of this thread. */
+export const witness: Witness = new Witness();
+
+/** A watched life of one host: notes who runs, in a file and for a thread that looks on. */
+class Watch {
+  readonly #keeper: WitnessKeeper;
+  readonly #cells: Int32Array;
+  readonly #bytes: Uint8Array;
+  readonly #note = new Uint8Array(HEAD + MOST_BYTES);
+  readonly #encoder = new TextEncoder();
+  readonly #hook: { enable(): unknown; disable(): unknown } | undefined;
+  /** Who runs below whoever runs now. */
+  readonly #below: (Accountable | undefined)[] = [];
+  #noted: Accountable | undefined;
+  #thread: HostThread | undefined;
+
+  constructor(keeper: WitnessKeeper, current: () => Accountable | undefined) {
+    this.#keeper = keeper;
+    const memory = new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT + MOST_BYTES);
+    this.#cells = new Int32Array(memory, 0, 3);
+    this.#bytes = new Uint8Array(memory, 3 * Int32Array.BYTES_PER_ELEMENT);
+    this.#hook = createHook?.({ before: () => this.enter(current()), after: () => this.exit() });
+    this.#hook?.enable();
+    this.#write(0);
+    this.#look(memory);
+  }
+
+  #look(memory: SharedArrayBuffer): void {
+    const { spinPath } = this.#keeper;
+    if (spinPath === undefined) return;
+    try {
+      const data = { memory, path: spinPath, lookMs: LOOK_MS, spinLooks: SPIN_LOOKS };
+      this.#thread = new HostThread(
+        { program: LOOKING, data },
+        { said: () => undefined, ended: () => undefined },
+      );
+      this.#thread.rest();
+    } catch {
+      // A host without threads: what spins is not seen.
+    }
+  }
+
+  enter(subject: Accountable | undefined): void {
+    this.#below.push(this.#noted);
+    this.#switch(subject?.keeper === this.#keeper ? subject : undefined);
+  }
+
+  exit(): void {
+    this.#switch(this.#below.pop());
+  }
+
+  #switch(subject: Accountable | undefined): void {
+    Atomics.add(this.#cells, 0, 1);
+    if (subject === this.#noted) return;
+    this.#noted = subject;
+    const { read, written } = this.#encoder.encodeInto(subject?.subject ?? "", this.#note.subarray(HEAD));
+    const length = read === (subject?.subject.length ?? 0) ? written : 0;
+    this.#write(length);
+    this.#bytes.set(this.#note.subarray(HEAD, HEAD + length));
+    Atomics.store(this.#cells, 1, length);
+  }
+
+  #write(length: number): void {
+    this.#encoder.encodeInto(String(length).padStart(HEAD, "0"), this.#note);
+    this.#keeper.note(this.#note.subarray(0, HEAD + length));
+  }
+
+  close(): void {
+    this.#hook?.disable();
+    Atomics.store(this.#cells, 2, 1);
+    Atomics.notify(this.#cells, 2);
+  }
+}
+
+/** The subject in a note. */
+export function readNote(note: string | undefined): string | undefined {
+  const length = Number(note?.slice(0, HEAD));
+  if (note === undefined || !(length > 0)) return undefined;
+  const bytes = new TextEncoder().encode(note.slice(HEAD));
+  return bytes.length < length ? undefined : new TextDecoder().decode(bytes.subarray(0, length));
+}
+
+/** The thread that looks on. It writes when the same code runs for too long, and takes that back when the code has ended. */
+const LOOKING = `
+const { workerData } = require("node:worker_threads");
+const fs = require("node:fs");
+const { memory, path, lookMs, spinLooks } = workerData;
+const cells = new Int32Array(memory, 0, 3);
+const bytes = new Uint8Array(memory, 12);
+let seen = -1;
+let looks = 0;
+let isWritten = false;
+while (Atomics.load(cells, 2) === 0) {
+  Atomics.wait(cells, 2, 0, lookMs);
+  const turn = Atomics.load(cells, 0);
+  const length = Atomics.load(cells, 1);
+  looks = turn === seen && length > 0 ? looks + 1 : 0;
+  seen = turn;
+  try {
+    if (looks === spinLooks) {
+      const subject = Buffer.from(bytes.slice(0, length)).toString();
+      fs.writeFileSync(path + ".new", JSON.stringify({ subject, kind: "spin", at: Date.now() }), { mode: 0o600 });
+      fs.renameSync(path + ".new", path);
+      isWritten = true;
+    } else if (looks === 0 && isWritten) {
+      fs.rmSync(path, { force: true });
+      isWritten = false;
+    }
+  } catch {}
+}
+`;

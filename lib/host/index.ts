@@ -1,0 +1,22 @@
+/**
+ * What durable hosts share: flow hosts, pipeline hosts and durable queues.
+ *
+ *     evidence/   who is to blame when a program dies again and again: evidence-machine.ts decides, evidence.ts is a host's use of it,
+ *                 witness.ts knows who runs, evidence-place.ts is where it is written
+ */
+
+export {
+  Evidence,
+  type EvidenceOptions,
+  type Finding,
+  openEvidence,
+  type Subject,
+} from "./evidence/evidence.js";
+export { EVIDENCE_KINDS, type EvidenceKind, type EvidenceMark } from "./evidence/evidence-machine.js";
+export {
+  checkEvidence,
+  type EvidenceFile,
+  type EvidenceFolder,
+  type EvidencePlace,
+  evidencePlaceOf,
+} from "./evidence/evidence-place.js";
