@@ -28,7 +28,7 @@ export interface ScheduleRules {
   readonly overlap?: OverlapRule;
   /** Flows start up to this much after their due time, so that many schedules do not start at once. Default none. */
   readonly jitter?: Duration;
-  /** A due time counts as missed when hosts see it this much too late. Default 1 minute. */
+  /** A due time counts as missed when hosts see it this much too late. Until then it starts its flow, by every rule. Default 1 minute. */
   readonly grace?: Duration;
   /** Most flows that `missed: "all"` starts at once, the latest ones. Default 100. */
   readonly backfill?: number;

@@ -14,6 +14,7 @@ import {
   type ScheduleEvent,
   type ScheduleState,
 } from "./schedule-machine.js";
+import type { Settled } from "./settled.js";
 import { SCHEDULE_TOPIC, type ScheduleRow, schedules } from "./tables.js";
 
 /** What is written to start or cancel a flow. */
@@ -120,6 +121,7 @@ export class ScheduleKeeper {
       else this.#failed(row, error);
     };
     for (const flow of flows) {
+      for (const row of await this.#ahead(flow)) await this.#tick(row).catch((error) => caught(row, error));
       const rows = await store.scan(schedules, {
         index: "wake",
         prefix: [flow],
@@ -128,8 +130,7 @@ export class ScheduleKeeper {
       });
       for (const row of rows) {
         const now = Math.floor(await store.clock());
-        // A clock that was set back shows in a row that was judged later than now.
-        const isDue = (row.wake as number) <= now || row.judged > now;
+        const isDue = (row.wake as number) <= now;
         const moved = isDue ? await this.#tick(row).catch((error: unknown) => caught(row, error)) : row;
         if (moved !== undefined && moved.wake !== null) next = Math.min(next, Math.max(1, moved.wake - now));
         // The others of this flow are due later.
@@ -138,6 +139,13 @@ export class ScheduleKeeper {
     }
     if (failed !== undefined) throw failed;
     return next;
+  }
+
+  /** The schedules of a flow that were decided at a later time than the clock shows: it was set back. */
+  async #ahead(flow: string): Promise<ScheduleRow[]> {
+    const { store } = this.#port;
+    const now = Math.floor(await store.clock());
+    return store.scan(schedules, { index: "judged", prefix: [flow, 0], after: now, limit: AT_ONCE });
   }
 
   #failed(row: ScheduleRow, error: unknown): undefined {
@@ -291,12 +299,21 @@ export class ScheduleKeeper {
   }
 }
 
-export function stateOf({ fired, judged, due, wake, paused, last }: ScheduleRow): ScheduleState {
-  return { fired, judged, due, wake, paused: paused === 1, last };
+export function stateOf(row: ScheduleRow): ScheduleState {
+  const { fired, since, settled, judged, due, wake, paused, last } = row;
+  return {
+    ...{ fired, judged, due, wake, paused: paused === 1, last, since: since ?? judged },
+    settled: settled === null ? ofVersion1(fired) : (JSON.parse(settled) as Settled),
+  };
 }
 
 export function columnsOf(state: ScheduleState): Pick<ScheduleRow, keyof ScheduleState> {
-  return { ...state, paused: state.paused ? 1 : 0 };
+  return { ...state, settled: JSON.stringify(state.settled), paused: state.paused ? 1 : 0 };
+}
+
+/** Only the last start is known. The ids of flows keep earlier due times from a second one. */
+function ofVersion1(fired: number | null): Settled {
+  return fired === null ? [] : [[fired - 1, fired]];
 }
 
 function isSame(one: ScheduleRow["input"], other: ScheduleRow["input"]): boolean {

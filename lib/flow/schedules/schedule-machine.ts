@@ -3,13 +3,15 @@
 //   judged ───────── due ───────── now          every due time up to `judged` is settled: started or skipped
 //        (settled)     │ tick: start `name/due`, or skip by rule; judged = now; due = the first due time after it
 //
-// Due times follow from the recurrence, from the last due time that started a flow, and from the clock of the store, and from nothing
-// else. A clock that jumps back to before `judged` opens again what was skipped in the jump, but never what started: `fired` only
-// grows. So a due time starts at most one flow, whatever clocks do.
+// Due times follow from the recurrence and from the clock of the store, and from nothing else. A due time that is looked at within
+// the grace starts its flow; an older one is missed, and the rule says which of those start. `settled` keeps the spans in which all due
+// times were decided; missed ones that started nothing are gaps. So a clock that shows one wrong time, and comes back, finds each due
+// time of the days between open, and those that started settled: a due time starts at most one flow, and none is lost, whatever clocks do.
 
 import { hash } from "../../process/stable-hash.js";
 import { timeText } from "./calendar.js";
 import { latest, type Recurrence } from "./recurrence.js";
+import { open, type Settled, settledBefore, withSpan } from "./settled.js";
 
 /** What becomes of due times that passed while no host looked: none, the last, or all (up to `backfill`) start a flow. */
 export type MissedRule = "skip" | "last" | "all";
@@ -32,8 +34,12 @@ export interface ScheduleConfig {
 
 /** The durable state of a schedule. Times are milliseconds since 1970 by the clock of the store. */
 export interface ScheduleState {
-  /** The last due time that started a flow. */
+  /** The due time that started a flow last. */
   readonly fired: number | null;
+  /** When the schedule was put, defined anew or resumed: due times up to here are none that a downtime has missed. */
+  readonly since: number;
+  /** The due times that started a flow, or met the flow of one before, and all between them. */
+  readonly settled: Settled;
   /** All due times up to here are settled. */
   readonly judged: number;
   /** The next due time, and when its flow starts: later by its jitter. Null: no further one, or paused. */
@@ -69,10 +75,12 @@ export type ScheduleEffect =
 
 type Decision = readonly [ScheduleState, readonly ScheduleEffect[]];
 
+/** Most flows that due times within the grace start in one tick; the next tick follows at once. */
+export const AT_ONCE = 1_000;
+
 export function initial(config: ScheduleConfig, now: number): ScheduleState {
-  return upcoming(config, {
-    ...{ fired: null, judged: now, due: null, wake: null, paused: false, last: null },
-  });
+  const state = { fired: null, since: now, judged: now, due: null, wake: null, paused: false, last: null };
+  return upcoming(config, { ...state, settled: [] });
 }
 
 export function decide(config: ScheduleConfig, state: ScheduleState, event: ScheduleEvent): Decision {
@@ -87,9 +95,12 @@ export function decide(config: ScheduleConfig, state: ScheduleState, event: Sche
       return [{ ...state, paused: true, due: null, wake: null }, []];
     case "resume":
       if (!state.paused) return [state, []];
-      return [upcoming(config, { ...state, paused: false, judged: event.now }), []];
-    case "redefined":
-      return [state.paused ? state : upcoming(config, { ...state, judged: event.now }), []];
+      return [upcoming(config, { ...state, paused: false, since: event.now, judged: event.now }), []];
+    case "redefined": {
+      // Other due times: those that started before keep their flows' ids.
+      const anew = { ...state, since: event.now, judged: event.now, settled: [] };
+      return [state.paused ? anew : upcoming(config, anew), []];
+    }
     default:
       return event satisfies never;
   }
@@ -105,38 +116,80 @@ export function jitterOf({ name, jitterMs }: ScheduleConfig, due: number): numbe
   return jitterMs === 0 ? 0 : hash(`${name}/${due}`) % (jitterMs + 1);
 }
 
-function tick(config: ScheduleConfig, state: ScheduleState, now: number, busy: boolean): Decision {
-  // The clock was set back: what was settled after now, and started nothing, is open again.
-  if (now < state.judged) return [upcoming(config, { ...state, judged: now }), []];
-  const since = settledUpTo(state);
-  const found = latest(config.recurrence, since, now, config.backfill + 1);
-  const ripe = found.times.filter((due) => due + jitterOf(config, due) <= now);
-  const waiting = found.times.find((due) => due + jitterOf(config, due) > now);
-  // Due times start in their order: one that waits for its jitter holds back those behind it.
-  const dues = waiting === undefined ? ripe : ripe.filter((due) => due < waiting);
-  const judged = waiting === undefined ? now : waiting - 1;
-  if (dues.length === 0) return [upcoming(config, { ...state, judged: Math.max(judged, state.judged) }), []];
-  const run = chosen(config, dues, now);
+function tick(config: ScheduleConfig, given: ScheduleState, now: number, busy: boolean): Decision {
+  const state = now < given.judged ? setBack(given, now) : given;
+  const due = open(config.recurrence, state.settled);
+  const fresh = inGrace(config, due, state.judged, now);
+  const missed = missedOf(config, due, state, fresh);
+  const run = [...missed.start, ...fresh.dues];
   const effects: ScheduleEffect[] = [];
-  const missed = dues.filter((due) => !run.includes(due));
-  if (missed.length > 0) effects.push({ type: "skipped", why: "missed", times: missed, more: found.cut });
-  const started = start(config, { ...state, judged }, run, busy, effects);
+  const { times, cut: more } = missed.skip;
+  if (times.length > 0) effects.push({ type: "skipped", why: "missed", times, more });
+  // What was passed over stays open for a clock that is set back.
+  const after = Math.max(passedBefore(due, state, fresh), times.at(-1) ?? state.judged);
+  const settled = withSpan(state.settled, [after, fresh.upTo], now);
+  const started = start(config, { ...state, judged: fresh.upTo, settled }, run, busy, effects);
   return [upcoming(config, started), effects];
 }
 
-/** Which of the due times that have come start a flow. */
-function chosen(config: ScheduleConfig, dues: readonly number[], now: number): readonly number[] {
-  const last = dues.slice(-1);
-  switch (config.missed) {
-    case "all":
-      return dues.slice(-config.backfill);
-    case "last":
-      return last;
-    case "skip":
-      return last.filter((due) => now - due - jitterOf(config, due) <= config.graceMs);
-    default:
-      return config.missed satisfies never;
+/** The clock shows less than before. What it came to then and did not settle is open again. */
+function setBack(state: ScheduleState, now: number): ScheduleState {
+  return { ...state, judged: settledBefore(state.settled, now) ?? now };
+}
+
+interface Fresh {
+  /** Due times whose flows are at most the grace late, in order. */
+  readonly dues: readonly number[];
+  /** All due times up to here are decided now; the next one waits for its jitter, or for the next tick. */
+  readonly upTo: number;
+}
+
+/**
+ * The due times after `judged` that have come and are not missed. They start in their order: one that waits for its jitter holds back
+ * those behind it. So the start of each is the latest of its own and of those before it, and within the jitter all the same.
+ */
+function inGrace(config: ScheduleConfig, due: Recurrence, judged: number, now: number): Fresh {
+  const { graceMs, jitterMs } = config;
+  const dues: number[] = [];
+  let startsAt = Number.NEGATIVE_INFINITY;
+  const from = Math.max(judged, now - graceMs - jitterMs - 1);
+  for (let at = due.next(from); at !== undefined && at <= now; at = due.next(at)) {
+    startsAt = Math.max(startsAt, at + jitterOf(config, at));
+    if (startsAt > now) return { dues, upTo: at - 1 };
+    if (now - startsAt > graceMs) continue;
+    if (dues.length === AT_ONCE) return { dues, upTo: dues.at(-1) as number };
+    dues.push(at);
   }
+  return { dues, upTo: now };
+}
+
+interface Missed {
+  readonly start: readonly number[];
+  readonly skip: { readonly times: readonly number[]; readonly cut: boolean };
+}
+
+/** Which due times are missed, and which of those start a flow all the same. */
+function missedOf(config: ScheduleConfig, due: Recurrence, state: ScheduleState, fresh: Fresh): Missed {
+  const { missed, backfill } = config;
+  const [first] = fresh.dues;
+  const end = first === undefined ? fresh.upTo : first - 1;
+  const { times, cut } = latest(due, Math.max(state.judged, state.since), end, backfill + 1);
+  const made = missed === "skip" ? 0 : missed === "all" ? backfill : isLast(config, times, fresh) ? 1 : 0;
+  const kept = Math.max(0, times.length - made);
+  return { start: times.slice(kept), skip: { times: times.slice(0, kept), cut } };
+}
+
+/** Up to where due times were passed over because the schedule is younger than they. */
+function passedBefore(due: Recurrence, { judged, since }: ScheduleState, { dues, upTo }: Fresh): number {
+  const first = due.next(judged);
+  if (judged >= since || first === undefined || first > upTo || first === dues[0]) return judged;
+  return Math.min(since, dues[0] === undefined ? upTo : dues[0] - 1);
+}
+
+/** Whether no due time after the last of these has come: one that has its flow already counts. */
+function isLast({ recurrence }: ScheduleConfig, times: readonly number[], { upTo }: Fresh): boolean {
+  const after = recurrence.next(times.at(-1) ?? upTo);
+  return after === undefined || after > upTo;
 }
 
 function start(
@@ -163,12 +216,8 @@ function start(
   return next;
 }
 
-function settledUpTo({ fired, judged }: ScheduleState): number {
-  return fired === null ? judged : Math.max(fired, judged);
-}
-
 /** With the next due time. */
 function upcoming(config: ScheduleConfig, state: ScheduleState): ScheduleState {
-  const due = config.recurrence.next(settledUpTo(state)) ?? null;
+  const due = open(config.recurrence, state.settled).next(state.judged) ?? null;
   return { ...state, due, wake: due === null ? null : due + jitterOf(config, due) };
 }

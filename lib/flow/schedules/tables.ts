@@ -11,6 +11,9 @@ const COLUMNS = {
   definition: "text",
   /** The state of the machine, by its names there. */
   fired: "integer?",
+  /** Null: a row of version 1. */
+  since: "integer?",
+  settled: "text?",
   judged: "integer",
   due: "integer?",
   wake: "integer?",
@@ -27,12 +30,12 @@ const COLUMNS = {
 export const schedules: Table<typeof COLUMNS> = defineTable("flow_schedules", {
   columns: COLUMNS,
   key: ["name"],
-  indexes: { wake: ["flow", "wake"] },
+  indexes: { wake: ["flow", "wake"], judged: ["flow", "paused", "judged"] },
 });
 
 export type ScheduleRow = Row<typeof schedules>;
 
-export const SCHEDULE_SCHEMA: Schema = { name: "flow_schedules", version: 1, tables: [schedules] };
+export const SCHEDULE_SCHEMA: Schema = { name: "flow_schedules", version: 2, tables: [schedules] };
 
 /** Topic of schedules that were changed. */
 export const SCHEDULE_TOPIC = "schedules";

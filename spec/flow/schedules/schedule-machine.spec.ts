@@ -6,6 +6,7 @@ import { timeText } from "../../../lib/flow/schedules/calendar.js";
 import { loadCron } from "../../../lib/flow/schedules/cron.js";
 import { atTimes, every } from "../../../lib/flow/schedules/recurrence.js";
 import {
+  AT_ONCE,
   decide,
   initial,
   jitterOf,
@@ -14,6 +15,7 @@ import {
   type ScheduleEvent,
   type ScheduleState,
 } from "../../../lib/flow/schedules/schedule-machine.js";
+import { MOST_SPANS } from "../../../lib/flow/schedules/settled.js";
 import { sized } from "../../support/proof.js";
 
 const parse = await loadCron();
@@ -110,12 +112,32 @@ describe("missed due times", () => {
     expect([...skipped.map((due) => due / MINUTE), ...expected].sort()).toEqual([1, 2, 3, 4, 5]);
   });
 
+  it.each(["skip", "last", "all"] as const)(
+    "are not missed within the grace, by the rule %s [U10]",
+    (missed) => {
+      const often = { ...minutely, recurrence: every(1_000), missed } as const;
+      const [, effects] = run(often, tick(5_000), tick(13_000));
+      const dues = effects.flatMap((effect) => (effect.type === "start" ? [effect.due / 1_000] : []));
+      expect(dues).toEqual(Array.from({ length: 13 }, (_, i) => i + 1));
+    },
+  );
+
+  it("of a grace that holds very many start in several ticks, none twice [U10]", () => {
+    const often = { ...minutely, recurrence: every(1_000), graceMs: 5_000_000 };
+    const now = (2 * AT_ONCE + 1) * 1_000;
+    const counts = [tick(now), tick(now), tick(now), tick(now)].map(
+      (_, i, all) => run(often, ...all.slice(0, i + 1))[1].length,
+    );
+    expect(counts).toEqual([AT_ONCE, 2 * AT_ONCE, 2 * AT_ONCE + 1, 2 * AT_ONCE + 1]);
+    expect(run(often, tick(now))[0].wake).toBeLessThan(now);
+  });
+
   it("are not missed within the grace", () => {
     expect(starts(run({ ...minutely, missed: "skip" }, tick(5 * MINUTE + 10_000))[1])).toEqual([5]);
   });
 
   it("start as many flows as the bound allows, the latest [U11]", () => {
-    const [, effects] = run({ ...minutely, missed: "all", backfill: 3 }, tick(1_000 * MINUTE));
+    const [, effects] = run({ ...minutely, missed: "all", backfill: 3 }, tick(1_000 * MINUTE + 20_000));
     expect(starts(effects)).toEqual([998, 999, 1_000]);
     expect(effects[0]).toEqual({ type: "skipped", why: "missed", times: [997 * MINUTE], more: true });
   });
@@ -149,7 +171,52 @@ describe("jitter", () => {
     expect(starts(run(config, tick(wake - 1))[1])).toEqual([]);
     expect(starts(run(config, tick(wake - 1), tick(wake))[1])).toEqual([1]);
   });
+
+  it.each(["skip", "last", "all"] as const)(
+    "that is longer than the period drops no due time on a running host, by the rule %s [U10]",
+    (missed) => {
+      const config = { ...minutely, recurrence: every(1_000), jitterMs: 30_000, missed } as const;
+      let state = initial(config, 0);
+      const dues: number[] = [];
+      for (let now = state.wake as number; now <= 200_000; now = state.wake as number) {
+        const [next, effects] = decide(config, state, tick(now));
+        for (const effect of effects) dues.push(effect.type === "start" ? effect.due / 1_000 : Number.NaN);
+        state = next;
+      }
+      expect(dues.length).toBeGreaterThanOrEqual(170);
+      expect(dues).toEqual(dues.map((_, i) => i + 1));
+    },
+  );
 });
+
+const YEAR = 400 * 24 * 60 * MINUTE;
+
+/** The due times that start a flow while the clock takes these steps from 0, with a look after each. */
+function walk(
+  config: ScheduleConfig,
+  steps: readonly number[],
+  check: (fired: ReadonlySet<number>, now: number) => void = () => undefined,
+): Set<number> {
+  const fired = new Set<number>();
+  let state = initial(config, 0);
+  let now = 0;
+  for (const step of steps) {
+    now += step;
+    const [next, effects] = decide(config, state, tick(now));
+    for (const effect of effects) if (effect.type === "start") fired.add(effect.due);
+    state = next;
+    check(fired, now);
+  }
+  return fired;
+}
+
+/** The due times after the first time, up to the second. */
+function duesOf(recurrence: ScheduleConfig["recurrence"], after: number, upTo: number): number[] {
+  const dues: number[] = [];
+  for (let at = recurrence.next(after); at !== undefined && at <= upTo; at = recurrence.next(at))
+    dues.push(at);
+  return dues;
+}
 
 describe("whatever the clock does", () => {
   const recurrence = fc.oneof(
@@ -182,20 +249,20 @@ describe("whatever the clock does", () => {
       fc.property(configs, jumps, fc.infiniteStream(fc.boolean()), (config, steps, busy) => {
         let now = 0;
         let state = initial(config, now);
-        let fired = Number.NEGATIVE_INFINITY;
+        const fired = new Set<number>();
         for (const step of steps) {
           now += step;
           const [next, effects] = decide(config, state, tick(now, busy.next().value));
           for (const effect of effects) {
             if (effect.type !== "start") continue;
-            expect(effect.due).toBeGreaterThan(fired);
+            expect(fired).not.toContain(effect.due);
             expect(effect.due + jitterOf(config, effect.due)).toBeLessThanOrEqual(now);
             expect(config.recurrence.next(effect.due - 1)).toBe(effect.due);
-            fired = effect.due;
+            fired.add(effect.due);
           }
-          expect(next.due ?? Number.POSITIVE_INFINITY).toBeGreaterThan(
-            Math.max(next.judged, next.fired ?? next.judged),
-          );
+          expect(next.due ?? Number.POSITIVE_INFINITY).toBeGreaterThan(next.judged);
+          expect(next.judged).toBeLessThanOrEqual(now);
+          expect(next.settled.length).toBeLessThanOrEqual(MOST_SPANS);
           // The same moment again decides nothing new, on this host or on another.
           expect(decide(config, next, tick(now, false))).toEqual([next, []]);
           state = next;
@@ -242,6 +309,60 @@ describe("whatever the clock does", () => {
         expect(found).toEqual(expected);
       }),
       { numRuns: sized(20, 0.25) },
+    );
+  });
+
+  it("by the rule all, each due time that it has passed has started its flow [U10]", () => {
+    fc.assert(
+      fc.property(configs, jumps, (given, steps) => {
+        const config: ScheduleConfig = { ...given, missed: "all", overlap: "allow", backfill: 1e6 };
+        const recurrence = given.recurrence.next(0) === 1_000 ? every(7_000) : given.recurrence;
+        walk({ ...config, recurrence }, steps, (fired, now) =>
+          expect(duesOf(recurrence, 0, now - config.jitterMs).filter((due) => !fired.has(due))).toEqual([]),
+        );
+      }),
+      { numRuns: sized(8, 0.05) },
+    );
+  });
+
+  it("and whatever it did: once it runs, each due time from then on has a flow, by every rule [U10]", () => {
+    const far = fc.array(
+      fc.oneof(
+        jumps.map(([first = 0]) => first),
+        fc.constantFrom(-YEAR, YEAR, 5_000),
+      ),
+      {
+        maxLength: 15,
+      },
+    );
+    const running = fc.array(fc.integer({ min: 0, max: 10_000 }), { minLength: 1, maxLength: 60 });
+    fc.assert(
+      fc.property(configs, far, running, (given, past, steps) => {
+        const config: ScheduleConfig = { ...given, overlap: "allow", graceMs: 10_000 };
+        const from = past.reduce((sum, step) => sum + step, 0);
+        const upTo = steps.reduce((sum, step) => sum + step, from) - config.jitterMs;
+        const fired = walk(config, [...past, ...steps]);
+        expect(duesOf(config.recurrence, from, upTo).filter((due) => !fired.has(due))).toEqual([]);
+      }),
+      { numRuns: sized(70, 0.25) },
+    );
+  });
+
+  it("one wrong reading changes nothing for the due times of the right ones [U10]", () => {
+    const running = fc.array(fc.integer({ min: 0, max: 10_000 }), { minLength: 2, maxLength: 60 });
+    const wrong = fc.constantFrom(-YEAR, -100_000, 100_000, YEAR);
+    fc.assert(
+      fc.property(configs, running, fc.nat({ max: 59 }), wrong, (given, steps, at, by) => {
+        const config: ScheduleConfig = { ...given, overlap: "allow", graceMs: 10_000 };
+        const i = at % steps.length;
+        const end = steps.reduce((sum, step) => sum + step, 0);
+        const right = walk(config, steps);
+        const other = walk(config, [...steps.slice(0, i), by, -by, ...steps.slice(i)]);
+        // Before it was put, at 0, the schedule owes nothing. What lies ahead may have started at the wrong reading.
+        const owed = (due: number) => due > 0 && due <= end - config.jitterMs;
+        expect([...other].filter(owed).sort((a, b) => a - b)).toEqual([...right].filter(owed));
+      }),
+      { numRuns: sized(70, 0.25) },
     );
   });
 });
