@@ -3,6 +3,7 @@
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
+import { orAborted } from "../../process/or-aborted.js";
 import { placeOf } from "../../process/own-code.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { Process } from "../../process/process.js";
@@ -678,11 +679,12 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const attach = async (result: unknown): Promise<WriteSet> => {
       call.encoded = await payloads.encode(result, `transaction "${key}" of flow ${this.flowId}`, "result");
       signal.throwIfAborted();
-      return new Promise((grant, refuse) => {
-        signal.addEventListener("abort", () => refuse(signal.reason));
+      // The store calls this once for each of its attempts, with one signal for all of them.
+      const granted = new Promise<WriteSet>((grant) => {
         call.grant = grant;
         this.event({ type: "prepared", key });
       });
+      return orAborted(granted, signal);
     };
     const limit = plan.timeoutMs === Number.POSITIVE_INFINITY ? {} : { timeoutMs: plan.timeoutMs };
     let thrown: unknown;

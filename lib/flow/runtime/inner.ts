@@ -5,6 +5,7 @@ import { duration } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count } from "../../process/options.js";
+import { orAborted } from "../../process/or-aborted.js";
 import type { InnerContext, StepContext, StepOptions, TimedOptions } from "../definition/context.js";
 import { named } from "../definition/names.js";
 import { retryWait, type StepPlan, stepPlan } from "./step-body.js";
@@ -41,14 +42,14 @@ export function runInner<T>(
   step: StepContext,
   body: (inner: InnerContext) => Promise<T>,
 ): Promise<T> {
-  const pause = (ms: number): Promise<void> =>
-    new Promise((done, fail) => {
+  const pause = async (ms: number): Promise<void> => {
+    let cancel: (() => void) | undefined;
+    const due = new Promise<void>((done) => {
       const timer = ctx.runAfter(ms, () => done());
-      step.signal.addEventListener("abort", () => {
-        ctx.cancel(timer);
-        fail(step.signal.reason);
-      });
+      cancel = () => ctx.alive && ctx.cancel(timer);
     });
+    await orAborted(due, step.signal).finally(cancel);
+  };
   const inner: InnerContext = {
     flowId: step.flowId,
     key: step.key,
