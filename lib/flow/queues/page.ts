@@ -6,6 +6,12 @@ import { type Candidate, NO_USE, type QueueLimits, type Rate, type Use } from ".
 import { type Place, QUEUE_PAGE, type Turns, type View } from "./queue-machine.js";
 import { gates, starts } from "./tables.js";
 
+/**
+ * When a flow started that was just admitted: later than any time that a clock shows. Only who reads the clock after the commit of the
+ * admission knows a time at which it has taken place; until somebody has noted one, it counts as a start of now.
+ */
+const NOT_NOTED_MS = 8.64e15;
+
 /** Most flows of one key that a page begins with: others come first that they may take turns. */
 const PER_LANE = 16;
 
@@ -31,8 +37,8 @@ export async function readPage(
   accepts: Accepts = () => true,
 ): Promise<Page> {
   const [gate] = await store.get(gates, [[queue]]);
+  await noteStarts(store, queue, limits);
   const now = Math.floor(await store.clock());
-  if (limits.rate !== undefined || limits.keyRate !== undefined) await setBack(store, queue, now);
   const [use, expired, { candidates, next }] = await Promise.all([
     useOf(store, queue, undefined, limits.concurrency, limits.rate, now),
     expiredOf(store, queue, limits, now),
@@ -44,6 +50,30 @@ export async function readPage(
   );
   const lanes = new Map(keys.map((lane, i) => [lane, uses[i] as Use]));
   return { view: { now, version: gate?.version ?? 0, use, lanes, candidates, next }, expired };
+}
+
+/**
+ * Notes when the flows started that were admitted since: a time by the clock of the store that is not before their commit. So a period
+ * that follows holds none of them too few. Starts that lie ahead because the clock was set back count as starts of now, too.
+ */
+export async function noteStarts(
+  store: Store,
+  queue: string,
+  { rate, keyRate }: Pick<QueueLimits, "rate" | "keyRate">,
+): Promise<void> {
+  if (rate === undefined && keyRate === undefined) return;
+  const after = Math.floor(await store.clock());
+  const ahead = await store.scan(starts, { index: "queue", prefix: [queue], after });
+  if (ahead.length === 0) return;
+  // Read again: one of them may have been admitted after the first reading.
+  const at = Math.ceil(await store.clock());
+  const writes = ahead.map(({ number }) => ({
+    type: "update" as const,
+    table: starts,
+    key: [number],
+    set: { at },
+  }));
+  await store.commit({ writes });
 }
 
 /** Gives flows a slot, if nobody has admitted others since, and they wait still. */
@@ -86,7 +116,7 @@ export function admission(
         ? chosen.map(({ lane }) => ({
             type: "insert" as const,
             table: starts,
-            row: { queue, lane, at: now },
+            row: { queue, lane, at: NOT_NOTED_MS },
           }))
         : []),
       ...expired.map((number) => ({ type: "delete" as const, table: starts, key: [number] })),
@@ -113,7 +143,7 @@ async function useOf(
     store.count(starts, window),
     store.scan(starts, { ...window, limit: 1 }),
   ]);
-  return { running, recent, freeAt: first && first.at + rate.periodMs };
+  return { running, recent, freeAt: first && Math.min(first.at, now) + rate.periodMs };
 }
 
 async function expiredOf(
@@ -126,19 +156,6 @@ async function expiredOf(
   if (longest === 0) return [];
   const old = { index: "queue", prefix: [queue], below: now - longest, limit: 2 * QUEUE_PAGE.flows };
   return (await store.scan(starts, old)).map(({ number }) => number);
-}
-
-/** Starts that seem to lie ahead were before the clock was set back: they count as starts of now, so a period holds them at most. */
-async function setBack(store: Store, queue: string, now: number): Promise<void> {
-  const ahead = await store.scan(starts, { index: "queue", prefix: [queue], after: now });
-  if (ahead.length === 0) return;
-  const writes = ahead.map(({ number }) => ({
-    type: "update" as const,
-    table: starts,
-    key: [number],
-    set: { at: now },
-  }));
-  await store.commit({ writes });
 }
 
 // ── waiting flows ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -5,7 +5,7 @@ import { isCurable, isHostOver } from "../background/background.js";
 import { flows } from "../journal/tables.js";
 import type { Candidate } from "./choice.js";
 import type { QueueSettings } from "./options.js";
-import { type Accepts, admission, readPage } from "./page.js";
+import { type Accepts, admission, noteStarts, readPage } from "./page.js";
 import { decide, initial, type QueueEffect, type QueueEvent, type QueueState } from "./queue-machine.js";
 
 /** What a queue uses of its host. */
@@ -79,6 +79,8 @@ export class QueueKeeper {
         return;
       case "start":
         this.#port.run(effect.flows.map(({ number }) => number));
+        // Whoever reads the next page does it too, so a failure here changes nothing.
+        noteStarts(this.#port.store, this.settings.name, this.settings.limits).catch(() => undefined);
         return;
       case "alarm":
         this.#cancel?.();

@@ -58,7 +58,12 @@ class Cluster {
   store!: Store;
   /** In the order of the starts. */
   readonly started: number[] = [];
+  /** By how many milliseconds the next admissions reach the store after they were decided. */
+  delays: readonly number[] = [];
+  /** The flows that got a slot, and when it was committed. */
+  readonly admitted: { readonly number: number; readonly at: number }[] = [];
   #ids = 0;
+  #admissions = 0;
 
   constructor(options: QueueOptions) {
     this.settings = checkQueues({ emails: options }).get("emails") as QueueSettings;
@@ -83,7 +88,7 @@ class Cluster {
       running: new Set(),
       alarm: undefined,
       keeper: new QueueKeeper(this.settings, {
-        ...{ store, claim, random: () => 0.5, accepts: () => true },
+        ...{ store: this.#slow(store), claim, random: () => 0.5, accepts: () => true },
         after: (ms, fn) => {
           const alarm = { at: this.now + ms, fn };
           host.alarm = alarm;
@@ -101,6 +106,28 @@ class Cluster {
       }),
     };
     this.hosts.push(host);
+  }
+
+  /** The store, of which each admission takes the next of the delays. */
+  #slow(store: Store): Store {
+    const commit: Store["commit"] = async (set) => {
+      const numbers = set.writes.flatMap((write) =>
+        write.type === "update" && write.table.name === flows.name ? [write.key[0] as number] : [],
+      );
+      if (numbers.length > 0) {
+        this.now += this.delays[this.#admissions++ % this.delays.length] ?? 0;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      const committed = await store.commit(set);
+      for (const number of numbers) this.admitted.push({ number, at: this.now });
+      return committed;
+    };
+    return new Proxy(store, {
+      get: (target, name) => {
+        const value: unknown = name === "commit" ? commit : Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
   }
 
   async put(...lanes: readonly (readonly [lane: string, rank: number])[]): Promise<void> {
@@ -221,6 +248,33 @@ describe("a queue on a store that three hosts share", () => {
     await cluster.put(["key-9", 0]);
     await cluster.settle(5_000);
     expect((await cluster.store.scan(starts, {})).length).toBeLessThan(12);
+  });
+
+  it("counts a start from the commit of its admission, however long after the page was read [U3]", async () => {
+    const limits: QueueOptions = {
+      rate: { limit: 10, period: "1 s" },
+      perKey: { rate: { limit: 3, period: "1 s" } },
+    };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 0, max: 900 }), { minLength: 30, maxLength: 30 }),
+        async (delays) => {
+          const cluster = await Cluster.of(limits, 3);
+          cluster.delays = delays;
+          await cluster.put(...Array.from({ length: 40 }, (_, i) => [`key-${i % 8}`, 0] as const));
+          await cluster.settle(20_000);
+          expect(cluster.admitted).toHaveLength(40);
+          const lanes = new Map((await cluster.rows()).map((one) => [one.number, one.queue_key]));
+          for (const { at } of cluster.admitted) {
+            const within = cluster.admitted.filter((one) => one.at > at - 1_000 && one.at <= at);
+            expect(within.length).toBeLessThanOrEqual(10);
+            for (const lane of lanes.values())
+              expect(within.filter(({ number }) => lanes.get(number) === lane).length).toBeLessThanOrEqual(3);
+          }
+        },
+      ),
+      { numRuns: sized(6, 0.05) },
+    );
   });
 
   it("counts a start from a clock that was set back as one of now [U3]", async () => {
