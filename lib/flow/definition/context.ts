@@ -64,7 +64,10 @@ export interface WaitOptions {
 export interface ChildOptions extends WaitOptions {
   /** Default: the id of the flow, `/` and the key of the ask. */
   readonly id?: string;
-  /** What becomes of the child when this flow is cancelled or killed. Default `cancel`. */
+  /**
+   * What becomes of the child when this flow is cancelled or killed: `cancel` cancels it, and its own children with it; `leave` lets it go
+   * on. A child that this flow starts after its cancellation, to clean up, goes on. Default `cancel`.
+   */
   readonly onCancel?: "cancel" | "leave";
 }
 

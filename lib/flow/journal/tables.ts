@@ -42,6 +42,8 @@ const FLOW_COLUMNS = {
   parent: "integer?",
   /** The key of the parent's ask. */
   parent_key: "text?",
+  /** `leave`: it goes on when its parent is cancelled or killed. Null: it is cancelled then. */
+  on_cancel: "text?",
   /** What was asked of it from outside: `pause`, `cancel` or `kill`. */
   wish: "text?",
   /** The queue in which it waits for its turns, the key that it counts for (empty: none), and its place: 0 goes first. */
@@ -170,10 +172,10 @@ export function taken({ epoch }: Pick<FlowRow, "epoch">, token: number): number 
   return epoch === null ? token : epoch + 1;
 }
 
-/** The schema of flows. Version 2 has the column `epoch`. */
+/** The schema of flows. Version 2 has the column `epoch`, version 3 has `on_cancel`. */
 export const FLOW_SCHEMA: Schema = {
   name: "flow",
-  version: 2,
+  version: 3,
   tables: [flows, journal, mail, events, blobs, remains],
 };
 

@@ -155,6 +155,7 @@ function rowOf(row: FlowRow, id: string, now: number): Omit<FlowRow, "number"> {
     taken_at: 0,
     parent: null,
     parent_key: null,
+    on_cancel: null,
     hospital: null,
     progress: null,
     created: now,

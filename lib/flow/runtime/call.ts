@@ -30,6 +30,8 @@ export interface Call extends Settler {
   running?: Running | undefined;
   /** Follows its attempt. */
   tap?: WorkTap<FlowStepOutcome> | undefined;
+  /** Under the simulator: its promise, which settles in a step of its own. */
+  going?: Promise<unknown> | undefined;
   /** What is written with its outcome, or with its begin if it prepares. */
   extra?: Extra | undefined;
   /** Type `run` that commits: hands the transaction its write set, and the value that was encoded for it. */

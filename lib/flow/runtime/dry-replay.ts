@@ -64,6 +64,7 @@ function dryPort({ kernel, definition, payloads, limits }: DryReplay): FlowPort 
     definition: () => definition,
     isForHospital: () => false,
     childOf: never,
+    cancelChildren: never,
     answererOf: never,
     mailTo: never,
     wishFor: never,

@@ -30,6 +30,7 @@ import type { Extra } from "./call.js";
 import { ContinueAsNew } from "./continue.js";
 import { FlowFailedError, HospitalizeError } from "./errors.js";
 import { runInner, timedPlan } from "./inner.js";
+import type { NewChild } from "./port.js";
 import { openSaga } from "./saga.js";
 import type { Seeded } from "./seeded.js";
 import { type StepPlan, stepPlan } from "./step-body.js";
@@ -60,8 +61,10 @@ export interface Asking {
   askVersion(key: string, from: number, to: number): number;
   /** A key as a part of ids outside of the journal. */
   outside(key: string): string;
-  /** What is written to start a child. `part`: the key of the ask, from outside. */
-  startChild(flow: AnyFlow, input: unknown, id: string, part: string): Extra | Promise<Extra>;
+  /** The same for the key of an ask that starts a child. */
+  childKey(key: string): string;
+  /** What is written to start a child. */
+  startChild(flow: AnyFlow, input: unknown, as: NewChild): Extra | Promise<Extra>;
   /** What is written to send a message. @throws FlowNotFoundError */
   mailTo(id: string, topic: string, value: unknown, key: string): Promise<Extra>;
   /** What is written to start a flow that answers a session. */
@@ -198,14 +201,14 @@ export class FlowCode implements FlowContext {
   ): Promise<Child<O>> {
     only("", options, ["id", "timeout", "onCancel"]);
     if (options.timeout !== undefined) duration("timeout", options.timeout);
-    oneOf("onCancel", options.onCancel ?? "cancel", ["cancel", "leave"]);
+    const onCancel = oneOf("onCancel", options.onCancel ?? "cancel", ["cancel", "leave"]);
     isFlow("flow", flow);
     const key = this.#asks.keyFor(`${kind} ${flow.name}`);
-    const part = this.#asks.outside(key);
+    const part = this.#asks.childKey(key);
     const id = named("id", options.id ?? `${this.flowId}/${part}`);
     let found: Extra | undefined;
     const body = async (): Promise<void> => {
-      found = await this.#asks.startChild(flow, input, id, part);
+      found = await this.#asks.startChild(flow, input, { id, key: part, isLeft: onCancel === "leave" });
     };
     return this.#asks.askBody(kind, key, stepPlan(undefined), body, {
       extraOf: () => found,

@@ -38,7 +38,7 @@ import { type Checkpoint, endSet, entriesSet } from "./checkpoint.js";
 import { ContinueAsNew } from "./continue.js";
 import { type Divergence, DivergenceError, FlowCancelledError, FlowContextError } from "./errors.js";
 import { type Asking, type AskOptions, type ChildEnd, FlowCode } from "./flow-code.js";
-import type { FlowPort, Transition } from "./port.js";
+import type { FlowPort, NewChild, Transition } from "./port.js";
 import { Seeded } from "./seeded.js";
 import { Attempt, type AttemptPort, isPassing, retryWait, type StepPlan } from "./step-body.js";
 import type { FlowStepOutcome } from "./taps.js";
@@ -88,6 +88,12 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   #writtenAt = 0;
   #progress: { readonly stored: Stored } | undefined;
   #cancel: AbortController | undefined;
+  /** The code has been told of a cancellation. */
+  #isCancelled = false;
+  /** The asks of children that it has started since then, to clean up: the cancellation spares them. */
+  readonly #spared = new Set<string>();
+  /** The cancellation of its children. The flow neither ends nor leaves memory before that is durable. */
+  #children: Promise<void> | undefined;
   #timer: TimerRef | undefined;
   #stall: TimerRef | undefined;
   #idle: TimerRef | undefined;
@@ -244,7 +250,20 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       if (this.ctx.alive)
         ending = await this.#endOf(readable(thrown)).catch((error: unknown) => this.#endOf(error));
     }
-    if (this.ctx.alive && ending !== undefined) this.event({ type: "returned", ending });
+    if (ending === undefined) return;
+    if (this.#isCancelled) await this.#cancelChildren();
+    if (this.ctx.alive) this.event({ type: "returned", ending });
+  }
+
+  /** Cancels the children that it had when it was cancelled. All asks of the journal have been made by then. */
+  async #cancelChildren(): Promise<void> {
+    if (this.#isDry) return;
+    this.#children ??= this.#port.cancelChildren(this.number, (key) => this.#spared.has(key));
+    try {
+      await this.#children;
+    } catch (error) {
+      if (this.ctx.alive) this.#refused(error as Error);
+    }
   }
 
   async #endOf(error: unknown): Promise<Ending | undefined> {
@@ -384,6 +403,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       case "caught up":
         if (this.#stall !== undefined) this.ctx.cancel(this.#stall);
         if (this.#isDry) return this.#end();
+        if (this.#isCancelled) void this.#cancelChildren();
         this.#port.caughtUp(this.number);
         return;
       case "ended":
@@ -550,9 +570,15 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
           } catch (error) {
             call.reject?.(error);
           }
-        this.#port.drain(this);
+        this.#drainAfter([call]);
       },
     });
+  }
+
+  /** Asks for `drained` when the code has gone on after these calls. A simulated one goes on in a step of its own. */
+  #drainAfter(calls: readonly (Call | undefined)[]): void {
+    if (this.#port.kernel.interception === undefined) this.#port.drain(this);
+    else void Promise.allSettled(calls.map((call) => call?.going)).then(() => this.#port.drain(this));
   }
 
   #rejectAll(keys: readonly string[], at: number): void {
@@ -561,15 +587,17 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.#port.kernel.scheduler.resume({
       owner: this.ctx.self.process,
       resume: () => {
-        for (const key of keys) {
-          const call = this.#calls.get(key);
-          this.#calls.delete(key);
+        this.#isCancelled = true;
+        if (this.#state.caughtUp) void this.#cancelChildren();
+        const calls = keys.map((key) => this.#calls.get(key));
+        for (const key of keys) this.#calls.delete(key);
+        for (const call of calls) {
           call?.running?.abort(error);
           call?.tap?.ended("aborted");
           call?.reject?.(error);
         }
         this.#cancelling.abort(error);
-        this.#port.drain(this);
+        this.#drainAfter(calls);
       },
     });
   }
@@ -589,7 +617,9 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const status = why === "pause" ? "paused" : "waiting";
     // Jitter and fractions of durations lead to parts of a millisecond, which the column does not take.
     const dueAt = why === "stop" ? 0 : due === undefined ? null : Math.ceil(due);
-    this.#port.park(this.number, this.#state.lastLetter, { status, due: dueAt }).then(
+    const to = { status, due: dueAt, isCancelled: this.#state.cancelled };
+    const park = (): Promise<Letter[]> => this.#port.park(this.number, this.#state.lastLetter, to);
+    (this.#children === undefined ? park() : this.#children.then(park)).then(
       (letters) => answer(undefined, letters),
       (error: Error) => answer(error, []),
     );
@@ -711,8 +741,14 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.event({ type: "transacted", key, value: call.encoded ?? null, at: this.#writtenAt });
   }
 
-  startChild(flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra> {
-    return this.#port.childOf(this.#row, flow, input, id, key);
+  childKey(key: string): string {
+    const part = this.outside(key);
+    if (this.#isCancelled) this.#spared.add(part);
+    return part;
+  }
+
+  startChild(flow: AnyFlow, input: unknown, as: NewChild): Promise<Extra> {
+    return this.#port.childOf(this.#row, flow, input, as);
   }
 
   answering(flow: AnyFlow, id: string): Promise<Extra> {
@@ -790,8 +826,10 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   ): Promise<T> {
     if (this.#busy) throw new FlowContextError(`${kind} "${key}" was asked in the body of a step`);
     if (!this.ctx.alive) return new Promise<T>(() => undefined);
-    return new Promise<T>((resolve, reject) => {
+    let made: Call | undefined;
+    const promise = new Promise<T>((resolve, reject) => {
       const call: Call = { kind, key, how, start, extra, finish, resolve, reject };
+      made = call;
       this.#port.kernel.interception?.gate(
         this.ctx.self.process as WatchedProcess | undefined,
         `${kind} "${key}"`,
@@ -804,6 +842,8 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       this.event({ type: "asked", kind, key, how, now: this.#port.now() });
       this.#lastAsk = isReplayed ? { ask: { kind, key }, from: new FlowContextError("here") } : undefined;
     });
+    if (made !== undefined && this.#port.kernel.interception !== undefined) (made as Call).going = promise;
+    return promise;
   }
 
   askVersion(key: string, from: number, to: number): number {

@@ -39,7 +39,7 @@ import { News, type NewsHost } from "./news.js";
 import type { HostSettings } from "./options.js";
 import { inputOf, Orders, type OrdersHost } from "./orders.js";
 import { type ParkingHost, park } from "./parking.js";
-import type { FlowLimits, FlowPort, Interceptor, Payloads } from "./port.js";
+import type { FlowLimits, FlowPort, Interceptor, NewChild, Payloads } from "./port.js";
 import { findFlow } from "./reading.js";
 import { Requests, type RequestsHost } from "./requests.js";
 import type { Guest } from "./room.js";
@@ -394,8 +394,12 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     this.taking.idle(flow, isIdle);
   }
 
-  childOf(parent: FlowRow, flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra> {
-    return this.#read(() => this.orders.childOf(parent, flow, input, id, key));
+  childOf(parent: FlowRow, flow: AnyFlow, input: unknown, as: NewChild): Promise<Extra> {
+    return this.#read(() => this.orders.childOf(parent, flow, input, as));
+  }
+
+  cancelChildren(number: number, isSpared: (key: string) => boolean): Promise<void> {
+    return this.#read(() => this.orders.cancelChildren(number, isSpared));
   }
 
   answererOf(from: FlowRow, flow: AnyFlow, id: string): Promise<Extra> {

@@ -27,6 +27,7 @@ export function newRow(flow: NewFlow, now: number): Omit<FlowRow, "number"> {
     taken_at: 0,
     parent: flow.parent ?? null,
     parent_key: flow.parentKey ?? null,
+    on_cancel: flow.isLeft === true ? "leave" : null,
     wish: null,
     queue: queue ?? null,
     queue_key: lane,

@@ -2,7 +2,7 @@
 // flow commits with its checkpoint.
 
 import type { Kernel } from "../../process/kernel.js";
-import type { Claim, Store, Write } from "../../store/index.js";
+import { type Claim, ConflictError, type Store, type Write } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import type { Stored } from "../journal/entry.js";
 import { BORN_TOPIC, type FlowRow, flows, isEnded, MAIL_TOPIC, WISH_TOPIC } from "../journal/tables.js";
@@ -16,7 +16,7 @@ import { letter } from "./checkpoint.js";
 import { FlowIdTakenError, UnknownFlowError } from "./errors.js";
 import { newRow } from "./new-row.js";
 import type { HostSettings } from "./options.js";
-import type { NewFlow, Payloads } from "./port.js";
+import type { NewChild, NewFlow, Payloads } from "./port.js";
 import { findFlow, rowOf } from "./reading.js";
 
 /** What orders use of their host. */
@@ -32,6 +32,10 @@ export interface OrdersHost {
 
 /** Topics of messages that users send; sessions and children have others. */
 export const MESSAGE = "message/";
+/** Children that one commit cancels. */
+const CHILDREN = 500;
+
+type Wish = "cancel" | "kill" | "pause" | "resume";
 
 export class Orders {
   readonly #settings: Pick<HostSettings, "definitions" | "queues">;
@@ -42,7 +46,12 @@ export class Orders {
     this.#host = host;
   }
 
-  async childOf(parent: FlowRow, flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra> {
+  async childOf(
+    parent: FlowRow,
+    flow: AnyFlow,
+    input: unknown,
+    { id, key, isLeft }: NewChild,
+  ): Promise<Extra> {
     const definition = this.known(flow.name, flow.version);
     // Of a flow that somebody else started, the parent would never hear the end.
     const known = await findFlow(this.#host.store, id);
@@ -50,7 +59,7 @@ export class Orders {
       throw new FlowIdTakenError(id, known.name, flow.name);
     const stored = await inputOf(this.#host.payloads, definition, input, id);
     const trace = this.traceOf(flow.name, id, parent);
-    return this.startOf(id, definition, stored, { parent: parent.number, parentKey: key, trace });
+    return this.startOf(id, definition, stored, { parent: parent.number, parentKey: key, isLeft, trace });
   }
 
   /** What is written to start a flow that any host may take, unless there is one with this id. */
@@ -58,7 +67,7 @@ export class Orders {
     id: string,
     { name, version, options }: FlowDefinition<never>,
     input: Stored,
-    more: Pick<NewFlow, "parent" | "parentKey" | "trace"> = { trace: this.traceOf(name, id) },
+    more: Pick<NewFlow, "parent" | "parentKey" | "isLeft" | "trace"> = { trace: this.traceOf(name, id) },
   ): Extra {
     const timing = checkTiming({}, options.queue, this.#settings.queues);
     const row = newRow({ id, name, version, input, timing, ...more }, this.#host.now());
@@ -95,8 +104,33 @@ export class Orders {
     return this.startOf(id, definition, input, { trace: this.traceOf(flow.name, id, from) });
   }
 
-  /** A flow has ended that others wait for: tells them, once. */
+  /**
+   * A flow has been cancelled or killed: cancels its children, except those that it left to themselves, and those of spared asks. They
+   * cancel theirs. Each page is a commit; who repeats it finds those that were not reached.
+   */
+  async cancelChildren(number: number, isSpared: (key: string) => boolean = () => false): Promise<void> {
+    const { store, claim } = this.#host;
+    // Behind all that the flow has submitted: no child of it is on its way after this.
+    await store.commit({ claim, writes: [] });
+    for (let after = 0; ; ) {
+      const page = { index: "parent", prefix: [number], after, limit: CHILDREN };
+      const rows = await store.scan(flows, page);
+      const bound = rows.filter((row) => isBound(row) && !isSpared(row.parent_key ?? ""));
+      try {
+        if (bound.length > 0) await this.apply(joined(bound.map((row) => this.#wished(row, "cancel"))));
+      } catch (error) {
+        // One of them has changed meanwhile.
+        if (error instanceof ConflictError) continue;
+        throw error;
+      }
+      if (rows.length < CHILDREN) return;
+      after = (rows.at(-1) as FlowRow).number;
+    }
+  }
+
+  /** A flow has ended that others wait for: tells them, once. One that was killed could not cancel its children itself. */
   async tellPeers(row: FlowRow): Promise<void> {
+    if (row.status === "killed") await this.cancelChildren(row.number);
     const [outcome = null] = await resolved(this.#host.store, [row.outcome]);
     const { letters, writes } = await farewells(this.#host.store, { ...row, outcome }, (stored) =>
       this.#host.payloads.decode(stored),
@@ -171,25 +205,39 @@ export class Orders {
     };
   }
 
-  async wishFor(id: string, wish: "cancel" | "kill" | "pause" | "resume"): Promise<Extra> {
+  async wishFor(id: string, wish: Wish): Promise<Extra> {
     const row = await rowOf(this.#host.store, id);
-    if (isEnded(row)) return { writes: [] };
-    const set =
-      wish === "resume"
-        ? { wish: null, status: row.status === "paused" ? "waiting" : row.status, due: 0 }
-        : { wish, due: 0 };
+    return isEnded(row) ? { writes: [] } : this.#wished(row, wish);
+  }
+
+  #wished({ number, status }: FlowRow, wish: Wish): Extra {
+    // Whoever rests is taken, and carries the wish out.
+    const rests = status === "paused" || (status === "hospitalized" && wish === "cancel");
+    const woken = rests && wish !== "pause" ? { status: "waiting" } : {};
+    const set = { wish: wish === "resume" ? null : wish, due: 0, ...woken, updated: this.#host.now() };
     return {
-      writes: [
-        { type: "update", table: flows, key: [row.number], set: { ...set, updated: this.#host.now() } },
-      ],
-      expect: [{ table: flows, key: [row.number], is: { status: row.status } }],
-      notify: [WISH_TOPIC + row.number],
+      writes: [{ type: "update", table: flows, key: [number], set }],
+      expect: [{ table: flows, key: [number], is: { status } }],
+      notify: [WISH_TOPIC + number],
     };
   }
 
   async apply({ writes, expect = [], notify = [] }: Extra): Promise<void> {
     await this.#host.store.commit({ claim: this.#host.claim, writes, expect, notify });
   }
+}
+
+/** A child that is to be cancelled with its parent, and is not yet. */
+function isBound(row: FlowRow): boolean {
+  return row.on_cancel === null && !isEnded(row) && row.wish !== "cancel" && row.wish !== "kill";
+}
+
+function joined(parts: readonly Extra[]): Extra {
+  return {
+    writes: parts.flatMap(({ writes }) => writes),
+    expect: parts.flatMap(({ expect }) => expect ?? []),
+    notify: parts.flatMap(({ notify }) => notify ?? []),
+  };
 }
 
 /** Checks and encodes an input. */

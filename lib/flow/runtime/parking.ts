@@ -18,9 +18,11 @@ export interface ParkingHost {
 }
 
 /** How a flow is given back. */
-interface Parked {
+export interface Parked {
   readonly status: string;
   readonly due: number | null;
+  /** Its journal has the cancellation: that it was wished for is no reason to look at it again. */
+  readonly isCancelled: boolean;
 }
 
 /** Gives a flow back to the store, if it has no mail behind `lastLetter`. Gives that mail. */
@@ -32,7 +34,7 @@ async function tryToPark(
   host: ParkingHost,
   number: number,
   lastLetter: number,
-  { status, due }: Parked,
+  { status, due, isCancelled }: Parked,
 ): Promise<Letter[]> {
   const { store, claim, queues } = host;
   for (;;) {
@@ -44,7 +46,7 @@ async function tryToPark(
     }
     const letters = await lettersOf(store, number, lastLetter);
     if (letters.length > 0) return letters;
-    const wished = row.wish !== null && row.wish !== "pause";
+    const wished = row.wish !== null && row.wish !== "pause" && !(row.wish === "cancel" && isCancelled);
     const at = wished ? 0 : due;
     // Whoever waits for people gives the slot back; whoever waits for time or mail, if the queue says so.
     const leaves = status === "paused" || (at !== 0 && queues.releases(row.slot));

@@ -12,6 +12,7 @@ import type { BlobWriter } from "../payload/blobs.js";
 import type { PayloadLimits } from "../payload/limits.js";
 import type { Timing } from "../queues/options.js";
 import type { Extra } from "./call.js";
+import type { Parked } from "./parking.js";
 import type { Guest } from "./room.js";
 
 /** How values become durable. Text and bytes; `null` stands for undefined. */
@@ -97,7 +98,9 @@ export interface FlowPort {
   /** Whether an error that the code did not catch keeps the flow, for the hospital, instead of ending it. */
   isForHospital(row: FlowRow, error: unknown, at: Suspension, kind: SymptomKind | undefined): boolean;
   /** What is written to start a child. @throws FlowInputError, UnknownFlowError */
-  childOf(parent: FlowRow, flow: AnyFlow, input: unknown, id: string, key: string): Promise<Extra>;
+  childOf(parent: FlowRow, flow: AnyFlow, input: unknown, as: NewChild): Promise<Extra>;
+  /** Cancels the children of a flow, except those of these asks. Fulfilled when that is durable. */
+  cancelChildren(number: number, isSpared: (key: string) => boolean): Promise<void>;
   /** What is written to start a flow that answers a session. @throws UnknownFlowError */
   answererOf(from: FlowRow, flow: AnyFlow, id: string): Promise<Extra>;
   /** What is written to send a message. @throws FlowNotFoundError, MessageError */
@@ -108,15 +111,20 @@ export interface FlowPort {
    * Gives a flow back to the store, if it has no mail behind `lastLetter`. Fulfilled with such mail, or with none when the flow was
    * given back.
    */
-  park(
-    number: number,
-    lastLetter: number,
-    row: { readonly status: string; readonly due: number | null },
-  ): Promise<Letter[]>;
+  park(number: number, lastLetter: number, row: Parked): Promise<Letter[]>;
   /** The journal is caught up, and the flow runs on. */
   caughtUp(number: number): void;
   /** A flow only waits, or works again. */
   idle(flow: Guest, isIdle: boolean): void;
+}
+
+/** A child that a flow starts. */
+export interface NewChild {
+  readonly id: string;
+  /** The key of the ask, from outside. */
+  readonly key: string;
+  /** Whether it goes on when its parent is cancelled or killed. */
+  readonly isLeft: boolean;
 }
 
 /** A flow that is to be started. */
@@ -127,6 +135,8 @@ export interface NewFlow {
   readonly input: Stored;
   readonly parent?: number;
   readonly parentKey?: string;
+  /** It goes on when its parent is cancelled or killed. */
+  readonly isLeft?: boolean;
   /** The trace that it belongs to. */
   readonly trace?: string | undefined;
   /** When it runs. Default: as soon as a host takes it. */

@@ -37,6 +37,7 @@ function row(id: string, lane: string, rank: number): Omit<FlowRow, "number"> {
       waiting: "emails",
       slot: null,
       debounce: null,
+      on_cancel: null,
       hospital: null,
     },
     ...{ progress: null, trace: null, created: 0, updated: 0, finished: null },

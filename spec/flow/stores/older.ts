@@ -1,10 +1,10 @@
-// The schema of flows as its first version had it: without the column `epoch`.
+// The schema of flows as its first version had it: without the columns `epoch` and `on_cancel`.
 
 import { FLOW_SCHEMA, type FlowRow, flows } from "../../../lib/flow/journal/tables.js";
 import { newRow } from "../../../lib/flow/runtime/new-row.js";
 import { type Claim, defineTable, type Schema, type Store } from "../../../lib/store/index.js";
 
-const { epoch: _, ...columns } = flows.columns;
+const { epoch: _, on_cancel: __, ...columns } = flows.columns;
 
 const table = defineTable("flows", {
   columns,
@@ -23,6 +23,6 @@ export const OLDER_SCHEMA: Schema = {
 /** Writes a flow as a host of the older release left it, with what this sets. */
 export async function putOlder(store: Store, claim: Claim, more: Partial<FlowRow>): Promise<void> {
   const flow = { id: "", name: "work", version: 1, input: null };
-  const { epoch: _, ...row } = { ...newRow(flow, 1), ...more, seed: more.id ?? "" };
+  const { epoch: _, on_cancel: __, ...row } = { ...newRow(flow, 1), ...more, seed: more.id ?? "" };
   await store.commit({ claim, writes: [{ type: "insert", table, row }] });
 }

@@ -135,6 +135,7 @@ function blank(id: string, now: number): Omit<FlowRow, "number"> {
       waiting: null,
       slot: null,
       debounce: null,
+      on_cancel: null,
       hospital: null,
     },
     ...{ progress: null, trace: null, created: now, updated: now, finished: null },
