@@ -1,10 +1,12 @@
 // Work of a host that no caller waits for. A store that fails only puts it off: it is tried again, after waits that grow, until it is done.
 
 import { type Backoff, backoffMs } from "../../process/backoff.js";
+import type { Kernel } from "../../process/kernel.js";
 import {
   FencedError,
   StoreClosedError,
   StoreError,
+  StoreFullError,
   StoreOverloadedError,
   StoreVersionError,
 } from "../../store/index.js";
@@ -27,6 +29,16 @@ export interface BackgroundPort {
   end(error: unknown): void;
 }
 
+/** A wait of a process that has not begun to receive: its own timers would come to its mailbox, and be read when it has. */
+export function afterInInit(
+  kernel: Kernel,
+  process: { readonly alive: boolean },
+  ms: number,
+  fn: () => void,
+): void {
+  kernel.addTimer(ms, { fire: () => process.alive && fn() });
+}
+
 type Work = () => Promise<unknown>;
 
 /** Work that has failed and is not done. */
@@ -39,6 +51,11 @@ interface Late {
 /** Whether the same work may succeed at another time. */
 export function isCurable(error: unknown): error is Error {
   return error instanceof StoreError || error instanceof StoreOverloadedError;
+}
+
+/** Whether the store has no space now. A host that starts then waits: to start it again would meet the same, again and again. */
+export function isFull(error: unknown): error is Error {
+  return error instanceof StoreFullError;
 }
 
 /** Whether the store takes nothing more from this host: its claim is lost, or the store is closed. */

@@ -13,7 +13,7 @@ import type { ReplyTo } from "../../process/request.js";
 import { spawnIn } from "../../process/spawn-in.js";
 import { type Claim, FencedError, type Store, StoreClosedError } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
-import { Background, type BackgroundPort } from "../background/background.js";
+import { afterInInit, Background, type BackgroundPort, isFull } from "../background/background.js";
 import { tellOutage } from "../background/outage.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import type { Suspension } from "../hospital/record.js";
@@ -80,6 +80,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   #asks = 0;
   #draining: { drained(): void }[] = [];
   #stopping: ExitReason | undefined;
+  #hasStarted = false;
   readonly #services: Pid<never>[] = [];
   #unwatch: (() => void) | undefined;
   queues!: Queues;
@@ -129,10 +130,12 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
       () => undefined,
     );
     const { hostId = this.kernel.env.id(), store } = this.#settings;
-    this.store = await store.open([...OPERATED_SCHEMAS, SESSION_SCHEMA], storeContext(this.kernel));
+    this.store = await this.#whenSpace(() =>
+      store.open([...OPERATED_SCHEMAS, SESSION_SCHEMA], storeContext(this.kernel)),
+    );
     if (!ctx.alive) return this.#letGo();
     const name = HOST_CLAIMS + hostId;
-    const claim = await this.store.claim(name, { owner: processName() });
+    const claim = await this.#whenSpace(() => this.store.claim(name, { owner: processName() }));
     if (claim === undefined) {
       const holder = (await this.store.claims(name)).find((one) => one.name === name && one.held);
       const taken = new FlowHostTakenError(hostId, this.store.label, holder);
@@ -149,15 +152,21 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
       notified: (topic) => tell({ type: "noted", topic }),
       again: () => tell({ type: "noted", topic: undefined }),
     });
-    await declareQueues(this.store, claim, this.#settings.queues);
+    await this.#whenSpace(() => declareQueues(this.store, claim, this.#settings.queues));
     this.queues = new Queues(this.#settings.queues, this.#queuePort());
     this.schedules = new HostSchedules(this.#schedulePort());
     ctx.signal.addEventListener("abort", () => this.#rest());
-    await this.schedules.declare(this.#settings.schedules);
+    await this.#whenSpace(() => this.schedules.declare(this.#settings.schedules));
+    this.#hasStarted = true;
     tell({ type: "poll" });
     this.queues.look();
     this.background.do("hospital", () => this.ward.open(this.#settings.definitions.all));
     await this.#serve(ctx);
+  }
+
+  /** A part of the start, done when the store has space for it. */
+  #whenSpace<T>(part: () => Promise<T>): Promise<T> {
+    return this.background.until("start", part, isFull);
   }
 
   async #serve(ctx: Context<HostMessage>): Promise<void> {
@@ -187,7 +196,10 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     return {
       now: () => this.kernel.env.now(),
       random: () => this.kernel.env.random(),
-      after: (ms, fn) => this.after(ms, fn),
+      after: (ms, fn) => {
+        if (this.#hasStarted) this.after(ms, fn);
+        else afterInInit(this.kernel, this.#ctx, ms, fn);
+      },
       told: (outage) => tellOutage(this.kernel, this.pid, outage),
       end: (error) => {
         // What the host reads after its end is nobody's any more.

@@ -1,7 +1,7 @@
 // The process of a pipeline host. It takes executions from its catalogue, runs each in a process of its own, starts a process again that
 // has crashed, and answers those who wait for an end. A store that fails ends no execution: what it failed is tried until it is done.
 
-import { Background, isCurable } from "../../flow/background/background.js";
+import { afterInInit, Background, isCurable, isFull } from "../../flow/background/background.js";
 import { tellOutage } from "../../flow/background/outage.js";
 import { whyNotStarted } from "../../flow/runtime/services.js";
 import { Waiters } from "../../flow/runtime/waiters.js";
@@ -111,6 +111,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   readonly #byPid = new Map<Pid, Loaded>();
   readonly #waiters = new Waiters<ReplyTo<Record>>();
   #stopping: ExitReason | undefined;
+  #hasStarted = false;
   #lookout: Lookout | undefined;
   readonly #service: HostService | undefined;
   #served: Pid<never> | undefined;
@@ -131,7 +132,8 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
       now: () => ctx.now(),
       random: () => ctx.random(),
       after: (ms, fn) => {
-        if (ctx.alive) ctx.runAfter(ms, fn);
+        if (!this.#hasStarted) afterInInit(kernel, ctx, ms, fn);
+        else if (ctx.alive) ctx.runAfter(ms, fn);
       },
       told: (outage) => tellOutage(kernel, ctx.self, outage),
       end: (error) => {
@@ -144,14 +146,13 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
       () => void this.#letGo(),
       () => undefined,
     );
-    const catalogue = await this.#openCatalogue(
-      kernel,
-      (message) => process?.deliver(message, undefined),
-      this.#settings,
-    );
+    const tell = (message: HostMessage): void => process?.deliver(message, undefined);
+    const open = (): Promise<Catalogue> => this.#openCatalogue(kernel, tell, this.#settings);
+    const catalogue = await this.#background.until("start", open, isFull);
     this.#catalogue = catalogue;
     if (!ctx.alive) return this.#letGo();
-    await this.#takeUp(catalogue);
+    await this.#background.until("start", () => this.#takeUp(catalogue), isFull);
+    this.#hasStarted = true;
     if (catalogue.shared) this.#lookOut(ctx, catalogue);
     if (this.#settings.retention !== undefined) this.#retain(this.#settings.retention);
     await this.#serve(ctx);

@@ -109,7 +109,10 @@ export class StoreCatalogue implements Catalogue {
     if (source === undefined) throw new OptionError("store", source, "a store");
     const store = await source.open([PIPELINE_SCHEMA], storeContext(kernel));
     const name = HOST_CLAIMS + hostId;
-    const claim = await store.claim(name, { owner: processName() });
+    const claim = await store.claim(name, { owner: processName() }).catch(async (error: unknown) => {
+      await store.close();
+      throw error;
+    });
     if (claim === undefined) {
       const holder = (await store.claims(name)).find((one) => one.name === name && one.held);
       const taken = new PipelineHostTakenError(hostId, store.label, holder);

@@ -1,17 +1,19 @@
 // A store that fails for a while, at whichever call: the host stays, and does what it had to do.
 
 import { describe, expect, it } from "vitest";
-import { Background } from "../../../lib/flow/background/background.js";
+import { Background, STORE_RETRY } from "../../../lib/flow/background/background.js";
 import {
   defineFlow,
   type FlowHost,
+  type FlowHostDefinition,
   type FlowHostOptions,
   flowHost,
   type StoreOutage,
   schedule,
 } from "../../../lib/flow/index.js";
 import { END_TOPIC, flows as flowTable, journal } from "../../../lib/flow/journal/tables.js";
-import { System } from "../../../lib/index.js";
+import { System, supervisor } from "../../../lib/index.js";
+import { definePipeline, pipelineHost, queue, route } from "../../../lib/pipeline/index.js";
 import {
   FencedError,
   memory,
@@ -19,6 +21,7 @@ import {
   type Store,
   StoreClosedError,
   StoreError,
+  StoreFullError,
   type StoreSource,
   StoreUnreachableError,
   StoreVersionError,
@@ -225,6 +228,88 @@ async function played(world: World, cast: Cast): Promise<void> {
   expect(cast.ticks).toBeGreaterThan(2);
   expect(cast.wrong).toEqual([]);
 }
+
+describe.each(["flow host", "pipeline host"])("a %s that starts while the disk is full", (kind) => {
+  const FULL_MS = 600_000;
+  const echo = definePipeline("echo", {
+    routes: [route("drop", { from: queue<string>("lines") })],
+  });
+
+  /** A supervised host that is killed as soon as it runs, with the disk full for ten minutes. */
+  async function restarted(
+    fullAt: string,
+  ): Promise<{ outages: StoreOutage[]; starts: number; tries: number }> {
+    const clock = testClock();
+    await using system = new System({ environment: clock.environment, report: false });
+    const outages: StoreOutage[] = [];
+    system.events.on("storeOutage", ({ host: _, ...outage }) => outages.push(outage));
+    let starts = 0;
+    system.events.on("spawn", ({ pid }) => {
+      if (String(pid).endsWith(" host>")) starts++;
+    });
+    let fullUntil = 0;
+    let tries = 0;
+    const meet = (method: string): void => {
+      if (method !== fullAt || clock.now >= fullUntil) return;
+      tries++;
+      throw new StoreFullError("orders.db");
+    };
+    const inner = watched(memory(), meet);
+    const store: StoreSource = {
+      label: inner.label,
+      open: async (schemas, context) => {
+        meet("open");
+        return inner.open(schemas, context);
+      },
+    };
+    const host =
+      kind === "flow host"
+        ? flowHost({ store, flows: [], hostId: "one", name: "host", queues: { line: { concurrency: 1 } } })
+        : pipelineHost({ store, pipelines: [echo], hostId: "one", name: "host" });
+    await clock.until(
+      system.start(supervisor({ strategy: "one_for_one", children: [{ id: "host", start: host }] })),
+    );
+    fullUntil = clock.now + FULL_MS;
+    starts = 0;
+    system.exit("host", "kill");
+    await clock.advance(FULL_MS / 2);
+    expect(outages.map(({ type }) => type)).toEqual(["began"]);
+    await clock.advance(FULL_MS);
+    expect(system.whereis("host")).toBeDefined();
+    return { outages, starts, tries };
+  }
+
+  it.each(["open", "claim"])(
+    "at %s waits for space, with growing waits and one report, and runs then [J300]",
+    async (fullAt) => {
+      const { outages, starts, tries } = await restarted(fullAt);
+      expect(outages.map(({ type }) => type)).toEqual(["began", "ended"]);
+      expect(outages[0]).toMatchObject({ error: { code: "ERR_STORE_FULL" } });
+      expect(starts).toBe(1);
+      // The longest wait is stated, with its jitter. While the waits grow, few attempts are added.
+      const { minMs, maxMs } = STORE_RETRY;
+      expect(tries).toBeLessThan((1.5 * FULL_MS) / maxMs + Math.log2(maxMs / minMs) + 2);
+    },
+  );
+
+  it("does not keep its system from stopping", async () => {
+    const clock = testClock();
+    const system = new System({ environment: clock.environment, report: false });
+    const store: StoreSource = {
+      label: "full",
+      open: () => Promise.reject(new StoreFullError("orders.db")),
+    };
+    const host =
+      kind === "flow host" ? flowHost({ store, flows: [] }) : pipelineHost({ store, pipelines: [echo] });
+    const starting = system.start(host as FlowHostDefinition).then(
+      () => "started",
+      () => "refused",
+    );
+    await clock.advance(10_000);
+    await clock.until(system.stop());
+    expect(await clock.until(starting)).toBe("refused");
+  });
+});
 
 describe("a host whose store fails for a while", () => {
   it.each(["get", "scan", "clock", "commit", "submit", "every method"])(
