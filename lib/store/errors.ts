@@ -110,9 +110,11 @@ export class StoreOverloadedError extends SignalboxError {
 }
 
 /**
- * The tables of the store are of a newer version than this program knows.
+ * The tables of the store are of a newer version than this program knows, or of a format from before the first release. Nothing was
+ * changed.
  *
- * @remedy Run the newer release of the program, or restore a backup from before its first start. Nothing was changed.
+ * @remedy Newer: run the newer release of the program, or restore a backup from before its first start. Older (`missing` is a table): let the
+ *   program that wrote the store finish its work, or begin with an empty store.
  */
 export class StoreVersionError extends SignalboxError {
   static override readonly name: string = "StoreVersionError";
@@ -123,13 +125,18 @@ export class StoreVersionError extends SignalboxError {
   readonly found: number;
   /** The version that this program knows. */
   readonly known: number;
-  constructor(label: string, schema: string, found: number, known: number) {
+  /** The table whose absence shows a format from before the first release. Undefined: the version is newer. */
+  readonly missing: string | undefined;
+  constructor(label: string, schema: string, found: number, known: number, missing?: string) {
     super(
-      `the store ${label} has version ${found} of ${schema}, and this program knows ${known}: run the release that wrote it, or a newer one`,
+      missing === undefined
+        ? `the store ${label} has version ${found} of ${schema}, and this program knows ${known}: run the release that wrote it, or a newer one`
+        : `the store ${label} has version ${found} of ${schema} as it was before the first release, without the table ${missing}; this program, which knows version ${known}, cannot read its values: let the program that wrote it finish, or begin with an empty store`,
     );
     this.schema = schema;
     this.found = found;
     this.known = known;
+    this.missing = missing;
   }
 }
 

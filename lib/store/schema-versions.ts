@@ -16,7 +16,7 @@ const NAME = /^[a-z][a-z0-9_]{0,40}$/;
 export function checkSchemas(schemas: readonly Schema[]): void {
   const owners = new Map<string, string>();
   for (const [i, schema] of schemas.entries()) {
-    only(`schemas[${i}]`, schema, ["name", "version", "tables", "migrations", "durability"]);
+    only(`schemas[${i}]`, schema, ["name", "version", "tables", "migrations", "requires", "durability"]);
     const { name, version, tables } = schema;
     if (!NAME.test(name))
       throw new OptionError(`schemas[${i}].name`, name, "lower case letters, digits and _, a letter first");
@@ -34,19 +34,26 @@ export function checkSchemas(schemas: readonly Schema[]): void {
   }
 }
 
+/** Whether a store has a table, by its name in the schema. */
+export type HasTable = (name: string) => boolean;
+
 /**
  * The steps that are stated for the versions after `found`, in their order. Tables, indexes and columns that are new need no step.
  *
  * @param found - the version that the store has; undefined: the schema is new to it
- * @throws StoreVersionError when the store's version is newer than the program's
+ * @throws StoreVersionError when the store's version is newer than the program's, or is a format from before the first release
  */
 export function migrationsFrom(
   label: string,
   schema: Schema,
   found: number | undefined,
+  has: HasTable,
 ): readonly Migration[] {
   if (found === undefined) return [];
-  if (found > schema.version) throw new StoreVersionError(label, schema.name, found, schema.version);
+  const { name, version, requires = [] } = schema;
+  if (found > version) throw new StoreVersionError(label, name, found, version);
+  const missing = requires.find((table) => !has(table));
+  if (missing !== undefined) throw new StoreVersionError(label, name, found, version, missing);
   const steps: Migration[] = [];
   for (let version = found + 1; version <= schema.version; version++) {
     const step = schema.migrations?.[version];

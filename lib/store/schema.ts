@@ -27,6 +27,11 @@ export interface Schema {
   /** By the version they lead to: 2 leads from 1 to 2. A version without an entry only adds tables, indexes and columns. */
   readonly migrations?: Readonly<Record<number, Migration>>;
   /**
+   * Tables without which a store of this schema cannot be read. A store that has the schema without one of them was written before the first
+   * release, in a format that shares its version with a later one; it is refused with {@link StoreVersionError}.
+   */
+  readonly requires?: readonly string[];
+  /**
    * What acknowledged writes have to survive, on a store in a file whose options do not say: see {@link Durability}. A file that several
    * schemas share has the stricter one. Default `power-loss`.
    */

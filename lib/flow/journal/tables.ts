@@ -172,11 +172,15 @@ export function taken({ epoch }: Pick<FlowRow, "epoch">, token: number): number 
   return epoch === null ? token : epoch + 1;
 }
 
-/** The schema of flows. Version 2 has the column `epoch`, version 3 has `on_cancel`. */
+/**
+ * The schema of flows. Version 2 has the column `epoch`, version 3 has `on_cancel`. Without `flow_blobs`, values are in a code that no
+ * release ever wrote.
+ */
 export const FLOW_SCHEMA: Schema = {
   name: "flow",
   version: 3,
   tables: [flows, journal, mail, events, blobs, remains],
+  requires: [blobs.name],
 };
 
 /** A claim on this name, followed by the host's id, lets a host hold flows. */

@@ -56,7 +56,7 @@ export class MemoryData {
   migrate(schemas: readonly Schema[]): void {
     checkSchemas(schemas);
     const steps = schemas.map((schema) =>
-      migrationsFrom(this.label, schema, this.#versions.get(schema.name)),
+      migrationsFrom(this.label, schema, this.#versions.get(schema.name), (name) => this.#tables.has(name)),
     );
     for (const [i, schema] of schemas.entries()) {
       const isFilled = schema.tables.some(({ name }) => (this.#tables.get(name)?.size ?? 0) > 0);

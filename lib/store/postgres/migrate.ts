@@ -50,7 +50,9 @@ async function createCatalog(on: Migrating): Promise<void> {
 
 async function migrateSchema(on: Migrating, schema: Schema, found: number | undefined): Promise<void> {
   const { connection, catalog, label } = on;
-  const steps = migrationsFrom(label, schema, found);
+  const there = new Set<string>();
+  for (const name of schema.requires ?? []) if ((await columnsOf(on, name)).size > 0) there.add(name);
+  const steps = migrationsFrom(label, schema, found, (name) => there.has(name));
   if (found === schema.version) return;
   for (const table of schema.tables) await createTable(on, table);
   for (const { drop = [], sql = [] } of steps) {

@@ -63,7 +63,7 @@ interface Index {
 /**
  * From the versions that the file has to those of the schemas. New tables, columns and indexes first, then the stated migrations.
  *
- * @throws StoreVersionError when the file has a newer version of a schema
+ * @throws StoreVersionError when the file has a newer version of a schema, or one from before the first release
  */
 export function layoutSteps(label: string, schemas: readonly Schema[], found: readonly Rows[]): Step[] {
   const [known, columns, indexes] = found as unknown as readonly [
@@ -73,11 +73,12 @@ export function layoutSteps(label: string, schemas: readonly Schema[], found: re
   ];
   const versions = new Map(known.map((row) => [row.name, row.version]));
   const migrations = new Map<Schema, readonly Migration[]>();
-  // All are looked at before anything is changed.
-  for (const schema of schemas)
-    migrations.set(schema, migrationsFrom(label, schema, versions.get(schema.name)));
   const has = new Map<string, Set<string>>();
   for (const { table, column } of columns) has.set(table, (has.get(table) ?? new Set()).add(column));
+  const hasTable = (name: string): boolean => has.has(PREFIX + name);
+  // All are looked at before anything is changed.
+  for (const schema of schemas)
+    migrations.set(schema, migrationsFrom(label, schema, versions.get(schema.name), hasTable));
   const made = new Map(indexes.map((row) => [row.name, row.sql]));
   const steps: Step[] = [];
   for (const schema of schemas) {

@@ -188,6 +188,36 @@ export function lifeTests(kind: Kind): void {
       await (await open(place, version2)).close();
     }));
 
+  it("refuses tables from before the first release, and changes nothing [K340]", () =>
+    within(kind, async (place) => {
+      const unreleased: Schema = { name: "library", version: 1, tables: [books1] };
+      await (await open(place, unreleased)).close();
+      const released: Schema = {
+        ...version2,
+        tables: [books2, shops],
+        requires: [shops.name],
+        migrations: {},
+      };
+      const refused = open(place, released);
+      await expect(refused).rejects.toThrow(StoreVersionError);
+      await expect(refused).rejects.toThrow("version 1 of library as it was before the first release");
+      await expect(refused).rejects.toMatchObject({ found: 1, known: 2, missing: "shops" });
+      await (await open(place, unreleased)).close();
+    }));
+
+  it("takes tables that it can read, whatever their version [K340]", () =>
+    within(kind, async (place) => {
+      await (await open(place, version1)).close();
+      const released: Schema = {
+        ...version2,
+        tables: [books2, shops],
+        requires: [shops.name],
+        migrations: {},
+      };
+      await (await open(place, released)).close();
+      await (await open(place, released)).close();
+    }));
+
   it("refuses schemas that cannot be", () =>
     within(kind, async (place) => {
       const schema = (given: object): Schema => ({ name: "a", version: 1, tables: [], ...given }) as Schema;
