@@ -86,6 +86,7 @@ export {
   type BreakerPolicy,
   PIPELINE_DEFAULTS,
   type PipelinePolicy,
+  type QuarantinePolicy,
   type RetryPolicy,
   type RoutePolicy,
 } from "./definition/policy.js";

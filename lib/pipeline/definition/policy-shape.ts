@@ -39,6 +39,17 @@ const RETRY: ObjectShape = {
   },
 };
 
+const QUARANTINE: ObjectShape = {
+  type: "object",
+  fields: {
+    ends: {
+      shape: whole(1, "ends", true),
+      description: "How often a message may end its process, by evidence, before it is a dead letter.",
+    },
+    backoff: { shape: BACKOFF, description: "How long it waits before it is tried again." },
+  },
+};
+
 /** Fewer calls than this have no median to rely on. */
 const LEAST_WINDOW = 10;
 
@@ -93,6 +104,7 @@ export const ROUTE_POLICY_FIELDS: Readonly<Record<keyof RoutePolicy, Field>> = {
     description: "When an adapter that fails is not called for a while. The messages of the route wait.",
   },
   retry: { shape: RETRY, description: "How failures are retried." },
+  quarantine: { shape: QUARANTINE, description: "What becomes of messages that end their process." },
   highWaterMark: {
     shape: whole(1, "messages", true),
     description: "The route waits while a queue that it publishes to holds this many messages.",
@@ -147,6 +159,7 @@ export function boundFaults(policy: Partial<RoutePolicy>, keys: Keys): KeyedFaul
   const rules: BreakerPolicy = typeof breaker === "object" && breaker !== null ? breaker : {};
   for (const [name, backoff] of [
     ["retry", policy.retry?.backoff],
+    ["quarantine", policy.quarantine?.backoff],
     ["breaker", rules.backoff],
   ] as const)
     if (wrong(backoff?.minMs, backoff?.maxMs))

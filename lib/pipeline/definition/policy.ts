@@ -6,9 +6,20 @@ import type { BreakerOptions } from "../../service/protection/breaker-options.js
 
 /** How a message that an adapter failed on is tried again. */
 export interface RetryPolicy {
-  /** How often a message is tried in a route at most, 1 or more. Attempts that a crash interrupted count. */
+  /** How often a message is tried in a route at most, 1 or more. Attempts that the end of the process interrupted do not count. */
   readonly attempts: number;
   /** The waits between the attempts. An error whose `retryAfterMs` asks for a longer one gets it, up to an hour. */
+  readonly backoff: Backoff;
+}
+
+/**
+ * What becomes of a message that ends its process, as evidence says: its code called `process.exit`, threw what nobody caught, kept the
+ * thread, or ran whenever the process died. An end without evidence, such as SIGKILL or the loss of power, counts for no message.
+ */
+export interface QuarantinePolicy {
+  /** How often a message may do so, 1 or more, before it becomes a dead letter. */
+  readonly ends: number;
+  /** How long it waits before it is tried again. */
   readonly backoff: Backoff;
 }
 
@@ -47,6 +58,8 @@ export interface RoutePolicy {
   readonly breaker: BreakerPolicy | "none";
   /** How failures are retried. */
   readonly retry: RetryPolicy;
+  /** What becomes of messages that end their process. That counts apart from `retry.attempts`. */
+  readonly quarantine: QuarantinePolicy;
   /** The route waits while a queue that it publishes to holds this many messages. */
   readonly highWaterMark: number;
   /** Most messages that the route publishes before they are committed. */
@@ -88,6 +101,7 @@ export const PIPELINE_DEFAULTS: {
     timeoutMs: 60_000,
     breaker: "none",
     retry: { attempts: 3, backoff: { minMs: 1_000, maxMs: 60_000 } },
+    quarantine: { ends: 3, backoff: { minMs: 60_000, maxMs: 3_600_000 } },
     highWaterMark: 10_000,
     fanOut: 500,
     keepValues: false,
@@ -99,12 +113,16 @@ export const PIPELINE_DEFAULTS: {
 /** The policy of a route: what it leaves out comes from the defaults of its pipeline, and then from PIPELINE_DEFAULTS. */
 export function policyOf(
   defaults: Partial<RoutePolicy> | undefined,
-  own: Partial<Omit<RoutePolicy, "retry">> & { readonly retry?: Partial<RetryPolicy> | undefined },
+  own: Partial<Omit<RoutePolicy, "retry" | "quarantine">> & {
+    readonly retry?: Partial<RetryPolicy> | undefined;
+    readonly quarantine?: Partial<QuarantinePolicy> | undefined;
+  },
 ): RoutePolicy {
   const base = PIPELINE_DEFAULTS.route;
   const policy: Record<string, unknown> = { ...base };
   for (const name of Object.keys(base) as (keyof RoutePolicy)[])
     for (const given of [defaults ?? {}, own]) if (given[name] !== undefined) policy[name] = given[name];
   policy.retry = { ...base.retry, ...defaults?.retry, ...own.retry };
+  policy.quarantine = { ...base.quarantine, ...defaults?.quarantine, ...own.quarantine };
   return policy as unknown as RoutePolicy;
 }

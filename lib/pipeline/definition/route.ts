@@ -13,17 +13,19 @@ import type {
   Stage,
 } from "./adapter.js";
 import { type Condition, testOf } from "./condition.js";
-import type { RetryPolicy, RoutePolicy } from "./policy.js";
+import type { QuarantinePolicy, RetryPolicy, RoutePolicy } from "./policy.js";
 import { checkName, type Queue } from "./queue.js";
 
 /** What {@link route} is given besides its name: the inbound queue, and what differs from the policy of the pipeline. */
-export interface RouteOptions<I> extends Partial<Omit<RoutePolicy, "retry">> {
+export interface RouteOptions<I> extends Partial<Omit<RoutePolicy, "retry" | "quarantine">> {
   /** The queue whose messages the route takes. A queue has one route. */
   readonly from: Queue<I>;
   /** For people. */
   readonly description?: string;
   /** How failures are retried. */
   readonly retry?: Partial<RetryPolicy>;
+  /** What becomes of messages that end their process. */
+  readonly quarantine?: Partial<QuarantinePolicy>;
   /** A result goes to the first outbound queue whose condition holds, rather than to all of them. Default false. */
   readonly firstMatch?: boolean;
 }

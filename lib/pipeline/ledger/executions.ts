@@ -97,7 +97,6 @@ function rowOf(given: NewExecution, number: number, now: number, claim: Claim): 
     created: Math.floor(now),
     ended: isOver ? Math.floor(now) : null,
     unannounced: isOver ? 1 : null,
-    worker: claim.token,
     kept: isOver ? Math.floor(now) : null,
     trace: given.trace ?? null,
     totals: null,

@@ -3,7 +3,6 @@
 // comes back finds its claim lost, and whatever it still writes is refused.
 
 import { type Claim, ConflictError, type RowExpectation, type Store, type Write } from "../../store/index.js";
-import { interrupted } from "./interruptions.js";
 import { executionTopic, HOST_CLAIMS, held, messages, outbox, READY_NEWS, sources } from "./tables.js";
 
 /** What giving back uses of its host. */
@@ -86,9 +85,9 @@ async function giveBackSome(
     writes.push({ type: "update", table, key, set: { ...set, holder: null } });
   };
   for (const row of some) {
-    // A host takes no more than it soon works on, so each may have been in work. The attempt at a suspect was counted before it began.
-    free(messages, [row.scope, row.queue, row.lane, row.id], row.suspect === null ? interrupted(row) : {});
+    // An end without evidence accuses nobody: it is no attempt.
     const { scope, queue, lane, id } = row;
+    free(messages, [scope, queue, lane, id]);
     if (carried) writes.push({ type: "put", table: outbox, row: { scope, queue, lane, id, round } });
   }
   for (const { scope, name } of read) free(sources, [scope, name]);

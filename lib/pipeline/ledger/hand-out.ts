@@ -6,13 +6,13 @@
 
 import type { Payloads } from "../../flow/payload/payloads.js";
 import { showThrown } from "../../process/show.js";
-import type { Store, Write } from "../../store/index.js";
+import type { Store } from "../../store/index.js";
+import type { Blame } from "./blame.js";
 import type { Carriage } from "./carriage.js";
-import { suspectsOf } from "./interruptions.js";
 import type { LedgerContext, Message, Publication } from "./ledger.js";
 import type { LedgerLimits } from "./limits.js";
-import { type Body, LiveMessage } from "./live-message.js";
-import { Quarantine, type Solitude } from "./quarantine.js";
+import { type Body, LiveMessage, type LiveMessageFields } from "./live-message.js";
+import type { Sentence } from "./quarantine.js";
 import { Share } from "./share.js";
 import { lateCodec } from "./step-encoding.js";
 import { dueOf, type Place } from "./step-writes.js";
@@ -33,10 +33,12 @@ export interface HandOutPort {
   inWork(queue: string): number;
   /** Notes that the store was asked for something that the ledger has to wait for when it closes. */
   asked<T>(answer: Promise<T>): Promise<T>;
-  /** One suspect message is tried at a time, over all that have this. */
-  readonly solitude: Solitude;
-  /** How often a message of this queue is tried at most. */
-  attempts(queue: string): number;
+  /** What earlier lives of the program have left. */
+  readonly blame: Blame;
+  /** What becomes of a message of this queue that has ended its process once more. */
+  sentence(queue: string, ends: number, evidence: string): Sentence;
+  /** The message has ended its process: it is tried again after a time, and no attempt is used up. */
+  quarantine(message: Message, sentence: Sentence, evidence: string): void;
   /** The clock of the store, which does not step back here. */
   now(): number;
   /** Serves the queues again, soon. */
@@ -54,8 +56,6 @@ export interface KnownQueue {
   readonly depth: number;
   /** When the first delayed message is due. */
   readonly due: number | undefined;
-  /** How many of its messages are tried alone. */
-  readonly suspects: number;
 }
 
 const NO_ERRORS: readonly string[] = [];
@@ -63,7 +63,7 @@ const NO_ERRORS: readonly string[] = [];
 export class HandOut {
   readonly #port: HandOutPort;
   readonly #queues = new Map<string, StoreQueue>();
-  readonly #quarantine: Quarantine | undefined;
+  readonly #unwatch: () => void;
   #cancelTimer: (() => void) | undefined;
   #timerAt: number | undefined;
 
@@ -74,58 +74,16 @@ export class HandOut {
       queue.depth = depth;
       queue.due = due;
     }
-    // Upstream first is the order of a pipeline's queues.
-    const suspects = new Map(known.map((queue) => [queue.name, queue.suspects] as const).reverse());
-    const hasSuspects = port.place.shared || known.some((queue) => queue.suspects > 0);
-    if (port.carriage === undefined && hasSuspects) this.#quarantine = this.#makeQuarantine(suspects);
-  }
-
-  #makeQuarantine(suspects: ReadonlyMap<string, number>): Quarantine {
-    const port = this.#port;
-    const { store, place, solitude } = port;
-    return new Quarantine(
-      {
-        ...{ store, solitude, claim: place.claim },
-        get closed() {
-          return port.closed;
-        },
-        attempts: (queue) => port.attempts(queue),
-        wants: (queue) => this.of(queue).wanted > 0,
-        next: (queue) => port.asked(this.#nextSuspect(queue)),
-        load: (row) => {
-          const message = this.#loadedRow(row);
-          if (message === undefined) this.of(row.queue).wanted--;
-          return message;
-        },
-        deliver: (message) => {
-          this.of(message.queue).wanted--;
-          port.arrived(message.queue, [message]);
-        },
-        giveUp: (message, error) => port.bury(message, error),
-        call: () => port.call(),
-        lost: (error) => port.lost(error),
-      },
-      suspects,
-    );
-  }
-
-  async #nextSuspect(queue: string): Promise<MessageRow | undefined> {
-    const { store, place } = this.#port;
-    const { scope, claim, shared } = place;
-    const first = { index: "suspects", prefix: [scope, queue], limit: 1 };
-    const free = { where: { holder: null }, set: { holder: claim.token }, claim };
-    const [row] = await (shared ? store.take(messages, { ...first, ...free }) : store.scan(messages, first));
-    return row;
+    this.#unwatch = port.blame.watch(() => this.#opened());
   }
 
   /** What a ledger has to know of a queue before it begins. */
   static async known(store: Store, scope: number, name: string): Promise<KnownQueue> {
-    const [depth, [first], suspects] = await Promise.all([
+    const [depth, [first]] = await Promise.all([
       store.count(messages, { prefix: [scope, name] }),
       store.scan(messages, { prefix: [scope, name], after: READY, limit: 1 }),
-      suspectsOf(store, scope, name),
     ]);
-    return { name, depth, due: first?.lane, suspects };
+    return { name, depth, due: first?.lane };
   }
 
   of(name: string): StoreQueue {
@@ -153,7 +111,7 @@ export class HandOut {
     if (this.#port.carriage !== undefined) return false;
     const queue = this.of(name);
     const now = queue.share === undefined ? 0 : this.#port.now();
-    if (queue.room(now) <= 0 || this.#quarantine?.blocks(name) === true) return false;
+    if (queue.room(now) <= 0) return false;
     queue.wanted--;
     queue.promised++;
     return true;
@@ -172,7 +130,6 @@ export class HandOut {
     queue.forget(message);
     queue.depth--;
     queue.share?.settled();
-    this.#quarantine?.left(message);
   }
 
   /** A child was committed. Gives it if it was promised, and can be read. */
@@ -184,14 +141,13 @@ export class HandOut {
       return undefined;
     }
     queue.promised--;
-    return this.#loaded(queue, { id, queue: name, key, attempts: 0, errors: NO_ERRORS, lane: READY, body });
+    return this.#loaded(queue, { id, queue: name, key, attempts: 0, errors: NO_ERRORS, lane: READY, body, ends: 0 });
   }
 
   /** A message is tried again, at once or after a delay. */
   retried(message: LiveMessage, delayMs: number, error: string | undefined, now: number): void {
     const queue = this.of(message.queue);
     queue.forget(message);
-    this.#quarantine?.left(message);
     if (delayMs > 0) {
       queue.delayed(dueOf(now, delayMs));
       return;
@@ -208,15 +164,13 @@ export class HandOut {
 
   /** Hands out what is there, reads what is missing, and wakes up for what is due later. */
   serve(): void {
-    this.#quarantine?.serve();
     for (const queue of this.#queues.values()) this.#serve(queue);
     this.#setTimer();
   }
 
   #serve(queue: StoreQueue): void {
     const port = this.#port;
-    const isBlocked = this.#quarantine?.blocks(queue.name) === true;
-    const count = isBlocked ? 0 : Math.min(queue.wanted, queue.ready.length);
+    const count = Math.min(queue.wanted, queue.ready.length);
     if (count > 0) {
       queue.wanted -= count;
       port.arrived(queue.name, queue.ready.splice(0, count));
@@ -225,7 +179,7 @@ export class HandOut {
       queue.mark = 0;
       port.drained(queue.name);
     }
-    const kind = isBlocked ? undefined : queue.next(port.now());
+    const kind = queue.next(port.now());
     if (kind === undefined) return;
     queue.reading = kind;
     const isTaken = port.place.shared || port.carriage !== undefined;
@@ -258,7 +212,7 @@ export class HandOut {
     const limit = Math.min(limits.readRows, queue.room(now));
     const taken = carriage?.take(queue.name, limit);
     const range = { prefix: [scope, queue.name], below: now + 1, limit };
-    const of = { where: { holder: null, suspect: null }, set: { holder: claim.token }, claim };
+    const of = { where: { holder: null }, set: { holder: claim.token }, claim };
     const rows = await (taken ?? store.take(messages, { ...range, ...of }));
     if (this.#port.closed) return;
     queue.taken(rows.length < limit, now);
@@ -269,20 +223,40 @@ export class HandOut {
   #arrive(queue: StoreQueue, rows: readonly MessageRow[]): void {
     for (const row of rows) {
       const message = this.#loadedRow(row);
-      if (message !== undefined) queue.ready.push(message);
+      if (message !== undefined) this.#judge(queue, message);
       else queue.wanted--;
     }
     this.#port.call();
   }
 
-  #loadedRow({ id, queue, tag, attempts, history, lane, body }: MessageRow): LiveMessage | undefined {
+  /** Hands a message out, unless it has ended its process, or has to wait until it is known which one did. */
+  #judge(queue: StoreQueue, message: LiveMessage): void {
+    const { blame, place, sentence, quarantine } = this.#port;
+    const { evidence, mayRun } = blame.find(place.scope, message.id);
+    if (evidence !== undefined) quarantine(message, sentence(queue.name, message.ends, evidence), evidence);
+    else if (mayRun) queue.ready.push(message);
+    else queue.waiting.add(message);
+  }
+
+  /** Messages that had to wait may run by now. */
+  #opened(): void {
+    for (const queue of this.#queues.values()) {
+      const waiting = [...queue.waiting];
+      queue.waiting.clear();
+      for (const message of waiting) if (message.state === "taken") this.#judge(queue, message);
+    }
+    this.#port.call();
+  }
+
+  #loadedRow(row: MessageRow): LiveMessage | undefined {
+    const { id, queue, tag, attempts, history, lane, body, quarantines } = row;
     const errors = history === null ? NO_ERRORS : (JSON.parse(history) as string[]);
-    const of = { id, queue, key: tag ?? undefined, attempts: attempts ?? 0, errors, lane, body };
+    const of = { id, queue, key: tag ?? undefined, attempts: attempts ?? 0, errors, lane, body, ends: quarantines ?? 0 };
     return this.#loaded(this.of(queue), of);
   }
 
   /** A message of this host. Its value is read from what is stored, so that nobody shares it. Undefined: it cannot be read. */
-  #loaded(queue: StoreQueue, of: Omit<LiveMessage, "state" | "value">): LiveMessage | undefined {
+  #loaded(queue: StoreQueue, of: Omit<LiveMessageFields, "value" | "accused">): LiveMessage | undefined {
     let value: unknown;
     let unreadable: unknown;
     try {
@@ -291,7 +265,8 @@ export class HandOut {
     } catch (error) {
       unreadable = error;
     }
-    const message = new LiveMessage({ ...of, value });
+    const { blame, place } = this.#port;
+    const message = new LiveMessage({ ...of, value, accused: () => blame.begin(place.scope, of.id) });
     queue.known.set(message.id, message);
     if (unreadable === undefined) return message;
     // Nobody can work on it, now or later: it goes where people look.
@@ -323,9 +298,8 @@ export class HandOut {
     const keys = refused.map(({ queue, lane, id }) => [scope, queue, lane, id]);
     const rows = await store.get(messages, keys);
     if (this.#port.closed) return;
-    for (const [i, row] of rows.entries()) {
-      const isMine = row?.holder === claim.token;
-      if (this.#quarantine?.refused(refused[i] as LiveMessage, isMine) === true || !isMine) continue;
+    for (const row of rows) {
+      if (row?.holder !== claim.token) continue;
       const queue = this.of(row.queue);
       if (!queue.known.has(row.id)) this.#arrive(queue, [row]);
     }
@@ -343,7 +317,6 @@ export class HandOut {
   /** Counts the queues anew whose marks matter: others publish to them and settle, too. @param all - also those that nobody waits for */
   async recount(all: boolean): Promise<void> {
     const { store, place } = this.#port;
-    if (all && this.#quarantine !== undefined) this.#quarantine.found(await this.#suspects());
     const counted = [...this.#queues.values()].filter((queue) => queue.mark > 0 || (all && queue.isWatched));
     await Promise.all(
       counted.map(async (queue) => {
@@ -353,27 +326,7 @@ export class HandOut {
     if (counted.some(({ mark, depth }) => depth < mark)) this.#port.call();
   }
 
-  /** How many suspects each queue has, the queue furthest downstream first. */
-  async #suspects(): Promise<ReadonlyMap<string, number>> {
-    const { store, place } = this.#port;
-    const all = await store.count(messages, { index: "suspects", prefix: [place.scope] });
-    if (all === 0) return new Map();
-    const names = [...this.#queues.keys()].reverse();
-    const counts = await Promise.all(names.map((name) => suspectsOf(store, place.scope, name)));
-    return new Map(names.map((name, i) => [name, counts[i] ?? 0]));
-  }
-
   // ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-  /** Whether a message is tried alone. */
-  get hasSuspect(): boolean {
-    return this.#quarantine?.busy === true;
-  }
-
-  /** What a clean end writes, so that it is not taken for another. */
-  undone(): readonly Write[] {
-    return this.#quarantine?.undone() ?? [];
-  }
 
   /** The keys of the rows that this host has taken. */
   keys(): (string | number)[][] {
@@ -386,7 +339,7 @@ export class HandOut {
   /** Whatever comes about its messages from now on is too late. */
   stop(): void {
     this.#cancelTimer?.();
-    this.#quarantine?.stop();
+    this.#unwatch();
     for (const { known } of this.#queues.values())
       for (const message of known.values()) message.state = "gone";
   }

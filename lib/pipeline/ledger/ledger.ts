@@ -15,10 +15,12 @@ export interface Publication {
 
 /** A message that this host has taken. */
 export interface Message extends Publication {
-  /** How often it was tried before, attempts included that a crash interrupted. */
+  /** How often it was tried before. Attempts that the end of a process interrupted do not count. */
   readonly attempts: number;
   /** The errors of the attempts before, the oldest first. */
   readonly errors: readonly string[];
+  /** Runs code of adapters in the name of the message, so that it is known who ends a process. Absent: nobody wants to know. */
+  run?<T>(fn: () => T): T;
 }
 
 /** Something that an adapter remembers from the commit of the step on. */
@@ -61,11 +63,15 @@ export type Step =
       readonly delayMs: number;
       /** Undefined: nothing failed, it was interrupted, and the attempt does not count. */
       readonly error: string | undefined;
+      /** How it is known that the message has ended its process: that counts apart from the attempts. */
+      readonly evidence?: string;
     }
   | {
       readonly type: "dead";
       readonly message: Message;
       readonly error: string;
+      /** As in a retry. */
+      readonly evidence?: string;
       readonly entry: LineageEntry | undefined;
     }
   /** The execution fails or is cancelled. */
@@ -164,6 +170,10 @@ export interface Ledger {
   recall(adapter: string, key: string): Promise<unknown>;
   /** The message in work that has recalled this does not need it any more: the step that settles it was submitted, or there is none. */
   forget(adapter: string, key: string): void;
+  /** Runs the code of a batch of several messages of a queue: which of them ends a process is not known. */
+  runBatch?<T>(queue: string, fn: () => T): T;
+  /** Whether batches of a queue have ended a process: then its messages go one by one for a while. @param messages - how many are asked about */
+  isBatchAccused?(queue: string, messages: number): boolean;
   /** Gives back what was not settled, and waits for what was submitted. */
   close(): Promise<void>;
 }

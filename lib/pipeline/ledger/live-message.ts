@@ -1,10 +1,23 @@
 // A message that a ledger has handed out.
 
 import type { MessageId } from "../definition/message-id.js";
+import type { Accused } from "./blame.js";
 import type { Message } from "./ledger.js";
 
 /** What a row of a message holds. */
 export type Body = string | Uint8Array;
+
+/** What a live message is made of. */
+export interface LiveMessageFields extends Message {
+  /** How often it has ended its process, by evidence. */
+  readonly ends: number;
+  /** The lane of its row. */
+  readonly lane: number;
+  /** The value as its row holds it: adapters may change the value. */
+  readonly body: Body;
+  /** In whose name its code runs. Called when it is tried. */
+  accused(): Accused;
+}
 
 /** A message that a ledger over a store has handed out. Each attempt is an object of its own: a step names the attempt. */
 export class LiveMessage implements Message {
@@ -14,21 +27,41 @@ export class LiveMessage implements Message {
   readonly key: string | undefined;
   readonly attempts: number;
   readonly errors: readonly string[];
-  /** The lane of its row. */
+  readonly ends: number;
   readonly lane: number;
-  /** The value as its row holds it: adapters may change the value. */
   readonly body: Body;
+  readonly accused: () => Accused;
   /** `taken`: somebody works on it. `settling`: a step about it is on its way. `gone`: whatever comes is too late. */
   state: "taken" | "settling" | "gone" = "taken";
+  /** Its code has run, here and now. */
+  #begun: Accused | undefined;
 
-  constructor(of: Omit<LiveMessage, "state">) {
+  constructor(of: LiveMessageFields) {
     this.id = of.id;
     this.queue = of.queue;
     this.value = of.value;
     this.key = of.key;
     this.attempts = of.attempts;
     this.errors = of.errors;
+    this.ends = of.ends;
     this.lane = of.lane;
     this.body = of.body;
+    this.accused = of.accused;
+  }
+
+  run<T>(fn: () => T): T {
+    this.#begun ??= this.accused();
+    return this.#begun.run(fn);
+  }
+
+  /** What came of it is committed: the process has outlived it. */
+  progressed(): void {
+    this.#begun?.progressed();
+  }
+
+  /** What it left behind ends no process in its name any more. */
+  end(): void {
+    this.#begun?.end();
+    this.#begun = undefined;
   }
 }

@@ -98,7 +98,7 @@ class StepWriter {
         this.#remember(step.remember, extra);
         return;
       case "retry":
-        this.#retry(step.message as LiveMessage, step.delayMs, step.error);
+        this.#retry(step);
         return;
       case "dead":
         this.#bury(step.message as LiveMessage, step.error);
@@ -210,23 +210,25 @@ class StepWriter {
     this.#pending += all.length;
   }
 
-  #retry(message: LiveMessage, delayMs: number, error: string | undefined): void {
+  #retry({ message: of, delayMs, error, evidence }: Extract<Step, { type: "retry" }>): void {
     const { scope } = this.#place;
+    const message = of as LiveMessage;
     const { queue, lane, id, key: tag, body } = message;
     const key = [scope, queue, lane, id];
     this.#expectMine(key);
-    const attempts = error === undefined ? message.attempts : message.attempts + 1;
+    const isAttempt = error !== undefined && evidence === undefined;
+    const attempts = isAttempt ? message.attempts + 1 : message.attempts;
+    const quarantines = (evidence === undefined ? message.ends : message.ends + 1) || null;
     const errors = error === undefined ? message.errors : [...message.errors, error];
     const history = errors.length === 0 ? null : JSON.stringify(errors);
     if (delayMs <= 0) {
       // This host tries it again, so it stays taken.
-      // Its process has outlived the attempt, so it is not suspect.
-      const set = { attempts, history, ends: null, suspect: null };
+      const set = { attempts, history, quarantines };
       this.#writes.push({ type: "update", table: messages, key, set });
       return;
     }
     const due = dueOf(this.#now, delayMs);
-    const row = { scope, queue, lane: due, id, body, attempts, history, ...(tag !== undefined && { tag }) };
+    const row = { scope, queue, lane: due, id, body, attempts, history, quarantines, ...(tag !== undefined && { tag }) };
     if (due !== lane) this.#writes.push({ type: "delete", table: messages, key, blind: true });
     this.#writes.push({ type: "put", table: messages, row });
     if (this.#place.carried) this.#send(queue, due, id);

@@ -16,14 +16,15 @@
 // Here are the counts, the end, and the loss. In a store that several processes share, every step about a message expects that its row
 // names this host, and the ledger looks at the row of the execution at intervals, and when it is notified.
 
+import { PIPELINE_DEFAULTS } from "../definition/policy.js";
 import type { Payloads } from "../../flow/payload/payloads.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Claim, Store, Write } from "../../store/index.js";
 import type { Carrier } from "../queues/carrier.js";
+import { type Accused, batchesOf, type Blame, NO_BLAME } from "./blame.js";
 import { Carriage } from "./carriage.js";
 import { ExecutionGoneError } from "./errors.js";
 import { HandOut, type KnownQueue } from "./hand-out.js";
-import { workedOn } from "./interruptions.js";
 import {
   type Ledger,
   type LedgerContext,
@@ -37,7 +38,7 @@ import type { Ended } from "./ledger-machine.js";
 import { LEDGER_DEFAULTS, type LedgerLimits } from "./limits.js";
 import type { LiveMessage } from "./live-message.js";
 import { type HeldHere, Peers } from "./peers.js";
-import { Solitude } from "./quarantine.js";
+import { type Sentence, sentenceFor } from "./quarantine.js";
 import { Recall } from "./recall.js";
 import { StepCommits } from "./step-commits.js";
 import { type EncodingOptions, entryOf } from "./step-encoding.js";
@@ -78,12 +79,12 @@ export interface StoreLedgerOptions {
   /** The broker that carries the messages, if one does. */
   readonly carried?: { readonly carrier: Carrier; readonly kernel: Kernel } | undefined;
   readonly limits?: Partial<LedgerLimits>;
-  /** How often a message of a queue is tried at most, ends of the process included. Default: without a limit. */
-  attempts?(queue: string): number;
+  /** What becomes of a message of a queue that has ended its process once more. Default: by the default policy. */
+  sentence?(queue: string, ends: number, evidence: string): Sentence;
   /** The name of the route that takes from a queue, if history is kept. */
   route?(queue: string): string | undefined;
-  /** One suspect message is tried at a time, over all ledgers that are given the same. */
-  readonly solitude?: Solitude;
+  /** Who knows which message ended a process. Default: nobody. */
+  readonly blame?: Blame;
 }
 
 /** What is read before a ledger begins. */
@@ -110,6 +111,9 @@ export class StoreLedger implements Ledger {
   readonly #unwatch: () => void;
   /** The clock of the store when the ledger was opened, less the monotonic clock of this process: so it never steps back. */
   readonly #clockOffset: number;
+  /** In whose name batches run, by queue; and how many messages go one by one, since batches have ended a process. */
+  readonly #batches = new Map<string, Accused>();
+  readonly #oneByOne = new Map<string, number>();
   #called = false;
   #held: HeldHere = { count: 0, rank: 0 };
   #counts: LedgerCounts;
@@ -195,8 +199,11 @@ export class StoreLedger implements Ledger {
         asked: (answer) => this.#asked(answer),
         now: () => this.#now(),
         call: () => this.#call(),
-        solitude: this.#options.solitude ?? new Solitude(),
-        attempts: (queue) => this.#options.attempts?.(queue) ?? Number.POSITIVE_INFINITY,
+        blame: this.#blame,
+        sentence: (queue, ends, evidence) =>
+          this.#options.sentence?.(queue, ends, evidence) ??
+          sentenceFor(PIPELINE_DEFAULTS.route.quarantine, ends, evidence, 0),
+        quarantine: (message, sentence, evidence) => this.#quarantine(message, sentence, evidence),
         bury: (message, error) => this.#bury(message, error),
         arrived: (queue, some) => listener.arrived(queue, some),
         drained: (queue) => listener.drained(queue),
@@ -230,12 +237,23 @@ export class StoreLedger implements Ledger {
     });
   }
 
+  get #blame(): Blame {
+    return this.#options.blame ?? NO_BLAME;
+  }
+
+  #quarantine(message: Message, sentence: Sentence, evidence: string): void {
+    const { error } = sentence;
+    if (sentence.type === "dead") this.#bury(message, error, { evidence });
+    else this.submit({ type: "retry", message, delayMs: sentence.delayMs, error, evidence });
+  }
+
   /** Nobody has worked on the message, so the ledger writes its history. */
-  #bury(message: Message, error: string): void {
+  #bury(message: Message, error: string, by: { readonly evidence?: string } = {}): void {
     const { id, attempts, queue } = message;
     const route = this.#options.route?.(queue);
     const of = { id, status: "dead", attempt: Math.max(1, attempts), calls: [], children: 0 } as const;
-    this.submit({ type: "dead", message, error, entry: route === undefined ? undefined : { ...of, route } });
+    const entry = route === undefined ? undefined : { ...of, route };
+    this.submit({ type: "dead", message, error, entry, ...by });
   }
 
   #makePeers(): Peers {
@@ -302,6 +320,26 @@ export class StoreLedger implements Ledger {
     this.#recall.forget(adapter, key);
   }
 
+  runBatch<T>(queue: string, fn: () => T): T {
+    const { scope } = this.#place;
+    let accused = this.#batches.get(queue);
+    if (accused === undefined) {
+      accused = this.#blame.begin(scope, batchesOf(queue));
+      this.#batches.set(queue, accused);
+    }
+    return accused.run(fn);
+  }
+
+  isBatchAccused(queue: string, count: number): boolean {
+    const { scope } = this.#place;
+    const name = batchesOf(queue);
+    const left = this.#oneByOne.get(queue) ?? (this.#blame.find(scope, name).evidence === undefined ? 0 : ONE_BY_ONE);
+    const rest = Math.max(0, left - count);
+    this.#oneByOne.set(queue, rest);
+    if (left > 0 && rest === 0) this.#blame.taken(scope, name);
+    return left > 0;
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -314,7 +352,7 @@ export class StoreLedger implements Ledger {
     while (this.#isBusy()) await new Promise<void>((resolve) => this.#idle.push(resolve));
     if (this.#state === "closed") return;
     this.#carriage?.close();
-    await (this.#place.shared ? this.#giveBack() : this.#endCleanly());
+    await this.#giveBack();
     this.#stop();
   }
 
@@ -370,9 +408,8 @@ export class StoreLedger implements Ledger {
     const { count } = this.#held;
     const { pending } = this.#counts;
     if (pending === 0) this.#look();
-    // A message that is tried alone waits for no others to fill its batch.
-    else if (count === 0 || (pending !== count && !this.#handOut.hasSuspect)) return;
-    else if (this.#peers === undefined || this.#handOut.hasSuspect) this.#options.listener.onlyHeld();
+    else if (count === 0 || pending !== count) return;
+    else if (this.#peers === undefined) this.#options.listener.onlyHeld();
     // As far as this host knows: others may have published since.
     else this.#look();
   }
@@ -402,6 +439,7 @@ export class StoreLedger implements Ledger {
 
   #apply({ step, bodies, passed }: Entry, now: number, arrived: Map<string, LiveMessage[]>): void {
     const handOut = this.#handOut;
+    this.#outlived(step);
     if (step.type === "retry") handOut.retried(step.message as LiveMessage, step.delayMs, step.error, now);
     else for (const message of messagesOf(step)) handOut.settled(message);
     this.#carry(step, now);
@@ -413,6 +451,14 @@ export class StoreLedger implements Ledger {
       if (some === undefined) arrived.set(child.queue, [message]);
       else some.push(message);
     }
+  }
+
+  /** What was settled, or is to be tried again, has ended no process; or the row says now that it has. */
+  #outlived(step: Step): void {
+    const evidence = step.type === "retry" || step.type === "dead" ? step.evidence : undefined;
+    for (const message of messagesOf(step))
+      if (evidence === undefined) message.progressed();
+      else this.#blame.taken(this.#place.scope, message.id);
   }
 
   /** Where a broker carries messages: what the step has made is sent, and what is over is acknowledged. */
@@ -541,8 +587,6 @@ export class StoreLedger implements Ledger {
     const round = this.#now();
     try {
       await this.#peers.leave();
-      const undone = this.#handOut.undone();
-      if (undone.length > 0) await this.#options.store.commit({ claim, writes: undone });
       for (let at = 0; at < keys.length; at += this.#limits.batchMessages) {
         const some = keys.slice(at, at + this.#limits.batchMessages);
         await this.#options.store.commit({
@@ -556,17 +600,11 @@ export class StoreLedger implements Ledger {
     }
   }
 
-  /** The next process need not take what was in work for what has ended this one. */
-  async #endCleanly(): Promise<void> {
-    const { scope, claim } = this.#place;
-    const writes = [...this.#handOut.undone(), workedOn(scope, null)];
-    // Then the next process takes this end for an unclean one.
-    await this.#options.store.commit({ claim, writes }).catch(() => undefined);
-  }
-
   #end(as: Ended): void {
     if (this.#state === "closed") return;
     this.#carriage?.ended();
+    for (const [queue, left] of this.#oneByOne)
+      if (left > 0) this.#blame.taken(this.#place.scope, batchesOf(queue));
     this.#stop();
     this.#options.listener.ended(as);
   }
@@ -582,12 +620,15 @@ export class StoreLedger implements Ledger {
     this.#state = "closed";
     this.#unwatch();
     this.#cancelTick?.();
+    for (const accused of this.#batches.values()) accused.end();
     this.#handOut.stop();
     this.#recall.stop();
     this.#mayBeIdle();
   }
 }
 
+/** After the end of a process over a batch, so many messages of its queue go one by one. */
+const ONE_BY_ONE = 1_000;
 /** Nobody has the message with this key any more. */
 function writesBack(key: readonly (string | number)[], carried: boolean, round: number): Write[] {
   const free = { type: "update" as const, table: messages, key, set: { holder: null } };

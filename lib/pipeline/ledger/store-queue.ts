@@ -14,6 +14,9 @@ interface Placed {
   readonly lane: number;
 }
 
+/** Most messages of a queue that wait in memory. */
+const MOST_WAITING = 10_000;
+
 export class StoreQueue {
   readonly name: string;
   /** Asked for, and neither arrived nor promised to a child that is being committed. */
@@ -24,6 +27,8 @@ export class StoreQueue {
   readonly known: Map<MessageId, LiveMessage> = new Map();
   /** Handed out as soon as somebody asks: messages that are tried again at once, and those that came in excess. */
   readonly ready: LiveMessage[] = [];
+  /** Known, and not to be tried before it is known which message ends the process. */
+  readonly waiting: Set<LiveMessage> = new Set();
   /** Live messages in the store, as far as this host knows. */
   depth = 0;
   /** The mark that a route waits for; 0: none does. */
@@ -53,9 +58,11 @@ export class StoreQueue {
 
   /** How many messages may be taken now: as many as are asked for, and no more than the share of this host. */
   room(now: number): number {
+    const { size: waiting } = this.waiting;
+    if (waiting >= MOST_WAITING) return 0;
     const missing = this.wanted - this.ready.length;
     if (this.share === undefined) return missing;
-    return Math.min(missing, this.share.most(now) - this.known.size - this.promised);
+    return Math.min(missing, this.share.most(now) - this.known.size + waiting - this.promised);
   }
 
   /** Whether taking is worth a commit: a message that is done need not ask for one. */
@@ -69,6 +76,8 @@ export class StoreQueue {
   forget(message: LiveMessage): void {
     message.state = "gone";
     this.known.delete(message.id);
+    this.waiting.delete(message);
+    message.end();
     if (this.reading !== undefined) this.#gone.add(message.id);
   }
 

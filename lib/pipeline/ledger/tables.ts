@@ -30,11 +30,6 @@ const EXECUTION_COLUMNS = {
   ended: "integer?",
   /** 1: it has ended, and nobody was told. A host that starts announces such ends. */
   unannounced: "integer?",
-  /**
-   * In a store of one process: the token of the claim of the host that works on it. A host that finds another token knows that a process
-   * has ended without a word. Null: nobody works on it, and whoever did has ended cleanly.
-   */
-  worker: "integer?",
   /** When it ended, as long as its rows in other tables are kept. */
   kept: "integer?",
   /** The trace in which it was started. */
@@ -80,16 +75,14 @@ const MESSAGE_COLUMNS = {
   body: "payload",
   /** The key of the message. */
   tag: "text?",
-  /** How often it was tried, crashes included. Null: never. */
+  /** How often it was tried. Attempts that the end of a process interrupted do not count. Null: never. */
   attempts: "integer?",
   /** The errors of the attempts, as JSON. */
   history: "text?",
   /** The token of the claim of the host that has taken it. Null: nobody has. */
   holder: "integer?",
-  /** How many ends of a process may be its doing. Null: none. */
-  ends: "integer?",
-  /** The scope, if so many are that it is tried alone. */
-  suspect: "integer?",
+  /** How often it has ended its process, by evidence. Null: never. */
+  quarantines: "integer?",
 } as const;
 
 /**
@@ -99,7 +92,7 @@ const MESSAGE_COLUMNS = {
 export const messages: Table<typeof MESSAGE_COLUMNS> = defineTable("pipeline_messages", {
   columns: MESSAGE_COLUMNS,
   key: ["scope", "queue", "lane", "id"],
-  indexes: { holder: ["holder", "scope"], suspects: ["suspect", "queue", "lane", "id"] },
+  indexes: { holder: ["holder", "scope"] },
 });
 export type MessageRow = Row<typeof messages>;
 
@@ -216,10 +209,10 @@ export const carriedChannels: Table<typeof CHANNEL_COLUMNS> = defineTable("pipel
   key: ["scope", "queue"],
 });
 
-/** Version 2 has the column `trace` of executions. */
+/** Version 2 has the column `trace` of executions, version 3 `quarantines` of messages. */
 export const PIPELINE_SCHEMA: Schema = {
   name: "pipelines",
-  version: 2,
+  version: 3,
   tables: [
     executions,
     messages,

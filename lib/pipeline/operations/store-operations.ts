@@ -11,7 +11,6 @@ import { readPage } from "../../store/row-pages.js";
 import { newsOf } from "../../store/topic-news.js";
 import { ancestorsOf, isMessageId, type MessageId } from "../definition/message-id.js";
 import { endExecution, findExecution, setPaused } from "../ledger/executions.js";
-import { workedOn } from "../ledger/interruptions.js";
 import { decodeEntry } from "../ledger/lineage.js";
 import { MessageRows } from "../ledger/message-rows.js";
 import {
@@ -315,21 +314,9 @@ export class StoreOperations implements PipelineOperations {
       const begin = { id: to, target, request };
       const { row: begun, messages: found } = await startReplay(this.#store, claim, row, begin);
       await fillReplay(this.#store, claim, begun.number);
-      await this.#handOver(begun, claim);
       return { id: to, messages: found };
     } finally {
       await claim.release();
-    }
-  }
-
-  /** Nobody works on it: the host that runs it takes none of its messages for one that was interrupted. */
-  async #handOver({ number }: ExecutionRow, claim: Claim): Promise<void> {
-    const expect = [{ table: executions, key: [number], is: { worker: claim.token } }];
-    try {
-      await this.#store.commit({ claim, expect, writes: [workedOn(number, null)] });
-    } catch (error) {
-      // A host works on it already.
-      if (!(error instanceof ConflictError)) throw error;
     }
   }
 

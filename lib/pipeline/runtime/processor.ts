@@ -133,7 +133,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
       this.#gathering = new Gathering(plan.batch.settings, prefetch, {
         bytesOf: (value) => port.bytesOf(value),
         lateAfter: (ms, key) => this.#lateAfter(ms, key),
-        due: (batch) => this.#loop.dispatch({ type: "batches", batches: [batch] }),
+        due: (batch) => this.#loop.dispatch({ type: "batches", batches: this.#parted(batch) }),
         held: () => port.held(),
       });
   }
@@ -320,6 +320,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
       now: () => kernel.env.now(),
       refusal: (message) => refusal(rules, message),
       processor: ctx.self as Pid<Progress>,
+      runBatch: (fn) => this.#runBatch(fn),
     });
     const label = `worker of ${name}`;
     const pid = spawnIn(kernel, place.trace ?? null, label, () =>
@@ -526,6 +527,18 @@ export class Processor implements Callbacks<ProcessorMessage> {
     return errors.length === 0 || status === "dead" ? entry : { ...entry, errors };
   }
 
+  #runBatch<T>(fn: () => T): T {
+    const { ledger } = this.#port;
+    return ledger.runBatch === undefined ? fn() : ledger.runBatch(this.plan.queue, fn);
+  }
+
+  /** Where batches have ended a process, the messages go one by one: then it is known which of them does. */
+  #parted(batch: Batch): readonly Batch[] {
+    const { members } = batch;
+    const isAccused = this.#port.ledger.isBatchAccused?.(this.plan.queue, members.length) === true;
+    return isAccused ? oneByOne(batch) : [batch];
+  }
+
   // ── batches ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Settles the messages of a batch with its results, in one step; but those that failed alone. Returns how many children there are. */
@@ -571,13 +584,14 @@ export class Processor implements Callbacks<ProcessorMessage> {
   }
 
   /** Tries the messages of a batch one by one, so that a bad one fails alone. One that was alone has failed. */
-  #batchFailed({ key, members }: Batch, error: unknown): void {
+  #batchFailed(batch: Batch, error: unknown): void {
+    const { members } = batch;
     const [only] = members;
     if (members.length === 1 && only !== undefined) this.#failed(only.message, error, only.calls);
-    else
-      this.#loop.dispatch({
-        type: "batches",
-        batches: members.map((member) => ({ key, members: [member] })),
-      });
+    else this.#loop.dispatch({ type: "batches", batches: oneByOne(batch) });
   }
+}
+
+function oneByOne({ key, members }: Batch): readonly Batch[] {
+  return members.map((member) => ({ key, members: [member] }));
 }

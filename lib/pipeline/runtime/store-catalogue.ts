@@ -17,10 +17,9 @@ import {
   unannounced,
 } from "../ledger/executions.js";
 import { giveBack } from "../ledger/give-back.js";
-import { markInterrupted } from "../ledger/interruptions.js";
 import type { LedgerListener } from "../ledger/ledger.js";
 import { bodyWithin, messageBody } from "../ledger/message-size.js";
-import { Solitude } from "../ledger/quarantine.js";
+import { sentenceFor } from "../ledger/quarantine.js";
 import { StoreLedger } from "../ledger/store-ledger.js";
 import {
   type ExecutionRow,
@@ -59,8 +58,6 @@ const GIVE_BACK_ROWS = 400;
 
 /** Executions of one status that a host takes up at a time. */
 const MOST_EXECUTIONS = 100_000;
-/** Most messages that one commit marks as interrupted. */
-const MARKED_ROWS = 200;
 
 export class StoreCatalogue implements Catalogue {
   readonly lineage = true;
@@ -75,8 +72,6 @@ export class StoreCatalogue implements Catalogue {
   readonly #carrier: Carrier | undefined;
   /** Ledgers that are open, or still write, by execution: the next one waits for them. */
   readonly #ledgers = new Map<number, StoreLedger>();
-  /** One message that is suspect of ending the process is tried at a time. */
-  readonly #solitude = new Solitude();
   /** Claims on pipelines, in a store of one process. */
   readonly #owned: Claim[] = [];
 
@@ -245,7 +240,6 @@ export class StoreCatalogue implements Catalogue {
     await fillReplay(this.#store, this.#claim, number, this.#carrier !== undefined);
     const [row] = await this.#store.get(executions, [[number]]);
     if (row === undefined) throw new ExecutionGoneError(record.id);
-    await this.#mark(row, plan);
     // Of a shared store, the ledger takes those that no other host reads.
     const places = this.shared
       ? []
@@ -260,8 +254,10 @@ export class StoreCatalogue implements Catalogue {
       again: before !== undefined,
       carried: this.#carrier && { carrier: this.#carrier, kernel: this.#kernel },
       maxMessageBytes: plan.policy.maxMessageBytes,
-      solitude: this.#solitude,
-      attempts: (queue) => routeOf(plan, queue)?.policy.retry.attempts ?? 1,
+      sentence: (queue, ends, evidence) => {
+        const { quarantine } = routeOf(plan, queue)?.policy ?? PIPELINE_DEFAULTS.route;
+        return sentenceFor(quarantine, ends, evidence, this.#kernel.env.random());
+      },
       route: (queue) => routeOf(plan, queue)?.name,
     });
     this.#ledgers.set(number, ledger);
@@ -274,15 +270,6 @@ export class StoreCatalogue implements Catalogue {
         }),
     );
     return { ledger, sources: new Map(open) };
-  }
-
-  /** Marks what a process that ended without a word may have had in work. */
-  async #mark({ number, worker }: ExecutionRow, { routes }: PipelinePlan): Promise<void> {
-    const [store, claim] = [this.#store, this.#claim];
-    if (store.shared || this.#carrier !== undefined || worker === claim.token) return;
-    const all = routes.map(({ queue, policy }) => ({ name: queue, most: policy.prefetch }));
-    const queues = worker === null ? [] : all;
-    await markInterrupted({ store, claim, scope: number, queues, rows: MARKED_ROWS });
   }
 
   pause({ number }: Record, paused: boolean): Promise<boolean> {

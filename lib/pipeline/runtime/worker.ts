@@ -45,6 +45,13 @@ export interface WorkerSettings {
   /** All attempts are measured; else those alone that wait for an adapter, for their limit of time. */
   readonly isMeasured: boolean;
   readonly processor: Pid<Progress>;
+  /** Runs the code of a batch of several messages, so that it is known what ends a process. */
+  runBatch<T>(fn: () => T): T;
+}
+
+/** Runs code of adapters in the name of a message. */
+function inName<T>(message: Message, fn: () => T): T {
+  return message.run === undefined ? fn() : message.run(fn);
 }
 
 /** The behaviour of a worker. When an attempt takes too long its processor ends it: its exit aborts the attempt, and returns its permits. */
@@ -126,7 +133,8 @@ export class Worker implements Callbacks<Run | BatchRun> {
     const { segment } = this.#settings;
     const tap = passage.follow(ctx.self.process as Process, 1);
     try {
-      const wait = tap === undefined ? passage.begin(segment) : tap.around(() => passage.begin(segment));
+      const begin = (): PromiseLike<unknown> | undefined => inName(passage.message, () => passage.begin(segment));
+      const wait = tap === undefined ? begin() : tap.around(begin);
       return wait ?? this.#end(run, passage, "passed");
     } catch (error) {
       return this.#end(run, passage, "failed", error);
@@ -136,7 +144,8 @@ export class Worker implements Callbacks<Run | BatchRun> {
   #resume(run: Run, passage: Passage, given: unknown): PromiseLike<unknown> | undefined {
     const { tap } = passage;
     try {
-      const wait = tap === undefined ? passage.resume(given) : tap.around(() => passage.resume(given));
+      const resume = (): PromiseLike<unknown> | undefined => inName(passage.message, () => passage.resume(given));
+      const wait = tap === undefined ? resume() : tap.around(resume);
       return wait ?? this.#end(run, passage, "passed");
     } catch (error) {
       return this.#end(run, passage, "failed", error);
@@ -164,7 +173,10 @@ export class Worker implements Callbacks<Run | BatchRun> {
     run.atHand = passage;
     const { batch } = run;
     const tap = passage.follow(ctx.self.process as Process, batch.members.length);
-    const emit = (): BatchOutcome | Promise<BatchOutcome> => emitBatch(plan, place, passage, batch);
+    const emitted = (): BatchOutcome | Promise<BatchOutcome> => emitBatch(plan, place, passage, batch);
+    const isOne = batch.members.length === 1;
+    const emit = (): BatchOutcome | Promise<BatchOutcome> =>
+      isOne ? inName(first.message, emitted) : this.#settings.runBatch(emitted);
     const outcome = tap === undefined ? emit() : tap.around(emit);
     const ended = (of: BatchOutcome): void => {
       passage.end(of.type === "emitted" ? "passed" : "failed", undefined);

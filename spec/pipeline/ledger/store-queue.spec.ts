@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { NO_BLAME } from "../../../lib/pipeline/ledger/blame.js";
 import { LiveMessage } from "../../../lib/pipeline/ledger/live-message.js";
 import { StoreQueue } from "../../../lib/pipeline/ledger/store-queue.js";
 import { READY } from "../../../lib/pipeline/ledger/tables.js";
@@ -7,7 +8,10 @@ import { READY } from "../../../lib/pipeline/ledger/tables.js";
 function working(lane: number): { readonly queue: StoreQueue; readonly message: LiveMessage } {
   const queue = new StoreQueue("a", undefined);
   const [value, key, errors] = ["v", undefined, []];
-  const message = new LiveMessage({ id: "1", queue: "a", value, key, attempts: 0, errors, lane, body: "v" });
+  const message = new LiveMessage({
+    ...{ id: "1", queue: "a", value, key, attempts: 0, errors, lane, body: "v", ends: 0 },
+    accused: () => NO_BLAME.begin(1, "1"),
+  });
   queue.known.set(message.id, message);
   queue.wanted = 1;
   return { queue, message };
