@@ -9,6 +9,7 @@ export {
   Evidence,
   type EvidenceOptions,
   type Finding,
+  NOBODY,
   openEvidence,
   type Subject,
 } from "./evidence/evidence.js";
@@ -17,6 +18,7 @@ export {
   checkEvidence,
   type EvidenceFile,
   type EvidenceFolder,
+  type EvidenceOption,
   type EvidencePlace,
   evidencePlaceOf,
 } from "./evidence/evidence-place.js";

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { deadLetters, executions, messages, PIPELINE_SCHEMA } from "../../lib/pipeline/ledger/tables.js";
 import { explored } from "../support/proof.js";
 
-const MESSAGES = 400;
+const MESSAGES = 60;
 const KILLS = 2;
 
 interface Trial {

@@ -29,6 +29,9 @@ export interface EvidencePlace {
   open(who: string): EvidenceFolder | undefined;
 }
 
+/** Where a host keeps its evidence: the path of a folder, a place of its own, or `false` for no evidence. */
+export type EvidenceOption = string | false | EvidencePlace;
+
 const PRIVATE_FOLDER = 0o700;
 const PRIVATE_FILE = 0o600;
 /** Most hosts of one kind and one store on a machine that leave evidence. */
@@ -43,23 +46,29 @@ export function evidenceIn(path: string): EvidencePlace | undefined {
 }
 
 /**
- * The place for the hosts of a store: `folder` if it is given, else beside the store's file, else under the temporary files of the
+ * The place for the hosts of a store: the one of the option, if it is given, else beside the store's file, else under the temporary files of the
  * machine, by the label of the store.
  */
 export function evidencePlaceOf(
-  folder: string | false | undefined,
+  folder: EvidenceOption | undefined,
   store: { readonly file?: string; readonly label: string },
+  isShared: boolean,
 ): EvidencePlace | undefined {
   const os = optionalModule("node:os");
   if (folder === false || os === undefined) return undefined;
+  if (typeof folder === "object") return folder;
   if (folder !== undefined) return evidenceIn(folder);
   if (store.file !== undefined) return evidenceIn(`${store.file}.evidence`);
+  // What a store in memory holds does not outlive the program.
+  if (!isShared) return undefined;
   return evidenceIn(node.path.join(os.tmpdir(), `signalbox-evidence-${hash(store.label).toString(36)}`));
 }
 
 /** Checks an option `evidence`. @throws OptionError */
-export function checkEvidence(path: string, given: unknown): string | false | undefined {
+export function checkEvidence(path: string, given: unknown): EvidenceOption | undefined {
   if (given === undefined || given === false || (typeof given === "string" && given !== "")) return given;
+  if (typeof (given as { readonly open?: unknown } | null)?.open === "function")
+    return given as EvidencePlace;
   throw new OptionError(path, given, "the path of a folder, or false for no evidence");
 }
 

@@ -59,6 +59,9 @@ export interface Subject {
   end(): void;
 }
 
+/** Code of nobody: a replay, which has no effects. */
+export const NOBODY: Subject = { run: (fn) => fn(), progressed: () => undefined, end: () => undefined };
+
 /** Opens the evidence of a host. Never throws: without a file system, or with a full one, nobody is blamed. */
 export function openEvidence(options: EvidenceOptions): Evidence {
   return new Evidence(options);
@@ -92,7 +95,12 @@ export class Evidence {
     return this.#state.life;
   }
 
-  /** A subject that an earlier life left behind, or that has marks, wants to run. */
+  /** The evidence against a subject that is not stored with it yet. */
+  markOf(subject: string): EvidenceMark | undefined {
+    return markOf(this.#state, subject);
+  }
+
+  /** A subject that an earlier life left behind wants to run. */
   find(subject: string): Finding {
     const mark = markOf(this.#state, subject);
     if (this.#folder === undefined) return { mark, mayRun: true };

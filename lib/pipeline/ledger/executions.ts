@@ -60,7 +60,7 @@ export async function createExecution(
     const there = await findExecution(store, given.id);
     if (there !== undefined) return { row: there, isNew: false };
     const [last] = await store.scan(executions, { reverse: true, limit: 1 });
-    const row = rowOf(given, (last?.number ?? 0) + 1, await store.clock(), claim);
+    const row = rowOf(given, (last?.number ?? 0) + 1, await store.clock());
     try {
       await store.commit({ claim, writes: writesOf(given, row), notify: [HOSTS_TOPIC + claim.token] });
       return { row, isNew: true };
@@ -78,7 +78,7 @@ export async function findExecution(store: Store, id: string): Promise<Execution
   return row;
 }
 
-function rowOf(given: NewExecution, number: number, now: number, claim: Claim): ExecutionRow {
+function rowOf(given: NewExecution, number: number, now: number): ExecutionRow {
   const pending = given.sources.length + given.messages.length + (given.replay === undefined ? 0 : 1);
   const isOver = pending === 0;
   return {

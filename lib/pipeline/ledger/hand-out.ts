@@ -141,7 +141,16 @@ export class HandOut {
       return undefined;
     }
     queue.promised--;
-    return this.#loaded(queue, { id, queue: name, key, attempts: 0, errors: NO_ERRORS, lane: READY, body, ends: 0 });
+    return this.#loaded(queue, {
+      id,
+      queue: name,
+      key,
+      attempts: 0,
+      errors: NO_ERRORS,
+      lane: READY,
+      body,
+      ends: 0,
+    });
   }
 
   /** A message is tried again, at once or after a delay. */
@@ -251,7 +260,16 @@ export class HandOut {
   #loadedRow(row: MessageRow): LiveMessage | undefined {
     const { id, queue, tag, attempts, history, lane, body, quarantines } = row;
     const errors = history === null ? NO_ERRORS : (JSON.parse(history) as string[]);
-    const of = { id, queue, key: tag ?? undefined, attempts: attempts ?? 0, errors, lane, body, ends: quarantines ?? 0 };
+    const of = {
+      id,
+      queue,
+      key: tag ?? undefined,
+      attempts: attempts ?? 0,
+      errors,
+      lane,
+      body,
+      ends: quarantines ?? 0,
+    };
     return this.#loaded(this.of(queue), of);
   }
 

@@ -228,7 +228,17 @@ class StepWriter {
       return;
     }
     const due = dueOf(this.#now, delayMs);
-    const row = { scope, queue, lane: due, id, body, attempts, history, quarantines, ...(tag !== undefined && { tag }) };
+    const row = {
+      scope,
+      queue,
+      lane: due,
+      id,
+      body,
+      attempts,
+      history,
+      quarantines,
+      ...(tag !== undefined && { tag }),
+    };
     if (due !== lane) this.#writes.push({ type: "delete", table: messages, key, blind: true });
     this.#writes.push({ type: "put", table: messages, row });
     if (this.#place.carried) this.#send(queue, due, id);

@@ -16,12 +16,12 @@
 // Here are the counts, the end, and the loss. In a store that several processes share, every step about a message expects that its row
 // names this host, and the ledger looks at the row of the execution at intervals, and when it is notified.
 
-import { PIPELINE_DEFAULTS } from "../definition/policy.js";
 import type { Payloads } from "../../flow/payload/payloads.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Claim, Store, Write } from "../../store/index.js";
+import { PIPELINE_DEFAULTS } from "../definition/policy.js";
 import type { Carrier } from "../queues/carrier.js";
-import { type Accused, batchesOf, type Blame, NO_BLAME } from "./blame.js";
+import { type Accused, type Blame, batchesOf, NO_BLAME } from "./blame.js";
 import { Carriage } from "./carriage.js";
 import { ExecutionGoneError } from "./errors.js";
 import { HandOut, type KnownQueue } from "./hand-out.js";
@@ -333,7 +333,8 @@ export class StoreLedger implements Ledger {
   isBatchAccused(queue: string, count: number): boolean {
     const { scope } = this.#place;
     const name = batchesOf(queue);
-    const left = this.#oneByOne.get(queue) ?? (this.#blame.find(scope, name).evidence === undefined ? 0 : ONE_BY_ONE);
+    const left =
+      this.#oneByOne.get(queue) ?? (this.#blame.find(scope, name).evidence === undefined ? 0 : ONE_BY_ONE);
     const rest = Math.max(0, left - count);
     this.#oneByOne.set(queue, rest);
     if (left > 0 && rest === 0) this.#blame.taken(scope, name);

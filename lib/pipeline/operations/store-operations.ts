@@ -6,7 +6,7 @@ import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, delay, text } from "../../process/options.js";
 import { processName } from "../../process/process-name.js";
-import { type Claim, ConflictError, type Store } from "../../store/index.js";
+import type { Store } from "../../store/index.js";
 import { readPage } from "../../store/row-pages.js";
 import { newsOf } from "../../store/topic-news.js";
 import { ancestorsOf, isMessageId, type MessageId } from "../definition/message-id.js";

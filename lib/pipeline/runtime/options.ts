@@ -1,6 +1,7 @@
 // Options of a pipeline host, checked once.
 
 import { type PayloadOptions, Payloads } from "../../flow/payload/payloads.js";
+import { checkEvidence, type EvidenceOption } from "../../host/index.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { delay, text, withMethod } from "../../process/options.js";
@@ -45,6 +46,12 @@ export interface PipelineHostOptions {
   readonly socket?: string | boolean;
   /** How many milliseconds workers have to end what they have at hand when the host stops. Default 5,000. */
   readonly drainMs?: number;
+  /**
+   * Where the host keeps the evidence of who ends its process: the path of a folder, or `false` for none: then nobody is ever blamed for a
+   * crash. Default: beside the file of a SQLite store, at its path and `.evidence`; for PostgreSQL under the folder for temporary files. A
+   * host that runs in a container keeps it over restarts in a folder that outlives the container.
+   */
+  readonly evidence?: EvidenceOption;
   /** How long the history of executions that have ended is kept. Default: for ever. */
   readonly retention?: PipelineRetentionOptions;
 }
@@ -61,6 +68,7 @@ export interface PipelineHostSettings {
   readonly hostId: string | undefined;
   readonly payloads: PayloadOptions;
   readonly drainMs: number;
+  readonly evidence: EvidenceOption | undefined;
   readonly retention: PipelineRetention | undefined;
 }
 
@@ -75,6 +83,7 @@ export function checkHost(options: PipelineHostOptions): PipelineHostSettings {
     "payloads",
     "socket",
     "drainMs",
+    "evidence",
     "retention",
   ]);
   const { pipelines, store, carrier, name, hostId, payloads = {}, drainMs = DRAIN_MS } = options;
@@ -116,6 +125,7 @@ export function checkHost(options: PipelineHostOptions): PipelineHostSettings {
     hostId: hostId === undefined ? undefined : text("hostId", hostId),
     payloads,
     drainMs: delay("drainMs", drainMs, 0),
+    evidence: checkEvidence("evidence", options.evidence),
     retention: options.retention === undefined ? undefined : checkRetention(options.retention),
   };
 }

@@ -38,6 +38,7 @@ import type { RouteTotals } from "../retention/totals.js";
 import type { Beginning, BegunReplay, Catalogue, OpenTables, Record } from "./catalogue.js";
 import { PipelineHostTakenError } from "./errors.js";
 import type { OpenedLedger } from "./execution.js";
+import { HostBlame } from "./host-blame.js";
 import type { HostMessage } from "./host-process.js";
 import type { PipelineHostSettings } from "./options.js";
 import type { PipelinePlan, RoutePlan } from "./plan.js";
@@ -70,6 +71,8 @@ export class StoreCatalogue implements Catalogue {
   readonly #payloads: Payloads;
   /** The broker that carries messages, if one does. */
   readonly #carrier: Carrier | undefined;
+  /** Who knows which message ended a process. */
+  readonly #blame: HostBlame;
   /** Ledgers that are open, or still write, by execution: the next one waits for them. */
   readonly #ledgers = new Map<number, StoreLedger>();
   /** Claims on pipelines, in a store of one process. */
@@ -82,6 +85,7 @@ export class StoreCatalogue implements Catalogue {
     payloads: Payloads,
     carrier: Carrier | undefined,
     hashOf: ValueHash | undefined,
+    blame: HostBlame,
   ) {
     this.#kernel = kernel;
     this.#store = store;
@@ -90,14 +94,16 @@ export class StoreCatalogue implements Catalogue {
     this.#payloads = payloads;
     this.#carrier = carrier;
     this.hashOf = hashOf;
+    this.#blame = blame;
   }
 
   /** @throws PipelineHostTakenError, HostModuleError, StoreUnsupportedError, StoreError */
   static async open(
     kernel: Kernel,
     tell: (message: HostMessage) => void,
-    { store: source, carrier: broker, hostId = kernel.env.id(), payloads, plans }: PipelineHostSettings,
+    settings: PipelineHostSettings,
   ): Promise<StoreCatalogue> {
+    const { store: source, carrier: broker, hostId = kernel.env.id(), payloads, plans, evidence } = settings;
     const codecs = new Payloads(payloads);
     const asks = [...plans.values()].some(({ routes }) => routes.some(({ policy }) => policy.hashValues));
     const hashOf = asks ? valueHash(codecs) : undefined;
@@ -124,7 +130,9 @@ export class StoreCatalogue implements Catalogue {
         await store.close();
         throw error;
       });
-    const catalogue = new StoreCatalogue(kernel, store, claim, codecs, carrier, hashOf);
+    const who = settings.hostId === undefined ? "pipelines" : `pipelines-${settings.hostId}`;
+    const blame = new HostBlame(kernel, { evidence, store: source, shared: store.shared, who });
+    const catalogue = new StoreCatalogue(kernel, store, claim, codecs, carrier, hashOf, blame);
     if (store.shared) {
       catalogue.#listen(tell);
       return catalogue;
@@ -259,6 +267,7 @@ export class StoreCatalogue implements Catalogue {
         return sentenceFor(quarantine, ends, evidence, this.#kernel.env.random());
       },
       route: (queue) => routeOf(plan, queue)?.name,
+      blame: this.#blame,
     });
     this.#ledgers.set(number, ledger);
     const open = await Promise.all(
@@ -294,6 +303,7 @@ export class StoreCatalogue implements Catalogue {
   async close(): Promise<void> {
     await Promise.all([...this.#ledgers.values()].map((ledger) => ledger.close()));
     await this.#carrier?.close();
+    this.#blame.close();
     for (const claim of [...this.#owned, this.#claim]) await claim.release().catch(() => undefined);
     await this.#store.close();
   }

@@ -133,7 +133,8 @@ export class Worker implements Callbacks<Run | BatchRun> {
     const { segment } = this.#settings;
     const tap = passage.follow(ctx.self.process as Process, 1);
     try {
-      const begin = (): PromiseLike<unknown> | undefined => inName(passage.message, () => passage.begin(segment));
+      const begin = (): PromiseLike<unknown> | undefined =>
+        inName(passage.message, () => passage.begin(segment));
       const wait = tap === undefined ? begin() : tap.around(begin);
       return wait ?? this.#end(run, passage, "passed");
     } catch (error) {
@@ -144,7 +145,8 @@ export class Worker implements Callbacks<Run | BatchRun> {
   #resume(run: Run, passage: Passage, given: unknown): PromiseLike<unknown> | undefined {
     const { tap } = passage;
     try {
-      const resume = (): PromiseLike<unknown> | undefined => inName(passage.message, () => passage.resume(given));
+      const resume = (): PromiseLike<unknown> | undefined =>
+        inName(passage.message, () => passage.resume(given));
       const wait = tap === undefined ? resume() : tap.around(resume);
       return wait ?? this.#end(run, passage, "passed");
     } catch (error) {

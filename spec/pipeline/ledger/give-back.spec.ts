@@ -53,17 +53,17 @@ it("what a dead host held is given back once, in bounded commits, and what it wr
   await Promise.all([as(heir.claim), as(third)]);
   expect(commits).toBe(2);
   const rows = await store.scan(messages, { prefix: [heir.row.number, "a"] });
-  // Each may have been in work.
-  expect(rows.slice(0, 3).map(({ attempts }) => attempts)).toEqual([1, 1, 1]);
+  // An end without evidence is no attempt.
+  expect(rows.slice(0, 3).map(({ attempts }) => attempts)).toEqual([null, null, null]);
 
   heir.clock.pass(1_000);
   await heir.settled();
   expect(heir.ear.places.get("file")).toEqual({ given: 1, checkpoint: 7 });
   const rest = heir.ear.take("a");
   expect(rest.map(({ attempts, errors }) => [attempts, errors.length])).toEqual([
-    [1, 1],
-    [1, 1],
-    [1, 1],
+    [0, 0],
+    [0, 0],
+    [0, 0],
   ]);
   dead.ledger.submit(settle(held[0] as Message));
   await dead.settled();
