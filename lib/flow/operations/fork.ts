@@ -1,16 +1,17 @@
-// A fork: a new flow with the journal of another one up to a step.
+// A fork: a new flow with the journal of another one up to a step, and the messages that the other one had not received by then.
 
 import { OptionError } from "../../process/errors.js";
 import type { Store, Write } from "../../store/index.js";
 import { type Entry, encodeHead, type Stored } from "../journal/entry.js";
-import { type FlowRow, flows, journal, READY_TOPIC } from "../journal/tables.js";
+import { type FlowRow, flows, journal, type MailRow, mail, READY_TOPIC } from "../journal/tables.js";
 import { resolved } from "../payload/blobs.js";
 import { FlowIdTakenError } from "../runtime/errors.js";
+import { MESSAGE } from "../runtime/orders.js";
 import type { FlowForkOptions } from "./operations.js";
 import { cutBefore, doneAt } from "./rewind.js";
 import type { Values } from "./values.js";
 
-/** Most entries that one write set copies, and the length of their values at which it ends. */
+/** Most rows that one write set copies, and the length of their values at which it ends. */
 const BATCH = 500;
 const BATCH_LENGTH = 1 << 20;
 
@@ -25,7 +26,7 @@ interface Numbered {
 }
 
 /**
- * Copies a flow. The copy rests, with the wish `fork`, until its journal is whole: no host takes a copy of which a part is missing.
+ * Copies a flow. The copy rests, with the wish `fork`, until its journal and mail are whole: no host takes a copy of which a part is missing.
  *
  * @throws OptionError, FlowIdTakenError
  */
@@ -46,7 +47,9 @@ export async function forkFlow(
       options.input,
       "absent, because what was done before `from` came from the old input",
     );
-  const kept = from === undefined ? [] : await keptEntries(source, from, hasResult);
+  const all = await entriesOf(source);
+  const kept = from === undefined ? [] : keptEntries(all, from, hasResult);
+  const unread = await unreadAt(store, row.number, all.slice(kept.length));
   if (hasResult) {
     const last = kept.pop() as Entry;
     const value = await payloads.encode(options.result, `the result of ${from}`, "result");
@@ -62,7 +65,8 @@ export async function forkFlow(
   const { results } = await store.commit({ writes: [{ type: "offer", table: flows, row: copy }] });
   const number = results[0] as number;
   if (number === 0) throw new FlowIdTakenError(id, "that exists", `${row.name} as a fork`);
-  await copyEntries(store, number, kept);
+  await copyRows(store, kept, (entry, seq, value) => insertOf(number, seq, { ...entry, value }));
+  await copyRows(store, unread, (letter, _, value) => letterOf(number, letter, value as Stored));
   await store.commit({
     expect: [{ table: flows, key: [number], is: { status: "paused", wish: "fork" } }],
     writes: [
@@ -71,21 +75,53 @@ export async function forkFlow(
         table: flows,
         key: [number],
         set: { status: "waiting", wish: null, due: 0, updated: now },
+        add: { mail: unread.length },
       },
     ],
     notify: [READY_TOPIC + number],
   });
 }
 
-/** Large values are copied: those of the first flow go when it is removed. */
-async function copyEntries(store: Store, flow: number, kept: readonly Entry[]): Promise<void> {
+/**
+ * The messages that a flow had not received before these entries, in their order. The mail of sessions is not among them: the other
+ * side talks to the first flow.
+ */
+async function unreadAt(store: Store, flow: number, forgotten: readonly Entry[]): Promise<MailRow[]> {
+  const received = forgotten.flatMap(({ decision }) =>
+    decision.type === "done" && decision.mail !== undefined ? [decision.mail] : [],
+  );
+  const all: MailRow[] = [];
+  for (let i = 0; i < received.length; i += BATCH) {
+    const keys = received.slice(i, i + BATCH).map((position) => [position]);
+    for (const row of await store.get(mail, keys)) if (row !== undefined) all.push(row);
+  }
+  for (let page: MailRow[] = [], after = -1; ; after = page.at(-1)?.position ?? after) {
+    page = await store.scan(mail, { index: "unread", prefix: [flow], after, limit: BATCH });
+    all.push(...page);
+    if (page.length < BATCH) break;
+  }
+  return all
+    .filter(({ topic }) => topic.startsWith(MESSAGE))
+    .sort((one, other) => one.position - other.position);
+}
+
+function letterOf(flow: number, { id, topic, sender, at }: MailRow, value: Stored): Write {
+  return { type: "insert", table: mail, row: { flow, id, topic, value, sender, unread: flow, at } };
+}
+
+/** Copies rows in batches. Large values are copied: those of the first flow go when it is removed. */
+async function copyRows<R extends { readonly value: Stored | null }>(
+  store: Store,
+  rows: readonly R[],
+  insert: (row: R, i: number, value: Stored | null) => Write,
+): Promise<void> {
   let writes: Write[] = [];
   let length = 0;
-  for (const [seq, entry] of kept.entries()) {
-    const [value] = await resolved(store, [entry.value]);
-    writes.push(insertOf(flow, seq, { ...entry, value: value as Stored }));
+  for (const [i, row] of rows.entries()) {
+    const [value = null] = await resolved(store, [row.value]);
+    writes.push(insert(row, i, value));
     length += value?.length ?? 0;
-    if (writes.length < BATCH && length < BATCH_LENGTH && seq < kept.length - 1) continue;
+    if (writes.length < BATCH && length < BATCH_LENGTH && i < rows.length - 1) continue;
     await store.commit({ writes });
     writes = [];
     length = 0;
@@ -93,23 +129,23 @@ async function copyEntries(store: Store, flow: number, kept: readonly Entry[]): 
 }
 
 function insertOf(flow: number, seq: number, { at, asks, decision, value }: Entry): Write {
-  // A copy has no mail of its own: what was received is in the entry.
+  // The mail that this entry received is not copied: its value is in the entry.
   const own =
     decision.type === "done" ? { type: decision.type, key: decision.key, ok: decision.ok } : decision;
   return { type: "insert", table: journal, row: { flow, seq, head: encodeHead(at, asks, own), value } };
 }
 
-/** The entries before a step; with its own, if it keeps a result. @throws OptionError */
-async function keptEntries(
-  source: AsyncIterable<Numbered>,
-  from: string,
-  withDone: boolean,
-): Promise<Entry[]> {
+async function entriesOf(source: AsyncIterable<Numbered>): Promise<Entry[]> {
   const all: Entry[] = [];
   for await (const { entry } of source) {
     if (entry instanceof Error) throw entry;
     all.push(entry);
   }
+  return all;
+}
+
+/** The entries before a step; with its own, if it keeps a result. @throws OptionError */
+function keptEntries(all: readonly Entry[], from: string, withDone: boolean): Entry[] {
   const heads = all.map(({ decision, asks }) => ({
     position: 0,
     decision,

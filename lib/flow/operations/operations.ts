@@ -190,7 +190,10 @@ export interface FlowRetryOptions {
 export interface FlowForkOptions {
   /** The id of the new flow. Default: a new id. */
   readonly id?: string;
-  /** The journal is copied up to this step or wait, which is done again. Default: everything is done again. */
+  /**
+   * The journal is copied up to this step or wait, which is done again. Default: everything is done again. Messages that the flow received from
+   * there on, or has not received yet, are copied.
+   */
   readonly from?: string;
   /** Another input. Only without `from`: what was done came from the old one. */
   readonly input?: unknown;
