@@ -1,14 +1,17 @@
 // A symptom: the error for which a flow comes to the hospital, as data that a store can keep.
 
 import { isError, show, stackOf } from "../../process/show.js";
+import { classOf, type StoreErrorClass } from "../../store/error-classes.js";
 
 /**
  * What kind of error it is; decides who of the default staff treats it.
  *
- * - `deadlock`: the database chose the transaction as the victim of a deadlock, or other writers were faster in each of its attempts
+ * - `deadlock`: other writers were in the way: a deadlock, a lock that was not free in time, a transaction that was always overtaken
  * - `constraint`: a constraint of the database was violated
- * - `timeout`: something took longer than it may
- * - `connection`: the connection to the store was lost
+ * - `timeout`: something took longer than it may, or its statement was cancelled
+ * - `connection`: the store cannot be reached, or its server is read-only
+ * - `exhausted`: the store has no space, memory or connection left
+ * - `server`: the server or the file system failed by itself
  * - `store`: any other error of the store
  * - `engine`: a transition of the engine failed, or an effect of it
  * - `divergence`: the code asked for something else than was recorded
@@ -20,13 +23,13 @@ import { isError, show, stackOf } from "../../process/show.js";
  * - `code`: any other error of the flow's own code
  */
 export type SymptomKind =
-  | ("deadlock" | "constraint" | "timeout" | "connection" | "store")
+  | ("deadlock" | "constraint" | "timeout" | "connection" | "exhausted" | "server" | "store")
   | ("engine" | "divergence" | "payload" | "definition" | "crash-loop")
   | ("requested" | "final" | "code");
 
 /** Every kind of symptom. */
 export const SYMPTOM_KINDS: readonly SymptomKind[] = [
-  ...(["deadlock", "constraint", "timeout", "connection", "store"] as const),
+  ...(["deadlock", "constraint", "timeout", "connection", "exhausted", "server", "store"] as const),
   ...(["engine", "divergence", "payload", "definition", "crash-loop"] as const),
   ...(["requested", "final", "code"] as const),
 ];
@@ -48,8 +51,6 @@ export interface Symptom {
 const WORD_LENGTH = 100;
 const MESSAGE_LENGTH = 1_000;
 const STACK_LENGTH = 4_000;
-/** How many causes of an error are read for what the database said. */
-const MAX_CAUSES = 5;
 
 /**
  * Makes a symptom of whatever was thrown. Never throws.
@@ -93,28 +94,23 @@ const OWN: Readonly<Record<string, SymptomKind>> = {
   ERR_FLOW_CRASH_LOOP: "crash-loop",
 };
 
-/** What the database said: SQLSTATE of PostgreSQL (appendix A of its manual), result codes of SQLite, errno of Node. */
-const SAID: readonly (readonly [RegExp, SymptomKind])[] = [
-  [/^(40P01|40001|SQLITE_BUSY|SQLITE_LOCKED|ERR_STORE_OVERTAKEN)/, "deadlock"],
-  [/^(23[0-9A-Z]{3}$|SQLITE_CONSTRAINT)/, "constraint"],
-  [/^(57014|55P03|25P0[34]|ETIMEDOUT$)/, "timeout"],
-  [/^(08[0-9A-Z]{3}$|57P0[1-5]|ECONN|EPIPE|ENOTFOUND|EHOSTUNREACH|ENETUNREACH)/, "connection"],
-  [/^ERR_\w*TIMEOUT/, "timeout"],
-  [/^ERR_(\w*CONNECTION|STORE_UNREACHABLE)/, "connection"],
-  [/^ERR_\w*CONSTRAINT/, "constraint"],
-];
+/** What each class of errors of a store is for the hospital. */
+const OF_STORE: Readonly<Record<StoreErrorClass, SymptomKind>> = {
+  contention: "deadlock",
+  timeout: "timeout",
+  unreachable: "connection",
+  exhausted: "exhausted",
+  failing: "server",
+  damaged: "store",
+  constraint: "constraint",
+  refused: "store",
+  over: "store",
+};
 
-function kindOfStore(thrown: object): SymptomKind {
-  let error: unknown = thrown;
-  for (let depth = 0; depth < MAX_CAUSES && typeof error === "object" && error !== null; depth++) {
-    for (const key of ["code", "sqlState"]) {
-      const said = read(error, key);
-      const kind = typeof said === "string" ? SAID.find(([pattern]) => pattern.test(said))?.[1] : undefined;
-      if (kind !== undefined) return kind;
-    }
-    error = read(error, "cause");
-  }
-  return "store";
+/** The kind of symptom that an error of a store is. Never throws. */
+export function kindOfStore(error: unknown): SymptomKind {
+  const found = classOf(error);
+  return found === undefined ? "store" : OF_STORE[found];
 }
 
 /** A property of any object: it may be a getter that throws. */

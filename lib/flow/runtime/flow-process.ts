@@ -40,7 +40,7 @@ import { type Divergence, DivergenceError, FlowCancelledError, FlowContextError 
 import { type Asking, type AskOptions, type ChildEnd, FlowCode } from "./flow-code.js";
 import type { FlowPort, NewChild, Transition } from "./port.js";
 import { Seeded } from "./seeded.js";
-import { Attempt, type AttemptPort, isPassing, retryWait, type StepPlan } from "./step-body.js";
+import { Attempt, type AttemptPort, retryWait, type StepPlan, storeFailure } from "./step-body.js";
 import type { FlowStepOutcome } from "./taps.js";
 import { readable } from "./thrown.js";
 
@@ -717,12 +717,13 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       return orAborted(granted, signal);
     };
     const limit = plan.timeoutMs === Number.POSITIVE_INFINITY ? {} : { timeoutMs: plan.timeoutMs };
-    let thrown: unknown;
+    const last: { thrown: unknown; tx: SqlTransaction | undefined } = { thrown: undefined, tx: undefined };
     const run = async (tx: SqlTransaction): Promise<unknown> => {
+      last.tx = tx;
       try {
         return await (tap === undefined ? body(tx) : tap.around(() => body(tx)));
       } catch (error) {
-        thrown = error;
+        last.thrown = error;
         throw error;
       }
     };
@@ -732,8 +733,9 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     } catch (error) {
       if (!this.ctx.alive || signal.aborted) return;
       // The body may use stores of its own: what they say is its own error.
-      if (error !== thrown && (isHostOver(error) || isUnknown(error))) return this.#refused(error);
-      if (attempt >= plan.attempts && isPassing(error, thrown, plan)) return this.#fail(error);
+      if (error !== last.thrown && (isHostOver(error) || isUnknown(error))) return this.#refused(error);
+      const failure = attempt < plan.attempts ? undefined : storeFailure(error, last, plan);
+      if (failure !== undefined) return this.#fail(error, failure.kind);
       return this.#ran(key, plan, attempt, false, error, undefined);
     }
     if (!this.ctx.alive) return;

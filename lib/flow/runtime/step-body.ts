@@ -7,9 +7,15 @@ import { only } from "../../process/known-options.js";
 import { count } from "../../process/options.js";
 import { processSignal } from "../../process/process-signal.js";
 import { isThenable } from "../../process/thenable.js";
-import { TransactionEndedError } from "../../store/index.js";
+import { classOf, passes, toldIn } from "../../store/error-classes.js";
+import {
+  type SqlTransaction,
+  StoreError,
+  TransactionEndedError,
+  TransactionTimeoutError,
+} from "../../store/index.js";
 import type { RetryOptions, StepContext, StepOptions } from "../definition/context.js";
-import { kindOf } from "../hospital/symptom.js";
+import { kindOfStore, type SymptomKind } from "../hospital/symptom.js";
 import type { Running } from "./call.js";
 import { NonRetriableError, StepTimeoutError } from "./errors.js";
 
@@ -67,18 +73,33 @@ export function retryWait(plan: StepPlan, attempt: number, error: unknown, roll:
   return backoffMs(plan.backoff, attempt, roll);
 }
 
+/** A transaction that failed for the store's sake: as what the hospital has to treat it. */
+export interface StoreFailure {
+  readonly kind: SymptomKind;
+}
+
 /**
- * Whether the store could not carry out a transaction, for a reason that may be gone when the hospital runs the flow again.
+ * Whether the store could not carry out a transaction, for a reason that may be gone when the flow runs again. Undefined: the code of the
+ * user has failed, or its own limit on time was over.
  *
- * @param thrown - what the body of the transaction threw, if it did
+ * @param error - with which the transaction ended
+ * @param thrown - what its body threw, if it did
+ * @param tx - what the body was given last
  */
-export function isPassing(error: unknown, thrown: unknown, plan: StepPlan): boolean {
-  // The body passes on what its own statements hear of that.
-  if (error === thrown && !(error instanceof TransactionEndedError)) return false;
-  const kind = kindOf(error);
-  // A limit of the user's own is a matter of the code.
-  if (kind === "timeout") return plan.timeoutMs === Number.POSITIVE_INFINITY;
-  return kind === "deadlock" || kind === "connection";
+export function storeFailure(
+  error: unknown,
+  { thrown, tx }: { readonly thrown: unknown; readonly tx: SqlTransaction | undefined },
+  plan: StepPlan,
+): StoreFailure | undefined {
+  // The body may use databases of its own: what they say is its own error. It may also pass on what its statements hear, or wrap that.
+  const isBodys =
+    (error === thrown && !(error instanceof TransactionEndedError)) ||
+    (thrown !== undefined && error instanceof StoreError && error.cause === thrown);
+  const failure = isBodys ? tx && toldIn(tx, thrown) : error;
+  if (!passes(classOf(failure))) return undefined;
+  if (error instanceof TransactionTimeoutError && plan.timeoutMs !== Number.POSITIVE_INFINITY)
+    return undefined;
+  return { kind: kindOfStore(failure) };
 }
 
 /** What an attempt uses of the flow's process. */

@@ -1,5 +1,6 @@
 // One session with a server: what `pg` and PGlite have in common.
 
+import { classOfSqlState, endsConnection } from "../error-classes.js";
 import { StoreError } from "../errors.js";
 import type { StoreContext } from "../store.js";
 
@@ -100,21 +101,20 @@ export function serverError(error: unknown): ServerError | ConnectionLostError {
   const { code, message, severity } = error as { code?: unknown; message?: string; severity?: unknown };
   // Errors of sockets have codes too (`EPIPE` has five letters); the server's have a severity.
   const isAnswer = typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && severity !== undefined;
-  if (!isAnswer || severity === "FATAL" || severity === "PANIC" || ENDS.test(code))
+  if (!isAnswer || severity === "FATAL" || severity === "PANIC" || endsConnection(code))
     return new ConnectionLostError(error);
   return new ServerError(code, message ?? "", error);
 }
 
-/** The server ends the connection: class 08, an unknown completion, idle in a transaction, shutdown, start-up, recovery. */
-const ENDS = /^(08...|40003|25P0[34]|57P0[1-5])$/;
-
-/** A transaction that another one overtook: repeated as a whole, it may succeed. */
+/**
+ * A transaction that another one overtook: repeated as a whole, it may succeed. In a write of the library a unique violation is one, too:
+ * the row was not there when it was looked for.
+ */
 export function isRepeatable(error: unknown): error is ServerError {
-  return error instanceof ServerError && REPEATABLE.has(error.sqlState);
+  return (
+    error instanceof ServerError &&
+    (classOfSqlState(error.sqlState) === "contention" || error.sqlState === UNIQUE_VIOLATION)
+  );
 }
 
-/**
- * Serialization failure, deadlock, unique violation (the row was not there when it was looked for), lock not available in time, a
- * statement that a timeout cancelled.
- */
-const REPEATABLE: ReadonlySet<string> = new Set(["40001", "40P01", "23505", "55P03"]);
+const UNIQUE_VIOLATION = "23505";

@@ -1,6 +1,7 @@
 // A pool of connections: pool-machine.ts decides, and this carries out.
 
 import { backoffMs } from "../../process/backoff.js";
+import { classOfCode } from "../error-classes.js";
 import type { StoreContext } from "../store.js";
 import {
   type Connection,
@@ -178,11 +179,9 @@ export class Pool {
 function isLasting(error: unknown): error is Error {
   if (!(error instanceof ConnectionLostError)) return true;
   const { code } = error.cause as { code?: unknown };
-  return typeof code === "string" && LASTING.test(code);
+  // A wrong user or password, no such database, no right to connect, an unknown protocol or setting. Codes of sockets are none of these.
+  return typeof code === "string" && classOfCode(code) === "refused";
 }
-
-/** A wrong user or password, no such database, no right to connect, an unknown protocol or setting. */
-const LASTING = /^(28...|3D000|42...|0A000|08P01)$/;
 
 /** The end of a connection that the server refused is what the server said. */
 function told(failure: Error): Error {

@@ -5,6 +5,7 @@ import { backoffMs } from "../../process/backoff.js";
 import { attempted } from "../attempts.js";
 import type { Deadline } from "../deadline.js";
 import type { DriverHost, HeldClaim } from "../driver.js";
+import { classOf, classOfSqlState, told, toldIn } from "../error-classes.js";
 import { FencedError } from "../errors.js";
 import type { Outcome } from "../plan.js";
 import type { SqlResult, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from "../sql.js";
@@ -93,6 +94,8 @@ class Attempt<T> implements SqlTransaction {
           await this.#abandon(connection);
           if (this.#deadline.why !== undefined) throw this.#deadline.why;
           if (this.#again !== undefined || isOvertaken(error)) return undefined;
+          // A lock that was not free in time is told to the body, which may have another way. One that fails for it begins again.
+          if (classOf(toldIn(this, error)) === "contention") return undefined;
           throw error;
         }
       });
@@ -122,9 +125,11 @@ class Attempt<T> implements SqlTransaction {
       return resultOf(answers[1] as Answer);
     } catch (error) {
       if (this.#deadline.why !== undefined) throw this.#deadline.why;
-      if (error instanceof ServerError && !OVERTAKEN.has(error.sqlState)) {
+      if (error instanceof ServerError && !isOver(error)) {
         await connection.send([BACK]);
-        throw new SqlError(sql, error.message, error.sqlState, error.cause);
+        const seen = new SqlError(sql, error.message, error.sqlState, error.cause);
+        told(this, seen);
+        throw seen;
       }
       this.#again ??= error;
       this.#over ??= new TransactionOvertakenError(1);
@@ -208,8 +213,9 @@ const SAVEPOINT: Command = { text: "savepoint statement", prepared: true };
 const RELEASE: Command = { text: "release savepoint statement", prepared: true };
 const BACK: Command = { text: "rollback to savepoint statement", prepared: true };
 
-/** Serialization failure, deadlock. */
-const OVERTAKEN: ReadonlySet<string> = new Set(["40001", "40P01"]);
+/** A serialization failure or a deadlock ends the transaction. One whose lock was not free goes on without the statement. */
+const isOver = ({ sqlState }: ServerError): boolean =>
+  sqlState.startsWith("40") && classOfSqlState(sqlState) === "contention";
 
 /** Of an error that is none of a statement of the user. */
 const isOvertaken = (error: unknown): boolean => isRepeatable(error) || error instanceof ConnectionLostError;

@@ -3,6 +3,7 @@
 
 import { type AttemptLimits, attempted } from "../attempts.js";
 import type { Deadline } from "../deadline.js";
+import { told as toldOf } from "../error-classes.js";
 import type { SqlResult, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from "../sql.js";
 import { SqlError, TransactionEndedError, TransactionOvertakenError } from "../sql-errors.js";
 import type { StoreContext } from "../store.js";
@@ -67,6 +68,7 @@ class Running implements SqlTransaction {
       const seen = this.#host.wrap(error);
       // The database has ended the transaction: whatever the body makes of it, nothing more is done.
       if (!(seen instanceof SqlError)) this.#over ??= seen;
+      toldOf(this, seen);
       throw seen;
     } finally {
       this.#pending--;

@@ -12,6 +12,8 @@ describe("the default staff", () => {
     ["timeout", "discharge"],
     ["constraint", "discharge"],
     ["connection", "discharge"],
+    ["exhausted", "discharge"],
+    ["server", "discharge"],
     ["engine", "discharge"],
     ["store", "observe"],
     ["divergence", "observe"],
@@ -25,7 +27,7 @@ describe("the default staff", () => {
     expect(new Driven().fail(kind)).toBe(decided);
   });
 
-  it.each(["constraint", "connection", "engine"] as const)(
+  it.each(["constraint", "server", "engine"] as const)(
     "discharges a flow for %s three times without progress, then observes it [N2]",
     (kind) => {
       const hospital = new Driven({ backoff: { minMs: 0, maxMs: 0 } });
@@ -54,7 +56,7 @@ describe("counts", () => {
     const hospital = new Driven(chronic);
     for (let i = 0; i < 3; i++) {
       expect(hospital.fail("constraint")).toBe("discharge");
-      expect(hospital.fail("connection")).toBe("discharge");
+      expect(hospital.fail("server")).toBe("discharge");
     }
     expect(hospital.fail("engine")).toBe("discharge");
     expect(hospital.fail("constraint")).toBe("observe");
@@ -62,32 +64,32 @@ describe("counts", () => {
 
   it("start anew when the journal has grown, whether the host told so or not [N3]", () => {
     const hospital = new Driven(chronic);
-    for (let i = 0; i < 3; i++) hospital.fail("connection", { position: 4 });
+    for (let i = 0; i < 3; i++) hospital.fail("server", { position: 4 });
     expect(awaitsProgress(hospital.state, "f")).toBe(true);
-    expect(hospital.fail("connection", { position: 5 })).toBe("discharge");
-    for (let i = 0; i < 2; i++) hospital.fail("connection", { position: 5 });
+    expect(hospital.fail("server", { position: 5 })).toBe("discharge");
+    for (let i = 0; i < 2; i++) hospital.fail("server", { position: 5 });
     hospital.send({ type: "progressed", flow: "f" });
     expect(awaitsProgress(hospital.state, "f")).toBe(false);
-    expect(hospital.fail("connection", { position: 5 })).toBe("discharge");
+    expect(hospital.fail("server", { position: 5 })).toBe("discharge");
   });
 
   it("start anew when the journal was cut", () => {
     const hospital = new Driven(chronic);
-    for (let i = 0; i < 3; i++) hospital.fail("connection", { position: 5 });
-    expect(hospital.fail("connection", { position: 2 })).toBe("discharge");
+    for (let i = 0; i < 3; i++) hospital.fail("server", { position: 5 });
+    expect(hospital.fail("server", { position: 2 })).toBe("discharge");
   });
 
   it("do not start anew at another step while the journal stays as it is", () => {
     const hospital = new Driven(chronic);
-    const visits = ["pay", "ship", "pay", "ship"].map((name) => hospital.fail("connection", { name }));
+    const visits = ["pay", "ship", "pay", "ship"].map((name) => hospital.fail("server", { name }));
     expect(visits.at(-1)).toBe("observe");
   });
 
   it("start anew when somebody discharges the flow by hand", () => {
     const hospital = new Driven(chronic);
-    for (let i = 0; i < 4; i++) hospital.fail("connection");
+    for (let i = 0; i < 4; i++) hospital.fail("server");
     expect(hospital.discharge({})).toBe("discharge f");
-    expect(hospital.fail("connection")).toBe("discharge");
+    expect(hospital.fail("server")).toBe("discharge");
   });
 });
 

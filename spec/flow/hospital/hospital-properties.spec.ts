@@ -325,7 +325,7 @@ describe("a host that starts again", () => {
         flow: "f",
         isIn: true,
         now: 0,
-        record: record("connection", { dueAt: 150, counts: { connection: 3 } }),
+        record: record("server", { dueAt: 150, counts: { server: 3 } }),
       },
     });
     decide(state, { type: "due", flow: "f", now: 150 });
@@ -335,7 +335,7 @@ describe("a host that starts again", () => {
         flow: "f",
         definition: "d",
         run: 1,
-        symptom: symptom("connection"),
+        symptom: symptom("server"),
         onError: "fail",
       },
       ...{ suspension: { name: "s", position: 3 }, now: 200, random: 0 },
@@ -347,7 +347,7 @@ describe("a host that starts again", () => {
     expect(
       restored({ isIn: false, record: record("divergence", { dueAt: 150 }), code: "2" }, "discharge"),
     ).toBe("");
-    const stored = record("connection", { counts: { connection: 3 }, dueAt: 1 });
+    const stored = record("server", { counts: { server: 3 }, dueAt: 1 });
     const [state] = decide(initial(config("keep")), {
       ...{ type: "restored", flow: "f", isIn: false, now: 0, record: stored },
     });
@@ -358,7 +358,7 @@ describe("a host that starts again", () => {
         flow: "f",
         definition: "d",
         run: 1,
-        symptom: symptom("connection"),
+        symptom: symptom("server"),
         onError: "fail",
       },
       ...{ suspension: { name: "s", position: 3 }, now: 200, random: 0 },
