@@ -89,7 +89,9 @@ export {
   type FlowHostDefinition,
   type FlowInfo,
   FlowRun,
+  type NewFlowStart,
   type StartFlowOptions,
+  type StartManyOptions,
 } from "./runtime/flow-host.js";
 export type { FlowHospital } from "./runtime/hospital-handle.js";
 export type { FlowHostOptions, RetentionOptions } from "./runtime/options.js";

@@ -12,6 +12,8 @@ export interface SourceOptions {
   /** For people, without passwords. */
   readonly label: string;
   readonly limits?: Partial<StoreLimits>;
+  /** See {@link StoreSource.unreachableMs}. */
+  readonly unreachableMs?: number;
   /** Connects. What goes wrong here rejects `open` as it is. */
   connect(host: DriverHost): Promise<StoreDriver>;
 }
@@ -29,6 +31,7 @@ interface Opened {
 
 class SharedSource implements StoreSource {
   readonly label: string;
+  readonly unreachableMs?: number;
   readonly #options: SourceOptions;
   readonly #limits: StoreLimits;
   #opened: Opened | undefined;
@@ -37,6 +40,7 @@ class SharedSource implements StoreSource {
 
   constructor(options: SourceOptions) {
     this.label = options.label;
+    if (options.unreachableMs !== undefined) this.unreachableMs = options.unreachableMs;
     this.#options = options;
     this.#limits = storeLimits(options.limits);
   }

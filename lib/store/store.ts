@@ -125,6 +125,8 @@ export interface StoreWarning {
 export interface StoreSource {
   /** For people, without passwords. */
   readonly label: string;
+  /** How many milliseconds an operation waits for a server that cannot be reached, for a store that has a server. */
+  readonly unreachableMs?: number;
   /** The path of its file, for a store that is one file of one process. */
   readonly file?: string;
   /**

@@ -211,6 +211,50 @@ export class FlowIdTakenError extends SignalboxError {
 }
 
 /**
+ * A flow was started under this id before, with another input: the caller would get the result of something else.
+ *
+ * @remedy Choose an id that stands for the input, or say `attach: true` if the flow that is there will do.
+ */
+export class FlowInputDiffersError extends SignalboxError {
+  static override readonly name: string = "FlowInputDiffersError";
+  readonly code = "ERR_FLOW_INPUT_DIFFERS";
+  /** The id of the flow that is there. */
+  readonly flowId: string;
+  constructor(flowId: string, name: string) {
+    super(
+      `flow ${name} "${flowId}" was started before with another input; start under another id, or with \`attach: true\``,
+    );
+    this.flowId = flowId;
+  }
+}
+
+/**
+ * No answer came in time, or the store lost its answer: whether the operation took place, or still does, is unknown. `flowId` is the
+ * flow that it was for, also of a start that was given no id.
+ *
+ * @remedy Look at the flow: `host.get(error.flowId).info()`. A start, a send with a `messageId`, a cancel or a kill may be repeated as it
+ * is: the second one finds the first. `cause` says why no answer came.
+ */
+export class FlowOutcomeUnknownError extends SignalboxError {
+  static override readonly name: string = "FlowOutcomeUnknownError";
+  readonly code = "ERR_FLOW_OUTCOME_UNKNOWN";
+  /** What was asked: `start`, `send`, `cancel`, and so on. */
+  readonly operation: string;
+  /** The id of the flow. */
+  readonly flowId: string;
+  constructor(operation: string, flowId: string, cause: unknown) {
+    super(
+      `whether the ${operation} of flow "${flowId}" took place is unknown: no answer came. Look at the flow, or repeat it`,
+      {
+        cause,
+      },
+    );
+    this.operation = operation;
+    this.flowId = flowId;
+  }
+}
+
+/**
  * An attempt of a step took longer than its `timeout`.
  *
  * @remedy Give the step more time, retries, or an `AbortSignal` that its work observes.

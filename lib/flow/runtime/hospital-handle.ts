@@ -7,6 +7,7 @@ import type { UnknownFlows } from "../hospital/events.js";
 import type { PatientFilter } from "../hospital/hospital-machine.js";
 import type { PatientInfo } from "../hospital/patients.js";
 import { SYMPTOM_KINDS } from "../hospital/symptom.js";
+import { answered } from "./operation.js";
 
 /** What a host is asked about its hospital. */
 export type HospitalAsk =
@@ -66,7 +67,8 @@ export class FlowHospital {
    */
   async discharge(which: string | PatientFilter, options?: CallOptions): Promise<string[]> {
     const filter = typeof which === "string" ? { flow: text("which", which) } : checkFilter(which);
-    return (await this.#ask({ type: "discharge", filter }, options)) as string[];
+    const id = filter.flow ?? "of the filter";
+    return (await answered("discharge", id, this.#ask({ type: "discharge", filter }, options))) as string[];
   }
 
   /**
@@ -77,7 +79,8 @@ export class FlowHospital {
    * @throws FlowNotFoundError, CallTimeoutError, StoreError
    */
   async observe(id: string, reason: string, options?: CallOptions): Promise<void> {
-    await this.#ask({ type: "observe", id: text("id", id), reason: text("reason", reason) }, options);
+    const ask: HospitalAsk = { type: "observe", id: text("id", id), reason: text("reason", reason) };
+    await answered("observation", id, this.#ask(ask, options));
   }
 
   /**

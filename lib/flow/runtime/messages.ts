@@ -12,6 +12,13 @@ import type { NewFlow } from "./port.js";
 export type HostRequest =
   | { readonly type: "schedules"; readonly ask: ScheduleAsk; readonly replyTo: ReplyTo<unknown> }
   | { readonly type: "start"; readonly flow: NewFlow; readonly replyTo: ReplyTo<Started> }
+  | {
+      readonly type: "start many";
+      readonly flows: readonly NewFlow[];
+      /** No page follows. */
+      readonly isLast: boolean;
+      readonly replyTo: ReplyTo<readonly Started[]>;
+    }
   | { readonly type: "result"; readonly id: string; readonly replyTo: ReplyTo<FlowEnd> }
   | { readonly type: "find"; readonly id: string; readonly replyTo: ReplyTo<FlowRow | undefined> }
   | {

@@ -14,6 +14,7 @@ import type { Schedule } from "../schedules/schedules.js";
 import { payloadsOf } from "./payloads.js";
 import { FLOW_DEFAULTS, type FlowLimits, type Interceptor, type Payloads } from "./port.js";
 import type { HostService } from "./services.js";
+import { Turns } from "./turns.js";
 
 /** Options of {@link flowHost}. */
 export interface FlowHostOptions {
@@ -67,8 +68,13 @@ export interface RetentionOptions {
   readonly every?: Duration;
 }
 
+/** Starts of a host that are on their way to its store at a time. */
+const STARTS_AT_ONCE = 500;
+
 /** Options of a host, checked. */
 export interface HostSettings {
+  /** The turns of starts. */
+  readonly starts: Turns;
   readonly store: StoreSource;
   readonly definitions: Definitions;
   readonly name: string | undefined;
@@ -164,6 +170,7 @@ export function checkHost(options: FlowHostOptions, services: readonly HostServi
     if (definitions.find(one?.flow?.name) === undefined)
       throw new OptionError(`schedules[${i}]`, one, "a schedule(…) of one of the flows of the host");
   return {
+    starts: new Turns(STARTS_AT_ONCE),
     queues,
     schedules: options.schedules,
     services,

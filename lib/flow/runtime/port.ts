@@ -139,6 +139,8 @@ export interface NewFlow {
   readonly isLeft?: boolean;
   /** The trace that it belongs to. */
   readonly trace?: string | undefined;
+  /** It may be there with another input. */
+  readonly attach?: boolean;
   /** When it runs. Default: as soon as a host takes it. */
   readonly timing?: Timing;
 }

@@ -80,6 +80,8 @@ export class Requests {
     switch (request.type) {
       case "start":
         return host.reply(request.replyTo, await host.starting.start(request.flow));
+      case "start many":
+        return host.reply(request.replyTo, await host.starting.startMany(request.flows, request.isLast));
       case "find":
         return host.reply(request.replyTo, await findFlow(host.store, request.id));
       case "result":

@@ -2,29 +2,34 @@
 
 import { type Claim, ConflictError, type Store, type Write, type WriteSet } from "../../store/index.js";
 import { isCurable } from "../background/background.js";
-import type { Entry } from "../journal/entry.js";
+import type { Entry, Stored } from "../journal/entry.js";
 import { type FlowRow, flows } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
-import { type BlobWriter, releaseAll } from "../payload/blobs.js";
+import { type BlobWriter, releaseAll, resolved } from "../payload/blobs.js";
 import type { Debounce } from "../queues/options.js";
-import { FlowIdTakenError } from "./errors.js";
+import { FlowIdTakenError, FlowInputDiffersError } from "./errors.js";
 import type { Started } from "./messages.js";
 import { newRow, topicsOfStart } from "./new-row.js";
 import type { Orders } from "./orders.js";
-import type { NewFlow } from "./port.js";
+import type { NewFlow, Payloads } from "./port.js";
 import { findFlow, rowOf } from "./reading.js";
+import { isSameInput } from "./same-input.js";
 import type { Taking } from "./taking.js";
 
 /** What starts use of their host. */
 export interface StartingHost {
   readonly store: Store;
   readonly claim: Claim;
+  readonly payloads: Payloads;
   readonly blobs: BlobWriter;
   readonly orders: Orders;
   readonly taking: Taking;
   now(): number;
   run(row: FlowRow, history: readonly Entry[], letters: readonly Letter[]): void;
 }
+
+/** How long after a page of starts the host looks for them at the latest, if more pages follow: to run them would slow those down. */
+const LOOK_MS = 5_000;
 
 export class Starting {
   readonly #host: StartingHost;
@@ -61,7 +66,7 @@ export class Starting {
       if (atOnce && number <= 0) this.#host.taking.left();
       if (isReady) this.#host.taking.vacated();
     }
-    if (number <= 0) return this.#attached(await rowOf(this.#host.store, row.id), row.name);
+    if (number <= 0) return this.#attached(await rowOf(this.#host.store, row.id), flow);
     if (row.due !== null) this.#host.taking.alarmAt(row.due);
     return { id: row.id, attached: false };
   }
@@ -94,13 +99,49 @@ export class Starting {
       } catch (error) {
         if (!(error instanceof ConflictError)) throw error;
         const same = await findFlow(this.#host.store, flow.id);
-        if (same !== undefined && same.debounce !== debounce) return this.#attached(same, flow.name);
+        if (same !== undefined && same.debounce !== debounce)
+          return this.#attached(same, { ...flow, attach: true });
       }
     }
   }
 
-  #attached(row: FlowRow, name: string): Started {
+  /**
+   * Starts flows in one commit. They run when the host looks for what is due, so that a page of them is not slower than its writes.
+   *
+   * @throws UnknownFlowError, FlowIdTakenError, FlowInputDiffersError, StoreError
+   */
+  async startMany(all: readonly NewFlow[], isLast: boolean): Promise<readonly Started[]> {
+    const { store, claim, taking } = this.#host;
+    const writes: Write[] = [];
+    const topics = new Set<string>();
+    const places = all.map((flow) => {
+      this.#host.orders.known(flow.name, flow.version);
+      const row = newRow(flow, this.#host.now());
+      const due = row.waiting === null && row.due === null ? 0 : row.due;
+      const input = this.#host.blobs.split(row.input, `input/${row.id}`, writes);
+      for (const topic of topicsOfStart(row, false)) topics.add(topic);
+      if (due !== null) taking.alarmAt(Math.max(due, this.#host.now() + (isLast ? 0 : LOOK_MS)));
+      return writes.push({ type: "offer", table: flows, row: { ...row, due, input } }) - 1;
+    });
+    const { results } = await store.commit({ claim, writes, notify: [...topics] });
+    const started: Started[] = [];
+    for (const [i, flow] of all.entries()) {
+      const isNew = (results[places[i] as number] ?? 0) > 0;
+      started.push(
+        isNew ? { id: flow.id, attached: false } : await this.#attached(await rowOf(store, flow.id), flow),
+      );
+    }
+    return started;
+  }
+
+  /** A flow of this id is there. What began anew has another input since. @throws FlowIdTakenError, FlowInputDiffersError */
+  async #attached(row: FlowRow, { name, input, attach }: NewFlow): Promise<Started> {
     if (row.name !== name) throw new FlowIdTakenError(row.id, row.name, name);
+    if (attach !== true && row.generation === 0) {
+      const [known = null] = await resolved(this.#host.store, [row.input]);
+      const decode = (stored: Stored): unknown => this.#host.payloads.decode(stored);
+      if (!(await isSameInput(known, input, decode))) throw new FlowInputDiffersError(row.id, name);
+    }
     return { id: row.id, attached: true };
   }
 }

@@ -31,6 +31,7 @@ export function postgres(
   const label = `postgres ${placeOf(client)}`;
   return sharedSource({
     label,
+    unreachableMs: settings.unreachableMs,
     connect: async (host) => (await import("./connect.js")).toServer(host, label, client, settings),
   });
 }

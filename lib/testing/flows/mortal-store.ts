@@ -34,11 +34,13 @@ const never = (): Promise<never> => new Promise(() => undefined);
 /** A source for one user after another: `kill` ends the present one. */
 export class MortalSource implements StoreSource {
   readonly label: string;
+  readonly unreachableMs?: number;
   readonly #inner: StoreSource;
   #life: Life = { dead: false, handles: new Set() };
 
   constructor(inner: StoreSource) {
     this.label = inner.label;
+    if (inner.unreachableMs !== undefined) this.unreachableMs = inner.unreachableMs;
     this.#inner = inner;
   }
 

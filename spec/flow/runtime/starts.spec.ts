@@ -1,0 +1,155 @@
+// Starts: many at once, the same one again, and those whose answer does not come.
+
+import {
+  defineFlow,
+  type FlowHost,
+  FlowInputDiffersError,
+  FlowOutcomeUnknownError,
+  type FlowRun,
+} from "signalbox/flow";
+import { memory, type Store, type StoreSource } from "signalbox/store";
+import { flowKit } from "signalbox/testing";
+import { describe, expect, it, test } from "vitest";
+
+const echo = defineFlow("echo", async (flow, input: unknown) => flow.step("echo", () => input));
+const waits = defineFlow("waits", (flow, _: unknown) => flow.receive<unknown>("go"));
+const anew = defineFlow("anew", async (flow, n: number): Promise<number> => {
+  if (n > 0) flow.continueAsNew(n - 1);
+  return n;
+});
+
+/** A store whose commits stand still while it is held. */
+class HeldSource implements StoreSource {
+  readonly label = "held";
+  readonly unreachableMs?: number;
+  readonly #inner = memory();
+  #held: (() => void)[] | undefined;
+  /** Most commits that were on their way at a time. */
+  most = 0;
+  #onItsWay = 0;
+
+  constructor(unreachableMs?: number) {
+    if (unreachableMs !== undefined) this.unreachableMs = unreachableMs;
+  }
+
+  hold(): void {
+    this.#held = [];
+  }
+
+  release(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const go of held) go();
+  }
+
+  async open(...args: Parameters<StoreSource["open"]>): Promise<Store> {
+    const store = await this.#inner.open(...args);
+    const commit: Store["commit"] = async (set) => {
+      this.#onItsWay++;
+      this.most = Math.max(this.most, this.#onItsWay);
+      try {
+        if (this.#held !== undefined) await new Promise<void>((go) => this.#held?.push(go));
+        return await store.commit(set);
+      } finally {
+        this.#onItsWay--;
+      }
+    };
+    return new Proxy(store, {
+      get(target, name) {
+        if (name === "commit") return commit;
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  }
+}
+
+describe("a start under the id of a flow that is there", () => {
+  it("attaches to it if its input is the same, and is refused else unless it says so [J284]", async () => {
+    await using kit = await flowKit({ flows: [echo, waits, anew] });
+    const start = (input: unknown, attach?: boolean): Promise<FlowRun<unknown>> =>
+      kit.clock.until(kit.host.start(echo, input, { id: "one", ...(attach && { attach }) }));
+    await start({ a: 1, b: [new Date(2), 3] });
+    expect((await start({ b: [new Date(2), 3], a: 1 })).attached).toBe(true);
+    for (const other of [{ a: 1 }, { a: 1, b: [new Date(3), 3] }, undefined]) {
+      await expect(start(other)).rejects.toThrow(FlowInputDiffersError);
+      expect((await start(other, true)).attached).toBe(true);
+    }
+    // What it has begun anew with is not what it was started with.
+    await kit.clock.until(kit.host.start(anew, 3, { id: "anew" }));
+    await kit.settle();
+    expect((await kit.clock.until(kit.host.start(anew, 3, { id: "anew" }))).attached).toBe(true);
+  });
+});
+
+describe("many starts", () => {
+  test("of one call have their flows once each, in the order of the inputs [J285]", async () => {
+    await using kit = await flowKit({ flows: [echo] });
+    const inputs = Array.from({ length: 2_500 }, (_, i) => ({ id: `n${i}`, input: i }));
+    const runs = await kit.clock.until(kit.host.startMany(echo, inputs));
+    expect(runs.map(({ id, attached }) => [id, attached])).toEqual(inputs.map(({ id }) => [id, false]));
+    const ends = await kit.clock.until(Promise.all(runs.map((run) => run.result())));
+    expect(ends).toEqual(inputs.map(({ input }) => input));
+    const again = await kit.clock.until(kit.host.startMany(echo, inputs.slice(0, 1_500)));
+    expect(again.every(({ attached }) => attached)).toBe(true);
+    const others = kit.host.startMany(echo, [{ id: "n0", input: "other" }]);
+    await expect(kit.clock.until(others)).rejects.toThrow(FlowInputDiffersError);
+  });
+
+  test("are durable when they are answered, and run in the next life of the host [J285]", async () => {
+    await using kit = await flowKit({ flows: [echo] });
+    const inputs = Array.from({ length: 1_200 }, (_, i) => ({ id: `n${i}`, input: i }));
+    await kit.clock.until(kit.host.startMany(echo, inputs));
+    await kit.crash();
+    expect(await kit.get("n1199").result()).toBe(1_199);
+  });
+
+  test("at once wait for their turn, and none times out [J286]", async () => {
+    const store = new HeldSource();
+    await using kit = await flowKit({ flows: [echo], store });
+    store.hold();
+    const all = Promise.all(Array.from({ length: 2_000 }, (_, i) => kit.host.start(echo, i)));
+    await kit.settle();
+    const most = store.most;
+    store.release();
+    expect((await kit.clock.until(all)).length).toBe(2_000);
+    expect(most).toBe(500);
+  });
+});
+
+describe("an operation whose answer does not come", () => {
+  const OPERATIONS: Readonly<Record<string, (host: FlowHost) => Promise<unknown>>> = {
+    start: (host) => host.start(echo, 1),
+    send: (host) => host.get("there").send("go", 1),
+    cancel: (host) => host.get("there").cancel(),
+    kill: (host) => host.get("there").kill(),
+    pause: (host) => host.get("there").pause(),
+    observation: (host) => host.hospital.observe("there", "why"),
+  };
+
+  test.each(Object.entries(OPERATIONS))(
+    "%s: ends behind the time of its store, as unknown, and names the flow [J287]",
+    async (name, operation) => {
+      for (const unreachableMs of [undefined, 60_000]) {
+        const store = new HeldSource(unreachableMs);
+        await using kit = await flowKit({ flows: [echo, waits], store });
+        await kit.start(waits, 1, { id: "there" });
+        store.hold();
+        let error: unknown = "no answer yet";
+        operation(kit.host).catch((thrown: unknown) => {
+          error = thrown;
+        });
+        await kit.advance(unreachableMs ?? 30_000);
+        expect(error).toBe("no answer yet");
+        await kit.advance("5 seconds");
+        expect(error).toBeInstanceOf(FlowOutcomeUnknownError);
+        const { operation: asked, flowId } = error as FlowOutcomeUnknownError;
+        expect(asked).toBe(name);
+        // It takes place when the store goes on: the id leads to it.
+        store.release();
+        await kit.settle();
+        expect((await kit.clock.until(kit.host.get(flowId).info())).id).toBe(flowId);
+      }
+    },
+  );
+});
