@@ -74,6 +74,7 @@ export {
 } from "./definition/errors.js";
 export type { Fault } from "./definition/fault.js";
 export type { MessageId } from "./definition/message-id.js";
+export type { MissingPart } from "./definition/missing.js";
 export {
   type AnyPipeline,
   definePipeline,

@@ -128,7 +128,7 @@ type Name = keyof SystemEventMap;
 const EVENTS: ReadonlySet<string> = new Set<string>([
   ...["spawn", "exit", "link", "crash", "deadLetter", "discardedReply", "highWater", "longTurn", "lateError"],
   ...["restart", "undeliverable", "tuple", "deadTuple", "topologyRestart", "application", "breaker"],
-  ...["hospital", "storeOutage", "concurrency"],
+  ...["hospital", "storeOutage", "executionStranded", "concurrency"],
 ]);
 
 function checkEvent(event: unknown): void {

@@ -62,6 +62,7 @@ export type ReportEvent =
   | "store"
   | "storeOutage"
   | "hospital"
+  | "executionStranded"
   | "application"
   | "suppressed";
 

@@ -1,5 +1,6 @@
 // Commands that look at executions, and change nothing.
 
+import { missingText } from "../../pipeline/definition/missing.js";
 import {
   type DeadMessage,
   EXECUTION_STATUSES,
@@ -90,7 +91,7 @@ function columns({ style, host }: CommandContext): readonly Column<ExecutionSumm
     { title: "PIPELINE", cell: ({ pipeline }) => pipeline, shrinks: true },
     {
       title: "STATUS",
-      cell: ({ status }) => status,
+      cell: ({ status, stranded }) => (stranded === undefined ? status : `${status}, stranded`),
       paint: (text, { status }) => style.status(text, status),
     },
     { title: "INPUTS", cell: ({ inputs }) => count(inputs), align: "right" },
@@ -121,6 +122,7 @@ function details(found: ExecutionDetails, { host, style }: CommandContext): stri
     ["execution", found.id],
     ["pipeline", found.pipeline],
     ["status", found.status, (text) => style.status(text, found.status)],
+    ["stranded", missingText(found.stranded ?? []), style.bad],
     ["replays", found.replays ?? ""],
     ["started", moment(found.created)],
     ["ended", moment(found.ended)],

@@ -8,6 +8,7 @@ import { STORE, storeNeeded } from "../shell/store-option.js";
 import type { Colour } from "../shell/style.js";
 import { exitOf } from "./answer.js";
 import { CHANGE } from "./change.js";
+import { CHECK } from "./check.js";
 import { codeOf, noCode } from "./code.js";
 import type { CommandContext, Opened, PipelinesCommand, PipelinesHost } from "./context.js";
 import { FILES } from "./files.js";
@@ -26,7 +27,7 @@ const COMMON = {
 const ABOUT = `Checks and runs pipelines, looks at their executions and changes these. A SQLite file belongs to the program that has it open: the
 command asks that program, over the socket beside the file. It opens the file itself when no program has it.`;
 
-const EXITS = `exit codes: 0 fine; 1 the answer is no: a file has faults, an execution failed, was cancelled or has ended, there is none of this id,
+const EXITS = `exit codes: 0 fine; 1 the answer is no: a file has faults, an execution cannot end with the code, failed, was cancelled or has ended, there is none of this id,
 or a message cannot be replayed; 2 wrong arguments, or a store, host, module or value that cannot be used; 130 and 143 \`run\` was
 interrupted by SIGINT or SIGTERM`;
 
@@ -39,7 +40,7 @@ export function pipelines(args: readonly string[], host: PipelinesHost): Promise
   const set: CommandSet<PipelinesCommand> = {
     ...{ name: "pipelines", usage: "COMMAND … [--store STORE] [--json]", about: ABOUT, exits: EXITS },
     common: COMMON,
-    commands: { ...FILES, ...RUN, ...LOOK, ...CHANGE },
+    commands: { ...FILES, ...CHECK, ...RUN, ...LOOK, ...CHANGE },
     carryOut: (command, given) => carryOut(command, given, host),
     exitOf,
   };

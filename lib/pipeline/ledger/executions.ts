@@ -100,6 +100,7 @@ function rowOf(given: NewExecution, number: number, now: number): ExecutionRow {
     kept: isOver ? Math.floor(now) : null,
     trace: given.trace ?? null,
     totals: null,
+    stranded: null,
   };
 }
 

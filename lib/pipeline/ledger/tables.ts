@@ -36,6 +36,8 @@ const EXECUTION_COLUMNS = {
   trace: "text?",
   /** What its routes did, as JSON, once its history was summed up. */
   totals: "payload?",
+  /** What it needs and its pipeline does not have, as JSON. Null: nothing, as far as a host has looked. */
+  stranded: "text?",
 } as const;
 
 /** One row an execution: its frozen configuration, and the counters that decide its completion. */
@@ -209,10 +211,10 @@ export const carriedChannels: Table<typeof CHANNEL_COLUMNS> = defineTable("pipel
   key: ["scope", "queue"],
 });
 
-/** Version 2 has the column `trace` of executions, version 3 `quarantines` of messages. */
+/** Version 2 has the column `trace` of executions, version 3 `quarantines` of messages, version 4 `stranded` of executions. */
 export const PIPELINE_SCHEMA: Schema = {
   name: "pipelines",
-  version: 3,
+  version: 4,
   tables: [
     executions,
     messages,

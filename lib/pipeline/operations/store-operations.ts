@@ -13,6 +13,7 @@ import { ancestorsOf, isMessageId, type MessageId } from "../definition/message-
 import { endExecution, findExecution, setPaused } from "../ledger/executions.js";
 import { decodeEntry } from "../ledger/lineage.js";
 import { MessageRows } from "../ledger/message-rows.js";
+import { strandedOf } from "../ledger/stranding.js";
 import {
   type DeadLetterRow,
   deadLetters,
@@ -342,9 +343,11 @@ export class StoreOperations implements PipelineOperations {
 
 function summaryOf(row: ExecutionRow): ExecutionSummary {
   const { id, pipeline, status, inputs, done, dead, pending, created, ended } = row;
+  const stranded = strandedOf(row);
   return {
     ...{ id, pipeline, status: status as ExecutionStatus, inputs, done, dead, pending, created },
     ended: ended ?? undefined,
+    ...(stranded !== undefined && { stranded }),
   };
 }
 

@@ -2,6 +2,7 @@
 
 import type { Payloads } from "../../flow/payload/payloads.js";
 import type { Store } from "../../store/index.js";
+import type { MissingPart } from "../definition/missing.js";
 import type { LedgerListener, Publication } from "../ledger/ledger.js";
 import type { Ended } from "../ledger/ledger-machine.js";
 import type { ReplayRequest } from "../replay/options.js";
@@ -60,6 +61,12 @@ export interface Catalogue {
   unfinished(isKnown: (id: string) => boolean): Promise<readonly Record[]>;
   /** Executions whose end nobody was told of. */
   unannounced(): Promise<readonly Record[]>;
+  /**
+   * Looks whether an execution can end. `plan` undefined: the host has no pipeline of its name.
+   *
+   * @returns what is missing, if nobody was told of that before
+   */
+  strand(record: Record, plan: PipelinePlan | undefined): Promise<readonly MissingPart[] | undefined>;
   /** Gives back what other hosts held that are gone. */
   giveBack(): Promise<void>;
   announced(record: Record): Promise<void>;

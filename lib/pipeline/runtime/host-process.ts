@@ -34,6 +34,7 @@ import type { PipelineHostSettings } from "./options.js";
 import type { PipelinePlan } from "./plan.js";
 import type { PipelineProgress } from "./progress.js";
 import type { HostService } from "./services.js";
+import { tellStranded } from "./stranded.js";
 
 /** A request to a host. */
 export type HostRequest =
@@ -112,6 +113,8 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   readonly #waiters = new Waiters<ReplyTo<Record>>();
   #stopping: ExitReason | undefined;
   #hasStarted = false;
+  /** Numbers of executions that were taken up, and are in the list of those that have not ended. */
+  readonly #lookedAt = new Set<number>();
   #lookout: Lookout | undefined;
   readonly #service: HostService | undefined;
   #served: Pid<never> | undefined;
@@ -180,8 +183,23 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
 
   /** Takes up what was interrupted or others have started, and announces ends whose announcement was lost. */
   async #takeUp(catalogue: Catalogue): Promise<void> {
-    for (const record of await catalogue.unfinished((id) => this.#loaded.has(id))) this.#load(record);
+    for (const record of await catalogue.unfinished((id) => this.#loaded.has(id))) {
+      this.#load(record);
+      this.#lookAt(record, catalogue);
+    }
     for (const record of await catalogue.unannounced()) await this.#announce(record.id);
+  }
+
+  /** Tells of an execution that cannot end with the definition that this host has. Looked at once in the life of a host. */
+  #lookAt(record: Record, catalogue: Catalogue): void {
+    if (this.#lookedAt.has(record.number)) return;
+    this.#lookedAt.add(record.number);
+    const { id: execution, pipeline } = record;
+    this.#background.do(`stranded ${execution}`, async () => {
+      const missing = await catalogue.strand(record, this.#settings.plans.get(pipeline));
+      if (missing !== undefined && this.#ctx.alive)
+        tellStranded(this.#kernel, this.#ctx.self, { execution, pipeline, missing });
+    });
   }
 
   #lookOut(ctx: Context<HostMessage>, catalogue: Catalogue): void {
@@ -337,6 +355,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   #ended(loaded: Loaded, as: Ended, error: unknown): void {
     if (loaded.ended !== undefined) return;
     loaded.ended = as;
+    this.#lookedAt.delete(loaded.record.number);
     for (const tell of loaded.awaiting.splice(0)) tell(as);
     this.#catalogue?.ended(loaded.record, as, error);
     this.#tellEnd(loaded.record.id);

@@ -6,6 +6,7 @@ import type { Kernel } from "../../process/kernel.js";
 import { processName } from "../../process/process-name.js";
 import { type Claim, FencedError, type Store } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
+import { type MissingPart, partsOf } from "../definition/missing.js";
 import { PIPELINE_DEFAULTS } from "../definition/policy.js";
 import { ExecutionGoneError } from "../ledger/errors.js";
 import {
@@ -21,6 +22,7 @@ import type { LedgerListener } from "../ledger/ledger.js";
 import { bodyWithin, messageBody } from "../ledger/message-size.js";
 import { sentenceFor } from "../ledger/quarantine.js";
 import { StoreLedger } from "../ledger/store-ledger.js";
+import { strand, strandedOf } from "../ledger/stranding.js";
 import {
   type ExecutionRow,
   type ExecutionStatus,
@@ -219,6 +221,21 @@ export class StoreCatalogue implements Catalogue {
     return announced(this.#store, this.#claim, number);
   }
 
+  async strand(
+    { number, pipeline }: Record,
+    plan: PipelinePlan | undefined,
+  ): Promise<readonly MissingPart[] | undefined> {
+    if (plan !== undefined) return strand(this.#store, number, partsOf(plan.definition));
+    // Another host may have it: which ones there are, a store that several processes share does not say.
+    const isShared = this.shared || (await this.#isOwned(pipeline));
+    return isShared ? undefined : strand(this.#store, number, undefined);
+  }
+
+  async #isOwned(pipeline: string): Promise<boolean> {
+    const name = PIPELINE_CLAIMS + pipeline;
+    return (await this.#store.claims(name)).some((one) => one.name === name && one.held);
+  }
+
   giveBack(): Promise<void> {
     return giveBack({
       ...{ store: this.#store, claim: this.#claim, owner: processName(), rows: GIVE_BACK_ROWS },
@@ -310,10 +327,12 @@ export class StoreCatalogue implements Catalogue {
 
   async #recordOf(row: ExecutionRow): Promise<Record> {
     const { number, id, pipeline, status, pending, done, dead, inputs, created, ended } = row;
+    const stranded = strandedOf(row);
     return {
       ...{ number, id, pipeline, status: status as ExecutionStatus, pending, done, dead, inputs, created },
       ended: ended ?? undefined,
       ...(row.totals !== null && { totals: JSON.parse(row.totals as string) as readonly RouteTotals[] }),
+      ...(stranded !== undefined && { stranded }),
       trace: row.trace ?? null,
       input: row.input === null ? undefined : await this.#payloads.load(row.input),
       error: row.error === null ? undefined : await this.#payloads.load(row.error),

@@ -1,5 +1,6 @@
 // What is known of an execution.
 
+import type { MissingPart } from "../definition/missing.js";
 import type { LedgerCounts } from "../ledger/ledger.js";
 import type { ExecutionStatus } from "../ledger/tables.js";
 import type { RouteTotals } from "../retention/totals.js";
@@ -16,6 +17,8 @@ export interface PipelineSummary extends LedgerCounts {
   readonly created: number;
   /** When it ended, in milliseconds since 1970. */
   readonly ended: number | undefined;
+  /** What it needs and its pipeline does not have: it cannot end with this definition. Absent: nothing, as far as a host has looked. */
+  readonly stranded?: readonly MissingPart[];
   /** What its routes did, once its history was summed up and removed. See `retention` of a host. */
   readonly totals?: readonly RouteTotals[];
 }

@@ -74,6 +74,11 @@ export class VolatileCatalogue implements Catalogue {
     throw new NoLineageError();
   }
 
+  async strand(): Promise<undefined> {
+    // It ends with its host, and so with its definition.
+    return undefined;
+  }
+
   async giveBack(): Promise<void> {
     // There are no other hosts.
   }

@@ -1,0 +1,63 @@
+// `signalbox pipelines check --code MODULE`: whether the executions of a store can end with new code.
+
+import { type MissingPart, missingParts, missingText, partsOf } from "../../pipeline/definition/missing.js";
+import { REPLAY_SOURCE } from "../../pipeline/ledger/tables.js";
+import type { ExecutionDetails } from "../../pipeline/operations/operations.js";
+import { oneLine } from "../../process/printable.js";
+import { Misuse } from "../shell/arguments.js";
+import { printList } from "../shell/document.js";
+import { EXIT } from "../shell/exit.js";
+import { type CommandContext, defineCommand, type PipelinesCommand } from "./context.js";
+
+/** What the check of an execution found. */
+interface CheckedExecution {
+  readonly id: string;
+  readonly pipeline: string;
+  /** What it needs that the code does not have. Empty: it can end. */
+  readonly missing: readonly MissingPart[];
+}
+
+const check = defineCommand({
+  words: [],
+  summary:
+    "looks whether every execution in flight can end with new code, before it is deployed; exit code 1 if one cannot",
+  options: {},
+  run: async (_given, context) => {
+    const { code, host, json, style } = context;
+    if (code.pipelines.length === 0)
+      throw new Misuse("--code is required, a module that exports pipelines, such as --code ./pipelines.js");
+    const count = { checked: 0, problems: 0 };
+    const found = checked(context, count);
+    if (json) await printList(host, "executions", found, () => count);
+    else
+      for await (const { id, pipeline, missing } of found)
+        if (missing.length > 0)
+          host.print(style.bad(oneLine(`${id} (${pipeline}): ${missingText(missing)}`)));
+    if (!json) host.print(`${count.checked} executions in flight, ${count.problems} cannot end`);
+    return count.problems === 0 ? EXIT.fine : EXIT.no;
+  },
+});
+
+async function* checked(
+  context: CommandContext,
+  count: { checked: number; problems: number },
+): AsyncGenerator<CheckedExecution, void, undefined> {
+  const operations = await context.operations();
+  const parts = new Map(context.code.pipelines.map((one) => [one.name, partsOf(one)]));
+  for await (const { id, pipeline } of operations.executions({ status: ["running", "paused"] })) {
+    const missing = missingParts(workOf(await operations.inspect(id)), parts.get(pipeline));
+    count.checked++;
+    if (missing.length > 0) count.problems++;
+    yield { id, pipeline, missing };
+  }
+}
+
+function workOf({ pipeline, queues, sources }: ExecutionDetails): Parameters<typeof missingParts>[0] {
+  return {
+    pipeline,
+    queues: queues.filter(({ ready, delayed }) => ready + delayed > 0).map(({ queue }) => queue),
+    sources: sources.filter(({ name, open }) => open && name !== REPLAY_SOURCE).map(({ name }) => name),
+  };
+}
+
+export const CHECK: Readonly<Record<string, PipelinesCommand>> = { check };

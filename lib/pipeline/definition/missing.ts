@@ -1,0 +1,58 @@
+// What an execution needs and a definition does not have: then nothing takes its messages, and it cannot end. Pure.
+
+import type { AnyPipeline } from "./pipeline.js";
+
+/** A part that an execution needs, and that its pipeline does not have. */
+export interface MissingPart {
+  /**
+   * `pipeline`: no definition has this name. `queue`: the execution has messages in it, and no route takes from it. `source`: the execution
+   * has not read it to its end.
+   */
+  readonly part: "pipeline" | "queue" | "source";
+  /** The name that is missing. */
+  readonly name: string;
+}
+
+/** What is left of an execution. */
+export interface RemainingWork {
+  readonly pipeline: string;
+  /** Queues with messages that are not settled. */
+  readonly queues: readonly string[];
+  /** Sources that may give more. */
+  readonly sources: readonly string[];
+}
+
+/** What a pipeline can work on. */
+export interface PipelineParts {
+  readonly queues: ReadonlySet<string>;
+  readonly sources: ReadonlySet<string>;
+}
+
+export function partsOf({ options: { routes, sources = [] } }: AnyPipeline): PipelineParts {
+  return {
+    queues: new Set(routes.map(({ options }) => options.from.name)),
+    sources: new Set(sources.map(({ source }) => source.name)),
+  };
+}
+
+/** What the execution needs that is not there. Empty: it can end. @param parts - undefined: there is no pipeline of this name */
+export function missingParts(work: RemainingWork, parts: PipelineParts | undefined): readonly MissingPart[] {
+  if (parts === undefined) return [{ part: "pipeline", name: work.pipeline }];
+  const of = (
+    part: MissingPart["part"],
+    names: readonly string[],
+    known: ReadonlySet<string>,
+  ): MissingPart[] => names.filter((name) => !known.has(name)).map((name) => ({ part, name }));
+  return [...of("queue", work.queues, parts.queues), ...of("source", work.sources, parts.sources)];
+}
+
+const WHY: Readonly<Record<MissingPart["part"], string>> = {
+  pipeline: "no pipeline has the name",
+  queue: "no route takes from the queue",
+  source: "the pipeline has no source",
+};
+
+/** For people. */
+export function missingText(missing: readonly MissingPart[]): string {
+  return missing.map(({ part, name }) => `${WHY[part]} "${name}"`).join(", ");
+}

@@ -1,0 +1,59 @@
+// Executions that cannot end with the definition that there is: what is missing stands in their rows, so that people find it without the code,
+// and hear of it once.
+
+import { ConflictError, type Store } from "../../store/index.js";
+import {
+  type MissingPart,
+  missingParts,
+  type PipelineParts,
+  type RemainingWork,
+} from "../definition/missing.js";
+import { MessageRows } from "./message-rows.js";
+import { type ExecutionRow, executions, REPLAY_SOURCE, sources } from "./tables.js";
+
+/** Sources of an execution that are read. */
+const MOST_SOURCES = 10_000;
+
+async function remainingWork(store: Store, { number, pipeline }: ExecutionRow): Promise<RemainingWork> {
+  const [{ live }, places] = await Promise.all([
+    new MessageRows(store, number).queues(),
+    store.scan(sources, { prefix: [number], limit: MOST_SOURCES }),
+  ]);
+  const open = places.filter((place) => place.open === 1 && place.name !== REPLAY_SOURCE);
+  return { pipeline, queues: live, sources: open.map(({ name }) => name) };
+}
+
+/** What the row of an execution says that is missing. Undefined: nothing, as far as anybody has looked. */
+export function strandedOf({ stranded, ended }: ExecutionRow): readonly MissingPart[] | undefined {
+  if (stranded === null || ended !== null) return undefined;
+  return JSON.parse(stranded as string) as readonly MissingPart[];
+}
+
+/**
+ * Finds what an execution needs that is not there, and keeps that in its row.
+ *
+ * @param parts - of its pipeline; undefined: there is none of its name
+ * @returns what is missing, if it did not stand in the row before
+ */
+export async function strand(
+  store: Store,
+  number: number,
+  parts: PipelineParts | undefined,
+): Promise<readonly MissingPart[] | undefined> {
+  const [row] = await store.get(executions, [[number]]);
+  if (row === undefined || row.ended !== null) return undefined;
+  const missing = missingParts(await remainingWork(store, row), parts);
+  const stranded = missing.length === 0 ? null : JSON.stringify(missing);
+  if (stranded === row.stranded) return undefined;
+  try {
+    await store.commit({
+      expect: [{ table: executions, key: [number], is: { ended: null } }],
+      writes: [{ type: "update", table: executions, key: [number], set: { stranded } }],
+    });
+  } catch (error) {
+    // It has ended.
+    if (error instanceof ConflictError) return undefined;
+    throw error;
+  }
+  return missing.length === 0 ? undefined : missing;
+}
