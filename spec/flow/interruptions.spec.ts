@@ -56,9 +56,7 @@ async function interrupted(program: Node, kills: readonly number[]): Promise<Int
     const system = new System({ environment: clock.environment, report: false });
     const whole = async (): Promise<"ended"> => {
       const flow = programFlow(world);
-      const host = await system.start(
-        flowHost({ store: withPoints(store, point), flows: [flow], hospital: PATIENT }),
-      );
+      const host = await system.start(flowHost({ store: withPoints(store, point), flows: [flow] }));
       const run = await host.start(flow, program, { id: "f" });
       for (const topic of mailOf(program)) await run.send(topic, mailFor(topic), { messageId: topic });
       add({ type: "ended", flow: "f", outcome: await endOf(run.result()) });
@@ -70,9 +68,6 @@ async function interrupted(program: Node, kills: readonly number[]): Promise<Int
     await clock.until(store.bury());
   }
 }
-
-/** That the host dies so often is the test's doing: its flows are not to be suspected of it. */
-const PATIENT = { maxCrashes: Number.MAX_SAFE_INTEGER };
 
 const CLEAN = { ended: 1, lost: [], repeated: [], bookings: [], wrong: [] };
 

@@ -17,9 +17,6 @@ import { FLOW_SCHEMA, flows, journal } from "../../lib/flow/journal/tables.js";
 import { explored } from "../support/proof.js";
 import { NoAnswerError, watched } from "./defects/support.js";
 
-/** The hospital does not suspect flows of the kills that a scenario makes. */
-const PATIENT = { maxCrashes: Number.MAX_SAFE_INTEGER };
-
 interface Result {
   readonly won: string;
   readonly child: number;
@@ -131,7 +128,7 @@ async function supervised(
   const limits = { idleMs };
   const definition = flowHost({
     ...{ store, limits, flows: [...cast.flows, ...more] },
-    ...{ name: "flows", hospital: PATIENT },
+    ...{ name: "flows" },
   });
   await system.start(
     supervisor({ label: "root", intensity: 1000, children: [{ id: "flows", start: definition }] }),

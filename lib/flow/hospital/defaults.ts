@@ -22,7 +22,7 @@ export interface HospitalLimits {
   readonly maxFlows: number;
   /** How many visits of one flow are remembered. */
   readonly maxVisits: number;
-  /** How often the process may die, while a flow runs that makes no progress, before the flow is observed. */
+  /** How often the program may die with evidence against a flow that makes no progress, before the flow is kept for a while. */
   readonly maxCrashes: number;
 }
 

@@ -1,5 +1,6 @@
 // Errors by which a host says why a flow is in its hospital.
 
+import type { EvidenceKind, EvidenceMark } from "../../host/index.js";
 import { SignalboxError } from "../../process/errors.js";
 
 /**
@@ -22,21 +23,37 @@ export class JournalDamagedError extends SignalboxError {
 }
 
 /**
- * The process of the host has died again and again while this flow ran, and the flow made no progress in between. It is kept in the
- * hospital before any of its code runs, and the host serves its other flows.
+ * The program has died again and again, each time with evidence that code of this flow ended it, and the flow made no progress in
+ * between. It is kept in the hospital before any of its code runs, and the host serves its other flows. After a wait that grows it runs
+ * again. A kill from outside, a deploy and a loss of power are no evidence.
  *
- * @remedy Look at what the flow does next: endless recursion, all memory, `process.exit`. Mend the code, then discharge the flow.
+ * @remedy Look at what the flow does next: the evidence says whether it called `process.exit`, threw where nobody catches, kept the thread,
+ * or took all memory. Mend the code, then discharge the flow.
  */
 export class CrashLoopError extends SignalboxError {
   static override readonly name: string = "CrashLoopError";
   readonly code = "ERR_FLOW_CRASH_LOOP";
   /** The id of the flow. */
   readonly flowId: string;
-  /** How often the process has died. */
+  /** How often the program has died so. */
   readonly crashes: number;
-  constructor(flowId: string, crashes: number) {
-    super(`the process died ${crashes} times while flow "${flowId}" ran, and the flow made no progress`);
+  /** The evidence of the last time. */
+  readonly evidence: EvidenceMark;
+  constructor(flowId: string, crashes: number, evidence: EvidenceMark) {
+    const times = crashes === 1 ? "once" : `${crashes} times`;
+    super(
+      `flow "${flowId}" ended the program ${times} without progress; the last time ${DEEDS[evidence.kind]}`,
+    );
     this.flowId = flowId;
     this.crashes = crashes;
+    this.evidence = evidence;
   }
 }
+
+const DEEDS: Readonly<Record<EvidenceKind, string>> = {
+  exit: "its code called process.exit",
+  uncaught: "an error of its code that nobody caught ended the program",
+  spin: "its code kept the thread until the program was killed",
+  standing: "its code ran when the program ended without a word, as a native abort or a lack of memory does",
+  search: "the program died when this flow ran, and went on without it",
+};

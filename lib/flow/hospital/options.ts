@@ -27,7 +27,10 @@ export interface HospitalOptions {
   readonly maxFlows?: number;
   /** How many visits of one flow are remembered, 1 or more. Default 10. */
   readonly maxVisits?: number;
-  /** How often the process may die under a flow that makes no progress, 1 or more, before the flow is observed. Default 3. */
+  /**
+   * How often the program may die with evidence against a flow that makes no progress, 1 or more, before the flow is kept for a while:
+   * a minute first, and then twice as long each time, up to an hour. Kills from outside do not count. Default 3.
+   */
   readonly maxCrashes?: number;
   /**
    * What becomes of a flow whose error nobody of the staff treats: it fails, or it is observed. A definition may say otherwise for

@@ -136,6 +136,15 @@ const upTo =
   ({ discharged }: Chart): Diagnosis =>
     discharged < times ? "discharge" : "observe";
 
+/** The first wait of a flow that ended the program, and the longest: each is twice as long as the one before. */
+const CRASH_WAIT_MS = 60_000;
+const CRASH_WAIT_MOST_MS = 3_600_000;
+
+/** Evidence is no sentence for life: the flow runs again after a wait, and comes back if it ends the program once more. */
+function afterCrashes({ discharged }: Chart): Diagnosis {
+  return { type: "discharge", afterMs: Math.min(CRASH_WAIT_MOST_MS, CRASH_WAIT_MS * 2 ** discharged) };
+}
+
 /** How often the default staff discharges what may be chronic. */
 const CHRONIC = 3;
 
@@ -151,7 +160,7 @@ export const DEFAULT_STAFF: readonly StaffMember[] = [
   specialist("engine", ["engine"], upTo(CHRONIC)),
   specialist("divergence", ["divergence"], () => "observe"),
   specialist("quarantine", ["payload", "definition"], () => "observe"),
-  specialist("crash-loop", ["crash-loop"], () => "observe"),
+  specialist("crash-loop", ["crash-loop"], afterCrashes),
   specialist("request", ["requested"], () => "observe"),
   specialist("final", ["final"], () => "terminal"),
 ];

@@ -1,7 +1,9 @@
 // A symptom: the error for which a flow comes to the hospital, as data that a store can keep.
 
+import type { EvidenceMark } from "../../host/index.js";
 import { isError, show, stackOf } from "../../process/show.js";
 import { classOf, type StoreErrorClass } from "../../store/error-classes.js";
+import { CrashLoopError } from "./errors.js";
 
 /**
  * What kind of error it is; decides who of the default staff treats it.
@@ -17,7 +19,7 @@ import { classOf, type StoreErrorClass } from "../../store/error-classes.js";
  * - `divergence`: the code asked for something else than was recorded
  * - `payload`: something stored cannot be read
  * - `definition`: no definition with the name and version of the flow is registered
- * - `crash-loop`: the process died again and again while the flow ran, and the flow made no progress
+ * - `crash-loop`: the program died again and again with evidence against the flow, and the flow made no progress
  * - `requested`: the flow asked for the hospital
  * - `final`: an error that says itself that a retry is in vain
  * - `code`: any other error of the flow's own code
@@ -46,6 +48,8 @@ export interface Symptom {
   readonly message: string;
   /** At most 4,000 characters. */
   readonly stack?: string;
+  /** Of a `crash-loop`: how it is known that the flow ended the program, when, and in which life of the host. */
+  readonly evidence?: Pick<EvidenceMark, "kind" | "at" | "life">;
 }
 
 const WORD_LENGTH = 100;
@@ -70,7 +74,14 @@ export function symptomOf(thrown: unknown, kind: SymptomKind = kindOf(thrown)): 
       : {}),
     message: textOf(read(thrown, "message"))?.slice(0, MESSAGE_LENGTH) ?? "(no readable message)",
     ...(stack === undefined ? {} : { stack }),
+    ...evidenceOf(thrown),
   };
+}
+
+function evidenceOf(thrown: object): Pick<Symptom, "evidence"> {
+  if (!(thrown instanceof CrashLoopError)) return {};
+  const { kind, at, life } = thrown.evidence;
+  return { evidence: { kind, at, life } };
 }
 
 /** The kind of symptom that an error is, as far as the error itself tells. Never throws. */

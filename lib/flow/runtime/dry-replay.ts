@@ -1,6 +1,7 @@
 // Dry replays: the code of a flow runs over a journal up to its end. No step runs, nothing is written, no time passes.
 // For the read-back check of `verify`, and for checking stored flows against new code before it is deployed.
 
+import { NOBODY } from "../../host/index.js";
 import { InvariantError } from "../../process/errors.js";
 import { waitForExit } from "../../process/exited.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -62,6 +63,7 @@ function dryPort({ kernel, definition, payloads, limits }: DryReplay): FlowPort 
       else kernel.scheduler.drained(() => flow.drained());
     },
     definition: () => definition,
+    begin: () => NOBODY,
     isForHospital: () => false,
     childOf: never,
     cancelChildren: never,

@@ -1,5 +1,6 @@
 // The process of a flow: runs the code, carries out the effects of its machine, and brings back what came of them.
 
+import type { Subject } from "../../host/index.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
@@ -75,6 +76,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   readonly #transition: Transition;
   readonly #state: FlowState;
   readonly #sessions = new Set<string>();
+  readonly #subject: Subject;
   readonly #calls = new Map<string, Call>();
   readonly #names = new Map<string, number>();
   readonly #queue: FlowEvent[] = [];
@@ -124,6 +126,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.#row = row;
     this.#definition = definition;
     this.flowId = row.id;
+    this.#subject = port.begin(row.id);
     this.seeded = new Seeded(`${row.seed}/${row.generation}`);
     this.#state = initial(history, letters);
     this.#kept = port.readBack ? [...history] : [];
@@ -194,6 +197,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       case "stored":
         if (message.error !== undefined) return this.#refused(message.error);
         if (this.#port.readBack !== undefined) void this.#verify();
+        this.#subject.progressed();
         return this.event({ type: "written", at: this.#writtenAt });
       case "drained":
         return this.event({ type: "drained", now: this.#port.now() });
@@ -212,6 +216,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   }
 
   terminate(): void {
+    this.#subject.end();
     for (const { running } of this.#calls.values())
       running?.abort(new FlowContextError("the flow's process has ended"));
   }
@@ -242,7 +247,9 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     }
     let ending: Ending | undefined;
     try {
-      const value = this.#definition.body(new FlowCode(this) as never, given as never);
+      const value = this.#subject.run(() =>
+        this.#definition.body(new FlowCode(this) as never, given as never),
+      );
       this.#port.drain(this);
       ending = await this.#ending("completed", await value, "result");
     } catch (thrown) {
@@ -668,7 +675,8 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       const ended = (ok: boolean, value: unknown): void => this.#ran(key, plan, attempt, ok, value, more);
       const of = { key, flowId: this.flowId, attempt, token: this.#row.epoch ?? 0 };
       const limit = plan.timeoutMs * (plan.timeoutFactor ?? 1) ** (attempt - 1);
-      const run = (): Attempt => new Attempt(this.#attempts, of, ended).run(body, limit);
+      const run = (): Attempt =>
+        this.#subject.run(() => new Attempt(this.#attempts, of, ended).run(body, limit));
       return tap === undefined ? run() : tap.around(run);
     };
     return this.#call<T>(kind, key, RUN, { start, finish: more?.finish });
@@ -679,7 +687,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       const timer = this.ctx.runAfter(ms, fn);
       return () => this.ctx.alive && this.ctx.cancel(timer);
     },
-    perform: (code) => this.ctx.self.process?.perform(code),
+    perform: (code) => this.ctx.self.process?.perform(() => this.#subject.run(code)),
     outside: (key) => this.outside(key),
   };
 
@@ -721,7 +729,8 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const run = async (tx: SqlTransaction): Promise<unknown> => {
       last.tx = tx;
       try {
-        return await (tap === undefined ? body(tx) : tap.around(() => body(tx)));
+        const begun = (): unknown => this.#subject.run(() => body(tx));
+        return await (tap === undefined ? begun() : tap.around(begun));
       } catch (error) {
         last.thrown = error;
         throw error;
@@ -739,6 +748,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       return this.#ran(key, plan, attempt, false, error, undefined);
     }
     if (!this.ctx.alive) return;
+    this.#subject.progressed();
     tap?.ended("done");
     this.event({ type: "transacted", key, value: call.encoded ?? null, at: this.#writtenAt });
   }

@@ -1,6 +1,7 @@
 // A flow host: the process that holds flows. It takes them from the store, runs each in a process of its own, and gives them back.
 // It is the supervisor of their processes; the hospital is its restart strategy.
 
+import { type Evidence, evidencePlaceOf, openEvidence, type Subject } from "../../host/index.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
@@ -47,7 +48,7 @@ import { OPERATED_SCHEMAS } from "./schemas.js";
 import { type ServedHost, whyNotStarted } from "./services.js";
 import { Starting, type StartingHost } from "./starting.js";
 import { Taking, type TakingHost } from "./taking.js";
-import { Ward, type WardHost } from "./ward.js";
+import { subjectOf, Ward, type WardHost } from "./ward.js";
 
 /** What the parts of a host use of it. */
 type Parts = FlowPort &
@@ -65,6 +66,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   kernel!: Kernel;
   store!: Store;
   claim!: Claim;
+  evidence!: Evidence;
   blobs!: BlobWriter;
   readonly ward: Ward;
   #offsetMs = 0;
@@ -144,6 +146,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     }
     this.claim = claim;
     if (!ctx.alive) return this.#letGo();
+    this.evidence = this.#openEvidence();
     this.blobs = new BlobWriter(claim.token, this.payloads.limits.apartBytes);
     await this.syncClock();
     const tell = (message: HostMessage): void => process?.deliver(message, undefined);
@@ -167,6 +170,20 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   /** A part of the start, done when the store has space for it. */
   #whenSpace<T>(part: () => Promise<T>): Promise<T> {
     return this.background.until("start", part, isFull);
+  }
+
+  #openEvidence(): Evidence {
+    const { evidence, store, hostId } = this.#settings;
+    const { env } = this.kernel;
+    // What a simulator runs does not end this program.
+    const isFiled = env.interception === undefined || typeof evidence === "object";
+    return openEvidence({
+      place: isFiled ? evidencePlaceOf(evidence, store, this.store.shared) : undefined,
+      who: hostId === undefined ? "flows" : `flows-${hostId}`,
+      now: () => env.wallTime(),
+      after: (ms, fn) => this.after(ms, fn),
+      opened: () => this.taking.pollSoon(),
+    });
   }
 
   async #serve(ctx: Context<HostMessage>): Promise<void> {
@@ -293,7 +310,6 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     this.queues.left(loaded.row);
     this.#requests.left(loaded);
     this.caughtUp(loaded.row.number);
-    this.ward.calm(loaded.row.id);
     if (loaded.observing !== undefined) this.ward.observeRun(loaded, loaded.observing);
     else if (reason.type !== "normal" && reason !== PARKED) {
       this.ward.failed(loaded, reason);
@@ -332,6 +348,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   async #letGo(): Promise<void> {
     this.#unwatch?.();
     this.#rest();
+    (this.evidence as Evidence | undefined)?.close();
     try {
       await (this.claim as Claim | undefined)?.release();
     } catch {
@@ -373,6 +390,10 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     return this.#settings.definitions.find(name, version);
   }
 
+  begin(id: string): Subject {
+    return this.evidence.begin(subjectOf(id));
+  }
+
   isForHospital(row: FlowRow, error: unknown, at: Suspension, kind: SymptomKind | undefined): boolean {
     return this.ward.isForHospital(row, error, at, kind);
   }
@@ -388,14 +409,6 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   rerun(row: FlowRow): void {
     if (row.holder === this.claim.token) this.taking.rerun(row);
     else this.taking.takeSoon(row.number);
-  }
-
-  takeNumber(number: number): void {
-    this.taking.takeSoon(number);
-  }
-
-  look(): void {
-    this.taking.pollSoon();
   }
 
   caughtUp(number: number): void {

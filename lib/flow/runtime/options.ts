@@ -1,5 +1,6 @@
 // Options of a flow host, checked once.
 
+import { checkEvidence, type EvidenceOption } from "../../host/index.js";
 import { type Duration, LONGEST_DURATION_MS } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
@@ -48,6 +49,12 @@ export interface FlowHostOptions {
    * SQLite store, at its path and `.sock`. Stores without a file have none unless a path is given.
    */
   readonly socket?: string | boolean;
+  /**
+   * Where it is written which flow ran when the program died: the path of a folder, or `false` for nowhere, so that no flow is ever blamed
+   * for a crash. Default: beside the file of a SQLite store, at its path and `.evidence`; for PostgreSQL under the folder for temporary
+   * files. A host that runs in a container keeps it over restarts in a folder that outlives the container.
+   */
+  readonly evidence?: EvidenceOption;
   /** How long flows are kept that have ended. Default: for ever. */
   readonly retention?: RetentionOptions;
 }
@@ -82,6 +89,7 @@ export interface HostSettings {
   readonly verify: boolean;
   readonly limits: FlowLimits;
   readonly hospital: HospitalSettings;
+  readonly evidence: EvidenceOption | undefined;
   readonly interceptors: readonly Interceptor[];
   readonly payloads: Payloads;
   readonly queues: ReadonlyMap<string, QueueSettings>;
@@ -145,6 +153,7 @@ const KNOWN = [
   "schedules",
   "socket",
   "retention",
+  "evidence",
 ];
 
 /** @throws OptionError */
@@ -181,6 +190,7 @@ export function checkHost(options: FlowHostOptions, services: readonly HostServi
     verify: flag("verify", options.verify ?? false),
     limits,
     hospital: checkHospital("hospital", options.hospital),
+    evidence: checkEvidence("evidence", options.evidence),
     interceptors: options.interceptors ?? [],
     payloads: payloadsOf(options.payloads ?? {}, definitions.errors),
   };

@@ -1,5 +1,6 @@
 // What a flow's process uses of its host.
 
+import type { Subject } from "../../host/index.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Claim, Store } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
@@ -95,6 +96,8 @@ export interface FlowPort {
   /** Calls `drained` of a flow when its code has run as far as it can. */
   drain(flow: { drained(): void }): void;
   definition(name: string, version: number | undefined): FlowDefinition<never> | undefined;
+  /** A flow whose code is about to run: whose it is, if that code ends the program. */
+  begin(id: string): Subject;
   /** Whether an error that the code did not catch keeps the flow, for the hospital, instead of ending it. */
   isForHospital(row: FlowRow, error: unknown, at: Suspension, kind: SymptomKind | undefined): boolean;
   /** What is written to start a child. @throws FlowInputError, UnknownFlowError */

@@ -1,6 +1,7 @@
 // How a host takes flows from the store: those that are due, those of hosts that are gone, those that it has news of. One attempt at a
 // time for each flow, and no more flows than there are places.
 
+import type { Evidence } from "../../host/index.js";
 import { type Claim, ConflictError, type Store } from "../../store/index.js";
 import { type Background, isCurable, isHostOver } from "../background/background.js";
 import type { FlowDefinition } from "../definition/define.js";
@@ -16,7 +17,7 @@ import type { Orders } from "./orders.js";
 import type { FlowLimits } from "./port.js";
 import { findFlow, historyOf, lettersOf } from "./reading.js";
 import { type Guest, Room } from "./room.js";
-import type { Ward } from "./ward.js";
+import { subjectOf, type Ward } from "./ward.js";
 
 /** What taking uses of its host. */
 export interface TakingHost {
@@ -28,6 +29,7 @@ export interface TakingHost {
   readonly queues: Queues;
   readonly orders: Orders;
   readonly background: Background;
+  readonly evidence: Evidence;
   /** The host takes no more flows. */
   readonly isStopping: boolean;
   now(): number;
@@ -295,7 +297,6 @@ export class Taking {
       const next = this.#taking.get(number);
       this.#taking.delete(number);
       const loaded = this.#host.loaded.get(number);
-      if (loaded === undefined) this.#host.ward.calm(row.id);
       this.#host.mayStop();
       if (next === "nothing") this.#notComing(number);
       else if (loaded !== undefined) this.#host.reread(loaded);
@@ -358,8 +359,8 @@ export class Taking {
       const left = await this.#host.orders.leaveSessions(row);
       letters = read.filter(({ position }) => !left.has(position));
     }
-    const crashes = row.holder !== null && row.taken_at === history.length ? row.crashes + 1 : 0;
-    if (!this.#host.ward.mayRun(row, crashes)) return false;
+    const crashes = this.#host.ward.crashesOf(row, history.length);
+    if (crashes === undefined) return false;
     const set = {
       status: "running",
       holder: this.#host.claim.token,
@@ -385,6 +386,7 @@ export class Taking {
       ],
       writes: [{ type: "update", table: flows, key: [number], set }],
     });
+    if (crashes > 0) this.#host.evidence.taken(subjectOf(row.id));
     this.#host.run({ ...row, ...set, input }, history, letters);
     return true;
   }

@@ -1,5 +1,6 @@
 // The hospital's place in a host: who comes in, who may run, and how a flow fails for good.
 
+import type { Evidence } from "../../host/index.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import { type ExitReason, formatReason } from "../../process/reason.js";
@@ -13,12 +14,6 @@ import type { HospitalSettings } from "../hospital/options.js";
 import { type PatientInfo, patientOf, patientRows } from "../hospital/patients.js";
 import type { Suspension } from "../hospital/record.js";
 import type { SymptomKind } from "../hospital/symptom.js";
-import {
-  decide as decideTriage,
-  initial as initialTriage,
-  type TriageEvent,
-  type TriageState,
-} from "../hospital/triage-machine.js";
 import { countUnknown } from "../hospital/unknown.js";
 import type { Stored } from "../journal/entry.js";
 import { type FlowRow, flows, WISH_TOPIC } from "../journal/tables.js";
@@ -42,16 +37,12 @@ export interface WardHost {
   readonly payloads: Payloads;
   readonly blobs: BlobWriter;
   readonly background: Background;
+  readonly evidence: Evidence;
   now(): number;
-  after(ms: number, fn: () => void): void;
   alarmAt(at: number): void;
   definition(name: string, version: number): FlowDefinition<never> | undefined;
   /** Runs a flow that this host holds from its last checkpoint, or takes one that nobody holds. */
   rerun(row: FlowRow): void;
-  /** Takes a flow, if nobody holds it. */
-  takeNumber(number: number): void;
-  /** Looks for flows that can be taken. */
-  look(): void;
 }
 
 /** A run of a flow by this host. */
@@ -61,25 +52,26 @@ export interface Run {
   readonly run: number;
 }
 
-/** A suspect that has run so long without harm is taken for innocent, and the next one runs. */
-const SUSPECT_MS = 1_000;
-const MAX_SUSPECTS = 1_000;
 const NOWHERE: Suspension = { name: "start", position: 0 };
 const NO_CALLS: ReadonlyMap<string, Call> = new Map();
+
+/** A flow as the evidence of crashes names it. */
+export function subjectOf(flow: string): string {
+  return `flow:${flow}`;
+}
 
 export class Ward implements DeskPort {
   readonly desk: HospitalDesk;
   readonly #host: WardHost;
-  #triage: TriageState;
+  readonly #maxCrashes: number;
   #runs = 0;
-  readonly #numbers = new Map<string, number>();
   #isOpen = false;
   readonly #unknown = new Set<string>();
 
   constructor(settings: HospitalSettings, host: WardHost) {
     this.#host = host;
     this.desk = new HospitalDesk(settings, this);
-    this.#triage = initialTriage({ maxCrashes: settings.maxCrashes, maxSuspects: MAX_SUSPECTS });
+    this.#maxCrashes = settings.maxCrashes;
   }
 
   get kernel(): Kernel {
@@ -188,38 +180,24 @@ export class Ward implements DeskPort {
 
   // ── crashes ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Whether a flow may run under which the process has died so often. */
-  mayRun(row: FlowRow, crashes: number): boolean {
-    if (crashes === 0 || this.#triage.suspect === row.id) return true;
-    this.#numbers.set(row.id, row.number);
-    const effects = this.#decide({ type: "found", flow: row.id, crashes });
-    let isTaken = false;
-    for (const effect of effects) {
-      if (effect.type === "take") isTaken = true;
-      else if (effect.type === "admit") this.quarantine(row, new CrashLoopError(row.id, crashes));
-    }
-    if (this.#triage.suspect === row.id) this.#host.after(SUSPECT_MS, () => this.calm(row.id));
-    else if (!this.#triage.waiting.includes(row.id)) this.#numbers.delete(row.id);
-    return isTaken;
-  }
-
-  /** A flow made no trouble: the next suspect may run. */
-  calm(flow: string): void {
-    if (this.#triage.suspect !== flow) return;
-    this.#numbers.delete(flow);
-    for (const effect of this.#decide({ type: "calm", flow })) {
-      if (effect.type === "look") this.#host.look();
-      if (effect.type !== "take") continue;
-      const { flow: next } = effect;
-      this.#host.after(SUSPECT_MS, () => this.calm(next));
-      this.#host.takeNumber(this.#numbers.get(next) as number);
-    }
-  }
-
-  #decide(event: TriageEvent): ReturnType<typeof decideTriage>[1] {
-    const [state, effects] = decideTriage(this.#triage, event);
-    this.#triage = state;
-    return effects;
+  /**
+   * Whether a flow that nobody runs may run, as far as crashes of the program tell: how many count against it. Undefined: it waits, or it
+   * is in the hospital.
+   */
+  crashesOf(row: FlowRow, length: number): number | undefined {
+    const { evidence } = this.#host;
+    const subject = subjectOf(row.id);
+    // Only what a program left behind may have ended it.
+    const { mark, mayRun } =
+      row.holder === null ? { mark: evidence.markOf(subject), mayRun: true } : evidence.find(subject);
+    const before = row.taken_at === length ? row.crashes : 0;
+    if (mark === undefined) return mayRun ? before : undefined;
+    const crashes = before + (mark.kind === "search" ? this.#maxCrashes : 1);
+    if (crashes < this.#maxCrashes) return mayRun ? crashes : undefined;
+    if (row.hospital !== null) this.desk.remember(row);
+    this.quarantine({ ...row, crashes }, new CrashLoopError(row.id, crashes, mark));
+    evidence.taken(subject);
+    return undefined;
   }
 
   // ── patients ─────────────────────────────────────────────────────────────────────────────────────────────────

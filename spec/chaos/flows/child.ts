@@ -54,9 +54,7 @@ const PAUSE_MS = 20;
 
 const system = new System({ name: plan.host ?? "host", report: false });
 const store = withPoints(withLease(storeAt(plan.store), plan.leaseMs), point);
-// That a host dies so often is the test's doing: its flows are not to be suspected of it.
-const hospital = { maxCrashes: Number.MAX_SAFE_INTEGER };
-const definition = flowHost({ store, flows: [program], hospital });
+const definition = flowHost({ store, flows: [program] });
 const child = { id: "host", name: "flows", start: definition };
 const backoff = { minMs: PAUSE_MS, maxMs: PAUSE_MS };
 await system.start(supervisor({ intensity: 1_000, periodMs: 60_000, backoff, children: [child] }));

@@ -19,7 +19,7 @@ describe("the default staff", () => {
     ["divergence", "observe"],
     ["payload", "observe"],
     ["definition", "observe"],
-    ["crash-loop", "observe"],
+    ["crash-loop", "wait 60000"],
     ["requested", "observe"],
     ["final", "fail"],
     ["code", "fail"],

@@ -9,6 +9,7 @@ import {
   type FlowHost,
   type FlowHostOptions,
   flowHost,
+  HOSPITAL_DEFAULTS,
   type HospitalReport,
 } from "../../../lib/flow/index.js";
 import { decodeEntry } from "../../../lib/flow/journal/entry.js";
@@ -25,6 +26,7 @@ import {
   StoreClosedError,
 } from "../../../lib/store/index.js";
 import { testClock } from "../../../lib/testing/index.js";
+import { EvidenceBox } from "../../support/evidence-box.js";
 
 /** A system in virtual time over one store, whose hosts may die and start again. */
 class World implements AsyncDisposable {
@@ -420,36 +422,80 @@ describe("a checkpoint that cannot be read", () => {
   });
 });
 
-describe("a flow that kills its process", () => {
-  it("is kept after three deaths, before its code runs, and those beside it end [N14]", async () => {
-    await using world = new World();
-    let killed = 0;
-    const killer = defineFlow("killer", async (flow, _: null) =>
-      flow.step("kill", () => {
-        killed++;
-        world.source.lose();
-      }),
-    );
-    // Its journal stays as it is while the killer lives: it looks as guilty as the killer.
-    const calm = defineFlow("calm", (flow, n: number) =>
-      flow.idempotent("count", async (inner) => {
-        await inner.sleep(50);
-        return n;
-      }),
-    );
-    let flows = await world.host([killer, calm]);
-    for (let i = 0; i < 5; i++) await world.clock.until(flows.start(calm, i, { id: `c${i}` }));
-    await world.clock.until(flows.start(killer, null, { id: "k" })).catch(() => undefined);
-    for (let deaths = 1; killed === deaths && deaths < 10; deaths++) {
+describe("a flow that ends its program", () => {
+  let killed = 0;
+  const killer = defineFlow("killer", async (flow, _: null) =>
+    flow.step("kill", () => {
+      killed++;
+      return new Promise<void>(() => undefined);
+    }),
+  );
+  // Its journal stays as it is while the killer lives: it looks as guilty as the killer.
+  const slow = defineFlow("slow", (flow, n: number) =>
+    flow.idempotent("count", async (inner) => {
+      await inner.sleep(50);
+      return n;
+    }),
+  );
+
+  /** Lives in which the killer runs beside five flows with a long step, until it does not run any more. */
+  async function lives(world: World, box: EvidenceBox, accused: string | undefined): Promise<FlowHost> {
+    killed = 0;
+    const host = () => world.host([killer, slow], { evidence: box });
+    let flows = await host();
+    for (let i = 0; i < 5; i++) await world.clock.until(flows.start(slow, i, { id: `s${i}` }));
+    await world.clock.until(flows.start(killer, null, { id: "k" }));
+    for (let deaths = 1; killed === deaths && deaths < 8; deaths++) {
+      box.end(accused);
       await world.die();
-      flows = await world.host([killer, calm]);
-      await world.clock.advance(10_000);
+      flows = await host();
+      await world.clock.settle();
     }
-    expect(killed).toBe(3);
+    return flows;
+  }
+
+  it("is kept after three deaths with evidence, before its code runs, and those beside it end [N14]", async () => {
+    await using world = new World();
+    const flows = await lives(world, new EvidenceBox(), "flow:k");
+    expect(killed).toBe(HOSPITAL_DEFAULTS.maxCrashes);
     expect(await world.status(flows, "k")).toBe("hospitalized");
-    for (let i = 0; i < 5; i++) expect(await world.clock.until(flows.get(`c${i}`).result())).toBe(i);
+    await world.clock.advance(1_000);
+    for (let i = 0; i < 5; i++) expect(await world.clock.until(flows.get(`s${i}`).result())).toBe(i);
     const patients = await world.clock.until(flows.hospital.patients());
-    expect(patients.map(({ id, record }) => `${id} ${record?.symptom.kind}`)).toEqual(["k crash-loop"]);
+    // With the evidence in its record.
+    expect(patients.map(({ id, record }) => [id, record?.symptom])).toEqual([
+      [
+        "k",
+        expect.objectContaining({
+          kind: "crash-loop",
+          evidence: { kind: "exit", at: 0, life: HOSPITAL_DEFAULTS.maxCrashes },
+        }),
+      ],
+    ]);
+  });
+
+  it("runs again after a minute, and each time that it comes back after twice as long [N200]", async () => {
+    await using world = new World();
+    const box = new EvidenceBox();
+    let flows = await lives(world, box, "flow:k");
+    for (const waitMs of [60_000, 120_000, 240_000]) {
+      const before = killed;
+      await world.clock.advance(waitMs - 1_000);
+      expect(killed).toBe(before);
+      await world.clock.advance(1_000);
+      expect(killed).toBe(before + 1);
+      box.end("flow:k");
+      await world.die();
+      flows = await world.host([killer, slow], { evidence: box });
+      expect(await world.status(flows, "k")).toBe("hospitalized");
+    }
+  });
+
+  it("is nobody when the program is killed from outside, however often [N11]", async () => {
+    await using world = new World();
+    const flows = await lives(world, new EvidenceBox(), undefined);
+    expect(await world.clock.until(flows.hospital.patients())).toEqual([]);
+    expect(await world.status(flows, "k")).toBe("running");
   });
 });
 

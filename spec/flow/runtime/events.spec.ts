@@ -106,7 +106,7 @@ describe("the events of a flow", () => {
         sim.calm();
         const store = sim.store({});
         const system = sim.system({ name: "shop" });
-        const host = flowHost({ store, flows: [parcel], name: "flows", hospital: { maxCrashes: 1_000 } });
+        const host = flowHost({ store, flows: [parcel], name: "flows" });
         await system.start(
           supervisor({ label: "root", intensity: 1_000, children: [{ id: "flows", start: host }] }),
         );

@@ -17,8 +17,6 @@ import type { Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { explored } from "../../support/proof.js";
 
-const PATIENT = { maxCrashes: Number.MAX_SAFE_INTEGER };
-
 /** How a conversation goes: the asker sends, the other side answers each value, and one of them ends it. */
 interface Script {
   readonly values: number;
@@ -104,7 +102,7 @@ function meaning({ values, end }: Script): { readonly asker: unknown; readonly a
 
 async function hostOf(system: System, store: MemorySource): Promise<FlowHost> {
   const definition = flowHost({
-    ...{ store, flows: [asker, answerer, mute], name: "flows", hospital: PATIENT },
+    ...{ store, flows: [asker, answerer, mute], name: "flows" },
     limits: { idleMs: 50 },
   });
   const children = [{ id: "flows", start: definition }];
