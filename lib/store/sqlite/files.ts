@@ -111,8 +111,21 @@ export function createPrivate(path: string): void {
 
 const ownerFile = (path: string): string => `${path}.owner`;
 
+/** The stores that this thread has open. */
+const owned = new Set<string>();
+
+/**
+ * A program that calls `process.exit` closes its files in its last moments: SQLite empties the log and removes it, as at a close. Without
+ * this, its owner would be taken for one that was killed.
+ */
+function forgetAll(): void {
+  for (const path of owned) forgetOwner(path);
+}
+
 /** Tells others who has the file open. The lock itself is SQLite's; this is for people. */
 export function tellOwner(path: string, since: number): void {
+  if (owned.size === 0) node.process.on("exit", forgetAll);
+  owned.add(path);
   const owner = `${processName()}, since ${utcOf(since)}\n`;
   try {
     node.fs.writeFileSync(ownerFile(path), owner, { mode: PRIVATE });
@@ -132,5 +145,6 @@ export function readOwner(path: string): string | undefined {
 }
 
 export function forgetOwner(path: string): void {
+  if (owned.delete(path) && owned.size === 0) node.process.off("exit", forgetAll);
   node.fs.rmSync(ownerFile(path), { force: true });
 }

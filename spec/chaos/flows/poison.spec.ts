@@ -67,7 +67,7 @@ describe("flows of a program that is killed from outside", () => {
   it("are never in hospital, however often and at whatever moment [N202]", async () => {
     const random = new Random(SEED);
     const patients = new Set<string>();
-    const kills = proving ? 50 : 4;
+    const kills = proving ? 50 : 3;
     for (let kill = 0; kill < kills; kill++)
       for (const id of await life("none", random.unit() * MOST_MS)) patients.add(id);
     expect([...patients]).toEqual([]);
