@@ -12,7 +12,10 @@ import type { AnyFlow, FlowDefinition, MessageTypes } from "./define.js";
 export interface RetryOptions {
   /** How often the step runs at most, 1 or more. Default 3. `Infinity`: until it succeeds. */
   readonly attempts?: number;
-  /** The pauses between the attempts. Default: 1 s, doubled each time, at most 5 minutes, with jitter. */
+  /**
+   * The pauses between the attempts. Default: 1 s, doubled each time, at most 5 minutes, with jitter. An error asks for a longer one, up to an
+   * hour, by its `retryAfterMs`, or by the header `Retry-After` of its `response`.
+   */
   readonly backoff?: Partial<Backoff>;
 }
 

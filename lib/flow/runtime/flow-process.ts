@@ -883,7 +883,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   ): void {
     const { payloads, kernel } = this.#port;
     const value = ok ? given : readable(given);
-    const wait = ok ? undefined : retryWait(plan, attempt, value, kernel.env.random());
+    const wait = ok ? undefined : retryWait(plan, attempt, value, kernel.env.random(), kernel.env.wallTime());
     const retryAt = wait === undefined ? undefined : this.#port.now() + wait;
     const call = this.#calls.get(key);
     if (call === undefined) return;

@@ -70,7 +70,7 @@ export function runInner<T>(
         try {
           return await run({ ...inner, attempt });
         } catch (error) {
-          const wait = retryWait(plan, attempt, error, ctx.random());
+          const wait = retryWait(plan, attempt, error, ctx.random(), ctx.wallTime());
           if (wait === undefined || step.signal.aborted) throw error;
           await pause(wait);
         }

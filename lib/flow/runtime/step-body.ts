@@ -6,6 +6,7 @@ import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count } from "../../process/options.js";
 import { processSignal } from "../../process/process-signal.js";
+import { askedWait } from "../../process/retry-after.js";
 import { isThenable } from "../../process/thenable.js";
 import { classOf, passes, toldIn } from "../../store/error-classes.js";
 import {
@@ -65,12 +66,22 @@ function backoffPlan(given: Partial<Backoff>): Backoff {
   return checkBackoff("retry.backoff", { ...backoff, maxMs: longest });
 }
 
-/** When a step that failed runs again. Undefined: never. */
-export function retryWait(plan: StepPlan, attempt: number, error: unknown, roll: number): number | undefined {
+/**
+ * When a step that failed runs again: no sooner than its error asks for. Undefined: never.
+ *
+ * @param wallMs - milliseconds since 1970
+ */
+export function retryWait(
+  plan: StepPlan,
+  attempt: number,
+  error: unknown,
+  roll: number,
+  wallMs: number,
+): number | undefined {
   if (attempt >= plan.attempts) return undefined;
   if (error instanceof OptionError || (error as { retriable?: unknown } | null)?.retriable === false)
     return undefined;
-  return backoffMs(plan.backoff, attempt, roll);
+  return Math.max(backoffMs(plan.backoff, attempt, roll), askedWait(error, wallMs));
 }
 
 /** A transaction that failed for the store's sake: as what the hospital has to treat it. */

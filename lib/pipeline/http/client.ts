@@ -34,7 +34,7 @@ export interface HttpPolicy {
   readonly timeoutMs?: number;
   /** How often a request is made at most within one attempt at the message. Default 3. */
   readonly attempts?: number;
-  /** The waits between attempts. `Retry-After` in seconds is respected, up to a minute. Default 200 to 10,000 ms. */
+  /** The waits between attempts. `Retry-After`, in seconds or as a date, is respected, up to a minute. Default 200 to 10,000 ms. */
   readonly backoff?: Backoff;
   /** Most bytes of a response's body, after it was unpacked. Default 1,048,576. */
   readonly maxBytes?: number;
@@ -66,7 +66,7 @@ export function httpClient(policy: HttpPolicy, usualBytes: number = HTTP_DEFAULT
   });
   const guardedOf = perKernel((system) => {
     const work = ({ signal }: { readonly signal: AbortSignal }, call: HttpCall): Promise<HttpReply> =>
-      exchange(send, call, maxBytes, signal);
+      exchange(send, call, maxBytes, signal, () => system.kernel.env.wallTime());
     return retries.local(system)(work);
   });
   return (kernel, call, signal) => {

@@ -1,5 +1,6 @@
 // One request over HTTP and its response, with a limit on its size.
 
+import { retryAfterIn } from "../../process/retry-after.js";
 import { HttpBodyError, HttpFailedError, HttpStatusError } from "./errors.js";
 
 /** A request: what `fetch` gets. */
@@ -44,6 +45,7 @@ export async function exchange(
   call: HttpCall,
   maxBytes: number,
   signal: AbortSignal,
+  wallTime: () => number,
 ): Promise<HttpReply> {
   const request = shown(call);
   let response: Response;
@@ -54,7 +56,7 @@ export async function exchange(
     throw new HttpFailedError(request, !isMalformed(call), error);
   }
   try {
-    if (!response.ok) throw await statusError(request, response);
+    if (!response.ok) throw await statusError(request, response, wallTime());
     const bytes = await bodyOf(request, response, maxBytes);
     return replyOf(request, response, bytes);
   } catch (error) {
@@ -89,17 +91,17 @@ function isMalformed({ url, method, headers, body }: HttpCall): boolean {
   }
 }
 
-async function statusError(request: string, response: Response): Promise<HttpStatusError> {
+async function statusError(request: string, response: Response, wallMs: number): Promise<HttpStatusError> {
   const { status } = response;
   const { bytes } = await take(response, ERROR_BYTES);
   const text = new TextDecoder().decode(bytes.subarray(0, ERROR_BYTES));
-  return new HttpStatusError(request, status, RETRIED.has(status), retryAfterOf(response), text);
-}
-
-/** `Retry-After` in seconds; servers that give a date are asked again as the policy says. */
-function retryAfterOf({ headers }: Response): number | undefined {
-  const given = headers.get("retry-after") ?? "";
-  return /^\d{1,9}$/.test(given) ? Number(given) * 1_000 : undefined;
+  return new HttpStatusError(
+    request,
+    status,
+    RETRIED.has(status),
+    retryAfterIn(response.headers, wallMs),
+    text,
+  );
 }
 
 async function bodyOf(request: string, response: Response, maxBytes: number): Promise<Uint8Array> {

@@ -513,7 +513,9 @@ export class Processor implements Callbacks<ProcessorMessage> {
   #failed(message: Message, error: unknown, calls: Calls): void {
     const { kernel, ledger } = this.#port;
     const entry = this.#entry("dead", message, calls ?? [], 0);
-    ledger.submit(afterFailure(this.plan.rules, message, error, kernel.env.random(), entry));
+    ledger.submit(
+      afterFailure(this.plan.rules, message, error, kernel.env.random(), entry, kernel.env.wallTime()),
+    );
   }
 
   #entry(

@@ -1,8 +1,8 @@
 // What becomes of a message after an attempt at it. Pure.
 
 import { backoffMs } from "../../process/backoff.js";
+import { askedWait } from "../../process/retry-after.js";
 import { showThrown } from "../../process/show.js";
-import { usualRetryAfter } from "../../service/protection/retry.js";
 import type { Item } from "../definition/adapter.js";
 import type { Test } from "../definition/condition.js";
 import { DeadLetterError, HopLimitError } from "../definition/errors.js";
@@ -10,9 +10,6 @@ import { childId, hopsOf } from "../definition/message-id.js";
 import type { RetryPolicy } from "../definition/policy.js";
 import type { Message, Publication, Step } from "../ledger/ledger.js";
 import type { LineageEntry } from "../ledger/lineage.js";
-
-/** The longest wait that an error may ask for: an hour. */
-const RETRY_AFTER_MOST_MS = 3_600_000;
 
 /** An outbound queue of a route, ready to choose. */
 export interface Exit {
@@ -54,19 +51,14 @@ export function afterFailure(
   error: unknown,
   roll: number,
   entry: LineageEntry | undefined,
+  wallMs: number,
 ): Step {
   const attempt = message.attempts + 1;
   const text = showThrown(error);
   const isFinal = attempt >= retry.attempts || isForGood(error);
   if (isFinal) return { type: "dead", message, error: text, entry };
-  const delayMs = Math.max(backoffMs(retry.backoff, attempt, roll), askedMs(error));
+  const delayMs = Math.max(backoffMs(retry.backoff, attempt, roll), askedWait(error, wallMs));
   return { type: "retry", message, delayMs, error: text };
-}
-
-/** How long the error says to wait. */
-function askedMs(error: unknown): number {
-  const ms: unknown = usualRetryAfter(error);
-  return typeof ms === "number" && ms > 0 ? Math.min(Math.ceil(ms), RETRY_AFTER_MOST_MS) : 0;
 }
 
 /** Whether another attempt cannot help: the message is at fault, not a service. */

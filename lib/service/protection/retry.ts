@@ -5,6 +5,7 @@ import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
 import { count, delay, kernelOf, text } from "../../process/options.js";
+import { retryAfterOf } from "../../process/retry-after.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { share } from "./breaker-options.js";
 import { PROTECTION_DEFAULTS } from "./defaults.js";
@@ -39,7 +40,7 @@ export interface RetryOptions {
   readonly retryIf?: (error: unknown, attempt: number) => boolean;
   /**
    * How many milliseconds to wait at least, as the error says. Default: its property `retryAfterMs`, if that is a number, as
-   * CircuitOpenError and RateLimitError have it.
+   * CircuitOpenError and RateLimitError have it; or else the header `Retry-After` of its `response`, in seconds or as a date.
    */
   readonly retryAfterMs?: (error: unknown) => number | undefined;
   /** An error that asks for a longer wait ends the call. Default 60,000. */
@@ -55,7 +56,7 @@ interface Settings {
   readonly config: RetryConfig;
   readonly timeoutMs: number;
   readonly retryIf: (error: unknown, attempt: number) => boolean;
-  readonly retryAfterMs: (error: unknown) => number | undefined;
+  readonly retryAfterMs: (error: unknown, wallMs: number) => number | undefined;
   readonly budget: Required<RetryBudget> | undefined;
 }
 
@@ -174,7 +175,7 @@ async function attempts(
         now,
         roll: env.random(),
         isRetryable: settings.retryIf(error, machine.attempt),
-        retryAfterMs: settings.retryAfterMs(error),
+        retryAfterMs: settings.retryAfterMs(error, env.wallTime()),
         hasBudget: budget?.allows(now) ?? true,
       });
       machine = next;
@@ -195,7 +196,7 @@ const KNOWN: readonly (keyof RetryOptions)[] = [
 function checkRetry(given: RetryOptions): Settings {
   only("", given, KNOWN);
   const defaults = PROTECTION_DEFAULTS.retry;
-  const { retryIf = () => true, retryAfterMs = usualRetryAfter } = given;
+  const { retryIf = () => true, retryAfterMs = retryAfterOf } = given;
   if (typeof retryIf !== "function") throw new OptionError("retryIf", retryIf, "a function of the error");
   if (typeof retryAfterMs !== "function")
     throw new OptionError("retryAfterMs", retryAfterMs, "a function of the error");
@@ -209,8 +210,8 @@ function checkRetry(given: RetryOptions): Settings {
     },
     timeoutMs: delay("timeoutMs", given.timeoutMs ?? defaults.timeoutMs, 1, true),
     retryIf,
-    retryAfterMs: (error) => {
-      const ms = retryAfterMs(error);
+    retryAfterMs: (error, wallMs) => {
+      const ms = retryAfterMs(error, wallMs);
       // What a server says may be anything: neither NaN nor a time in the past is a wait.
       return typeof ms === "number" && ms > 0 ? ms : undefined;
     },
@@ -226,13 +227,4 @@ function checkBudget(given: RetryBudget): Required<RetryBudget> {
     minimum: count("budget.minimum", given.minimum ?? defaults.budgetMinimum, 0),
     windowMs: delay("budget.windowMs", given.windowMs ?? defaults.budgetWindowMs, 1),
   };
-}
-
-/** The property `retryAfterMs` of an error, whatever it is. An error may be a Proxy that throws at every look. */
-export function usualRetryAfter(error: unknown): number | undefined {
-  try {
-    return (error as { readonly retryAfterMs?: number } | null | undefined)?.retryAfterMs;
-  } catch {
-    return undefined;
-  }
 }

@@ -40,6 +40,27 @@ describe("a step", () => {
     expect(attempts).toEqual([1, 2, 3, 1, 2, 3]);
   });
 
+  it("waits as long as its error asks, in a part as well [J342]", async () => {
+    const waits: number[] = [];
+    let last = 0;
+    const told = (): void => void waits.push(b.clock.now - last);
+    const busy = defineFlow("busy", async (flow, _: undefined) => {
+      const retry = { retry: { attempts: 3, backoff: { minMs: 1, maxMs: 1, jitter: 0 } } };
+      const call = ({ attempt }: { readonly attempt: number }): void => {
+        if (attempt > 1) told();
+        last = b.clock.now;
+        if (attempt === 1) throw Object.assign(new Error("busy"), { retryAfterMs: 40_000 });
+        const response = { headers: new Headers({ "Retry-After": "7" }) };
+        if (attempt === 2) throw Object.assign(new Error("busy"), { response });
+      };
+      await flow.step("call", call, retry);
+      await flow.idempotent("part", (part) => part.step("call", call, retry));
+    });
+    await using b = await bench([busy]);
+    await b.until(b.flows.start(busy, undefined).then((run) => run.result()));
+    expect(waits.map((ms) => Math.floor(ms / 1_000))).toEqual([40, 7, 40, 7]);
+  });
+
   it("leaves memory during long waits between its attempts, also when these end within a millisecond [J5]", async () => {
     let attempts = 0;
     const flaky = defineFlow("flaky", async (flow, _: undefined) => {

@@ -33,7 +33,7 @@ describe("results of a message", () => {
 describe("a message whose attempt has failed", () => {
   test("is tried again after a wait that grows", () => {
     const waits = [0, 1].map((attempts) =>
-      afterFailure(rules, { ...message, attempts }, new Error("no"), 0, undefined),
+      afterFailure(rules, { ...message, attempts }, new Error("no"), 0, undefined, 0),
     );
     expect(waits).toMatchObject([
       { type: "retry", delayMs: 100, error: expect.stringMatching(/^Error: no/) },
@@ -55,12 +55,12 @@ describe("a message whose attempt has failed", () => {
     "waits as long as the error asks, if that is longer, up to an hour: %j [Y137]",
     (retryAfterMs, delayMs) => {
       const error = Object.assign(new Error("busy"), { retryAfterMs });
-      expect(afterFailure(rules, message, error, 0, undefined)).toMatchObject({ type: "retry", delayMs });
+      expect(afterFailure(rules, message, error, 0, undefined, 0)).toMatchObject({ type: "retry", delayMs });
     },
   );
 
   test("is a dead letter when its attempts are used up", () => {
-    expect(afterFailure(rules, { ...message, attempts: 2 }, new Error("no"), 0, undefined)).toMatchObject({
+    expect(afterFailure(rules, { ...message, attempts: 2 }, new Error("no"), 0, undefined, 0)).toMatchObject({
       type: "dead",
       error: expect.stringMatching(/^Error: no/),
     });
@@ -70,7 +70,7 @@ describe("a message whose attempt has failed", () => {
     ["an adapter that gives up", new DeadLetterError("broken")],
     ["an error that says so", Object.assign(new Error("gone"), { retriable: false })],
   ])("is a dead letter at once after %s", (_, error) => {
-    expect(afterFailure(rules, message, error, 0, undefined).type).toBe("dead");
+    expect(afterFailure(rules, message, error, 0, undefined, 0).type).toBe("dead");
   });
 
   test.each([
@@ -87,7 +87,7 @@ describe("a message whose attempt has failed", () => {
       ),
     ],
   ])("is tried again, whatever was thrown: %#", (thrown) => {
-    expect(afterFailure(rules, message, thrown, 0, undefined).type).toBe("retry");
+    expect(afterFailure(rules, message, thrown, 0, undefined, 0).type).toBe("retry");
   });
 });
 
