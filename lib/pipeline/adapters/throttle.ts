@@ -10,11 +10,11 @@ import { functionOption } from "./values.js";
 
 /** Options of {@link throttle}. */
 export interface ThrottleOptions<T> {
-  /** So many messages pass in each `perMs`, 1 or more. */
+  /** At most so many messages pass in any `perMs`, wherever it begins, 1 or more. They pass at equal distances. */
   readonly permits: number;
   /** The time in which so many pass, in milliseconds, 0.001 or more. Default 1,000. */
   readonly perMs?: number;
-  /** How many may pass at once after a quiet time, 1 or more. Default: `permits`. */
+  /** How many may pass at once after a quiet time, 1 or more: so many less one more pass in some `perMs`. Default 1. */
   readonly burst?: number;
   /** A rate for each of these keys. Default: one for all messages. */
   readonly key?: (value: T) => string;
@@ -30,7 +30,7 @@ export interface ThrottleOptions<T> {
 export function throttle<T>(name: string, options: ThrottleOptions<T>): Adapter<T, T> {
   checkName("name", name);
   only("", options, ["permits", "perMs", "burst", "key"]);
-  const { permits, perMs = 1_000, burst = permits, key } = options;
+  const { permits, perMs = 1_000, burst = 1, key } = options;
   if (key !== undefined) functionOption("key", key);
   const definition = rateLimiter({
     permits,

@@ -112,7 +112,7 @@ describe("a throttle", () => {
   test("lets messages pass at its rate, in their order [Y90]", async () => {
     const clock = testClock();
     const at = bench(clock.environment);
-    const slow = throttle<number>("slow", { permits: 2, perMs: 100 });
+    const slow = throttle<number>("slow", { permits: 2, perMs: 100, burst: 2 });
     const passed: number[] = [];
     for (let n = 0; n < 6; n++) void at.pass(slow, n).then(() => passed.push(n));
     await clock.advance(0);
