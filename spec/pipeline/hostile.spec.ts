@@ -74,7 +74,7 @@ async function run(
 /** Runs an adapter on 0, 1 and 2. */
 async function ended(process: (n: number) => unknown): Promise<End & { readonly seen: readonly unknown[] }> {
   const seen: unknown[] = [];
-  const work = route("work", { from: numbers, retry: QUICK, timeoutMs: 20 })
+  const work = route("work", { from: numbers, retry: QUICK, timeoutMs: 20, overrunMs: 0 })
     .via<unknown>("work", process as never)
     .to(results);
   const read = route("read", { from: results }).via("read", (value) => void seen.push(value));
@@ -165,7 +165,7 @@ describe("a batch", () => {
   ])(
     "that %s is tried message by message, and each has a dead letter that says so [Y130]",
     async (_, wrong, text) => {
-      const work = route("work", { from: numbers, retry: QUICK, timeoutMs: 20 })
+      const work = route("work", { from: numbers, retry: QUICK, timeoutMs: 20, overrunMs: 0 })
         .batch("gather", { size: 3 }, wrong as never)
         .to(results);
       const { status, done, dead, errors } = await run([work], THREE);

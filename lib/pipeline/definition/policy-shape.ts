@@ -99,6 +99,11 @@ export const ROUTE_POLICY_FIELDS: Readonly<Record<keyof RoutePolicy, Field>> = {
     shape: { ...milliseconds(1), orInfinity: true },
     description: "How long one attempt at a message may take.",
   },
+  overrunMs: {
+    shape: { ...milliseconds(0), orInfinity: true },
+    description:
+      "How long a call that has taken too long keeps its place among the concurrency, until it ends.",
+  },
   breaker: {
     shape: { type: "either", forms: [BREAKER, NONE] },
     description: "When an adapter that fails is not called for a while. The messages of the route wait.",

@@ -52,6 +52,11 @@ export interface RoutePolicy {
   /** How long one attempt at a message may take, in milliseconds. */
   readonly timeoutMs: number;
   /**
+   * A call that takes longer than `timeoutMs` has failed, and its signal aborts. It keeps its place among the `concurrency` until it ends,
+   * for at most so many milliseconds more. After that another call takes the place, beside the one that does not end. 0: at once.
+   */
+  readonly overrunMs: number;
+  /**
    * While a circuit breaker of the route is open, its messages wait: they are not tried, and none of their attempts counts. Then a few
    * messages go first, as attempts like any other. `"none"`: adapters are called whatever comes of it.
    */
@@ -99,6 +104,7 @@ export const PIPELINE_DEFAULTS: {
     adaptive: "none",
     prefetch: 1_000,
     timeoutMs: 60_000,
+    overrunMs: 60_000,
     breaker: "none",
     retry: { attempts: 3, backoff: { minMs: 1_000, maxMs: 60_000 } },
     quarantine: { ends: 3, backoff: { minMs: 60_000, maxMs: 3_600_000 } },

@@ -24,6 +24,11 @@ export interface SubscriberPolicy {
   readonly prefetch: number;
   /** How long the handler may take with a message, in milliseconds. */
   readonly timeoutMs: number;
+  /**
+   * A handler that takes longer than `timeoutMs` has failed, and `message.signal` aborts. It keeps its place among the `concurrency` until
+   * it ends, for at most so many milliseconds more. 0: another handler takes the place at once.
+   */
+  readonly overrunMs: number;
 }
 
 /** The defaults of queues. */
@@ -40,7 +45,7 @@ export const QUEUE_DEFAULTS: {
     rememberMs: 86_400_000,
     rememberMost: 100_000,
   },
-  subscriber: { concurrency: 1, prefetch: 100, timeoutMs: 60_000 },
+  subscriber: { concurrency: 1, prefetch: 100, timeoutMs: 60_000, overrunMs: 60_000 },
 };
 
 /** Limits that nobody sets. */

@@ -428,13 +428,14 @@ function checkPolicy(given: Partial<QueuePolicy>): QueuePolicy {
 }
 
 function checkSubscriber(given: Partial<SubscriberPolicy>): SubscriberPolicy {
-  only("", given, ["concurrency", "prefetch", "timeoutMs"]);
+  only("", given, ["concurrency", "prefetch", "timeoutMs", "overrunMs"]);
   const policy = { ...QUEUE_DEFAULTS.subscriber, ...given };
   const prefetch = count("prefetch", policy.prefetch, 1);
   if (prefetch > QUEUE_LIMITS.portion)
     throw new OptionError("prefetch", prefetch, `a whole number, at most ${QUEUE_LIMITS.portion}`);
   const concurrency = Math.min(prefetch, count("concurrency", policy.concurrency, 1));
-  return { prefetch, concurrency, timeoutMs: delay("timeoutMs", policy.timeoutMs, 1, true) };
+  const timeoutMs = delay("timeoutMs", policy.timeoutMs, 1, true);
+  return { prefetch, concurrency, timeoutMs, overrunMs: delay("overrunMs", policy.overrunMs, 0, true) };
 }
 
 function checkText(path: string, value: unknown): string {

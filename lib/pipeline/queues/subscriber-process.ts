@@ -196,17 +196,18 @@ export class SubscriberProcess implements Callbacks<Note> {
   }
 
   #run(delivery: number, row: QueuedRow): void {
-    const { handle, timeoutMs } = this.#settings;
+    const { handle } = this.#settings;
     const { name } = this.#queue;
     const attempt: Attempt = { delivery, row, ended: undefined };
     const kernel = this.#kernel;
     const body = async (ctx: BodyContext<never>): Promise<void> => {
-      if (timeoutMs !== Number.POSITIVE_INFINITY)
-        ctx.runAfter(timeoutMs, () => ctx.exit(shutdown(new QueueTimeoutError(name, timeoutMs))));
+      const { signal, overdue } = this.#timeLimit(ctx);
       const of = { queue: name, message: row.id, attempt: row.attempts + 1 };
       const tap = kernel.taps?.queueAttempt(of, row.trace, ctx.self.process as Process);
-      const run = (): ReturnType<typeof outcomeOf> => outcomeOf(name, handle, row, ctx.signal);
-      attempt.ended = await (tap === undefined ? run() : tap.around(run));
+      const run = (): ReturnType<typeof outcomeOf> => outcomeOf(name, handle, row, signal);
+      const ended = await (tap === undefined ? run() : tap.around(run));
+      const error = overdue();
+      attempt.ended = error === undefined ? ended : { outcome: { type: "threw", error }, children: [] };
       tap?.ended(wordOf(attempt.ended.outcome));
     };
     const pid = spawnIn(kernel, row.trace, `message of ${name}`, () =>
@@ -214,6 +215,20 @@ export class SubscriberProcess implements Callbacks<Note> {
     );
     this.#attempts.set(pid, attempt);
     this.#pids.set(delivery, pid);
+  }
+
+  /** A handler that takes too long has failed. It is waited for a while, and keeps its place so long. */
+  #timeLimit(ctx: BodyContext<never>): { readonly signal: AbortSignal; overdue(): Error | undefined } {
+    const { timeoutMs, overrunMs } = this.#settings;
+    if (timeoutMs === Number.POSITIVE_INFINITY) return { signal: ctx.signal, overdue: () => undefined };
+    const limit = new AbortController();
+    let error: Error | undefined;
+    ctx.runAfter(timeoutMs, () => {
+      error = new QueueTimeoutError(this.#queue.name, timeoutMs);
+      limit.abort(error);
+      if (overrunMs < Number.POSITIVE_INFINITY) ctx.runAfter(overrunMs, () => ctx.exit(shutdown(error)));
+    });
+    return { signal: AbortSignal.any([ctx.signal, limit.signal]), overdue: () => error };
   }
 
   #settle({ delivery, message, verdict, inMs }: Effect & { readonly type: "settle" }): void {

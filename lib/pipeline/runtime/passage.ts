@@ -91,6 +91,8 @@ export class Passage implements AdapterContext, Abortable {
   #admitted: AdmittedCall | undefined;
   /** When it began, by a clock that does not step back; at the latest when it first waits for an adapter. */
   beganMs: number = NOT_BEGUN;
+  /** The attempt takes too long, and has failed by that: what its adapter gives does not count. */
+  overdue: Error | undefined;
   readonly #place: Place;
   readonly #by: Attempting;
   #controller: AbortController | undefined;
@@ -138,7 +140,7 @@ export class Passage implements AdapterContext, Abortable {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       const { signal } = this.#by;
-      if (signal.aborted) this.#controller.abort(signal.reason);
+      if (this.overdue !== undefined || signal.aborted) this.#controller.abort(this.overdue ?? signal.reason);
       else watchAbort(signal, this);
     }
     return this.#controller.signal;
@@ -211,6 +213,13 @@ export class Passage implements AdapterContext, Abortable {
     this.tap?.ended(this.isHeld ? "held" : outcome);
     if (this.#controller !== undefined) unwatchAbort(this.#by.signal, this);
     if (outcome === "failed") this.release();
+  }
+
+  /** The attempt has taken too long: its signal aborts, and its adapter is waited for a while. */
+  tooLong(error: Error): void {
+    this.overdue = error;
+    this.#settle("failure");
+    this.#controller?.abort(error);
   }
 
   /** Its worker has exited in the middle. @param isSlow - because the attempt took too long */

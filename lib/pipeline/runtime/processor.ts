@@ -349,22 +349,30 @@ export class Processor implements Callbacks<ProcessorMessage> {
     this.#ctx?.runAfter(ms, () => this.#sweep());
   }
 
-  /** Ends workers whose attempt has taken too long. */
+  /** Aborts attempts that have taken too long, and ends workers whose attempts do not end then. */
   #sweep(): void {
     this.#isSweeping = false;
-    const { name, policy } = this.plan;
-    const { timeoutMs } = policy;
+    const { timeoutMs, overrunMs } = this.plan.policy;
     const now = this.#port.kernel.env.now();
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const { pid, run } of this.#workers.values()) {
-      if (run === undefined) continue;
-      const { atHand } = run;
+    for (const at of this.#workers.values()) {
+      if (at.run === undefined) continue;
+      const { atHand } = at.run;
       // As long as it waits for no adapter, its time has not begun.
       const leftMs = Math.min(timeoutMs, (atHand?.beganMs ?? now) + timeoutMs - now);
-      if (leftMs > 0) nextMs = Math.min(nextMs, leftMs);
-      else this.#ctx?.exit(pid, shutdown(new AdapterTimeoutError(name, atHand?.adapter ?? "", timeoutMs)));
+      if (leftMs <= 0 && atHand !== undefined && atHand.overdue === undefined) this.#tooLong(at, atHand);
+      const untilMs = leftMs > 0 ? leftMs : leftMs + overrunMs;
+      // A worker may soon begin with another message.
+      if (untilMs > 0) nextMs = Math.min(nextMs, untilMs, timeoutMs);
+      else this.#ctx?.exit(at.pid, shutdown(atHand?.overdue));
     }
     if (nextMs < Number.POSITIVE_INFINITY) this.#sweepAfter(nextMs);
+  }
+
+  #tooLong({ epoch }: WorkerOf, passage: Passage): void {
+    const { name, policy } = this.plan;
+    passage.tooLong(new AdapterTimeoutError(name, passage.adapter, policy.timeoutMs));
+    this.#adaptive?.take({ type: "timed out", epoch });
   }
 
   #stopped(): void {
@@ -391,7 +399,6 @@ export class Processor implements Callbacks<ProcessorMessage> {
     this.#byPid.delete(at.pid);
     const error =
       reason.type === "crash" ? reason.error : reason.type === "shutdown" ? reason.detail : undefined;
-    if (error instanceof AdapterTimeoutError) this.#adaptive?.take({ type: "timed out", epoch: at.epoch });
     this.#crash = error ?? new Error(`its worker exited: ${formatReason(reason)}`);
     this.#loop.dispatch({ type: "down", worker });
   }

@@ -54,7 +54,10 @@ function inName<T>(message: Message, fn: () => T): T {
   return message.run === undefined ? fn() : message.run(fn);
 }
 
-/** The behaviour of a worker. When an attempt takes too long its processor ends it: its exit aborts the attempt, and returns its permits. */
+/**
+ * The behaviour of a worker. When an attempt takes too long its processor aborts it, and the worker waits for its adapter: so long it keeps
+ * its permit. An adapter that does not end all the same is left behind: the processor ends the worker, and its exit returns the permit.
+ */
 export class Worker implements Callbacks<Run | BatchRun> {
   readonly #settings: WorkerSettings;
   /** A run with attempts that have ended, of which the processor will be notified when the timer fires. */
@@ -100,10 +103,14 @@ export class Worker implements Callbacks<Run | BatchRun> {
         } catch (error) {
           // A worker that has exited changes nothing any more: its processor has taken the message back.
           if (!ctx.alive) return;
-          this.#end(run, passage, "failed", error);
+          this.#end(run, passage, "failed", passage.overdue ?? error);
           break;
         }
         if (!ctx.alive) return;
+        if (passage.overdue !== undefined) {
+          this.#end(run, passage, "failed", passage.overdue);
+          break;
+        }
         wait = this.#resume(run, passage, given);
       }
     }
@@ -180,7 +187,9 @@ export class Worker implements Callbacks<Run | BatchRun> {
     const emit = (): BatchOutcome | Promise<BatchOutcome> =>
       isOne ? inName(first.message, emitted) : this.#settings.runBatch(emitted);
     const outcome = tap === undefined ? emit() : tap.around(emit);
-    const ended = (of: BatchOutcome): void => {
+    const ended = (given: BatchOutcome): void => {
+      const { overdue } = passage;
+      const of: BatchOutcome = overdue === undefined ? given : { type: "failed", error: overdue };
       passage.end(of.type === "emitted" ? "passed" : "failed", undefined);
       run.tookMs = this.#tookMs(passage);
       run.outcome = passage.isHeld ? { type: "held" } : of;
