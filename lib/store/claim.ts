@@ -21,7 +21,7 @@ export interface ClaimOptions {
   readonly owner: string;
   /**
    * How many milliseconds the claim holds without renewal, by the clock of the store. The store renews the claim by itself, three
-   * times as often, as long as this process runs. Default 15,000. A store that has one owner alone, by a lock that the operating
+   * times as often, as long as this process runs. Default: `leaseMs` of the store, 15,000. A store that has one owner alone, by a lock that the operating
    * system takes back (SQLite, memory), needs no renewal.
    */
   readonly ttlMs?: number;

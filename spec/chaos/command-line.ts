@@ -27,7 +27,7 @@ export const SHARED_USAGE =
   "[--kills N] [--stops N] [--server-restarts N] [--hosts N] [--lease-ms N] [--seed N] [--every-point]";
 
 const MOST_HOSTS = 16;
-const LEAST_LEASE_MS = 100;
+const LEAST_LEASE_MS = 500;
 
 const SHARED = {
   kills: { type: "string", default: "100" },

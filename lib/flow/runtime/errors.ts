@@ -292,7 +292,7 @@ export class HospitalizeError extends SignalboxError {
  * Another host that lives has the id of this one. Flows are held by one host at a time, and a host is known by its id.
  *
  * @remedy Give each host an id of its own, or leave `hostId` out: then the host makes one. If the other host was killed a moment ago, start
- * again when its claim has expired, which takes 15 s at most.
+ * again when its claim has expired, which takes the `leaseMs` of the store at most.
  */
 export class FlowHostTakenError extends SignalboxError {
   static override readonly name: string = "FlowHostTakenError";

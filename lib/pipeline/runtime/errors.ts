@@ -87,7 +87,7 @@ export class PipelineInputError extends SignalboxError {
  * Another host that lives has the id of this one.
  *
  * @remedy Give each host an id of its own, or leave `hostId` out: then the host makes one. If the other host was killed a moment ago, start
- * again when its claim has expired, which takes 15 s at most.
+ * again when its claim has expired, which takes the `leaseMs` of the store at most.
  */
 export class PipelineHostTakenError extends SignalboxError {
   static override readonly name: string = "PipelineHostTakenError";

@@ -32,6 +32,7 @@ export function postgres(
   return sharedSource({
     label,
     unreachableMs: settings.unreachableMs,
+    limits: { claimTtlMs: settings.leaseMs },
     connect: async (host) => (await import("./connect.js")).toServer(host, label, client, settings),
   });
 }
@@ -52,6 +53,7 @@ export function pglite(database: PgliteDatabase, options: PostgresOptions = {}):
   const label = "pglite";
   return sharedSource({
     label,
+    limits: { claimTtlMs: settings.leaseMs },
     connect: async (host) => (await import("./connect.js")).toPglite(host, label, database, settings),
   });
 }

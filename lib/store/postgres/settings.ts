@@ -4,6 +4,7 @@ import { type Backoff, checkBackoff } from "../../process/backoff.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, delay, flag, oneOf } from "../../process/options.js";
+import { STORE_DEFAULTS } from "../limits.js";
 
 /** How far transactions of the user are kept apart, in the words of PostgreSQL. */
 export type Isolation = "serializable" | "repeatable read" | "read committed";
@@ -29,6 +30,11 @@ export interface PostgresLimits {
   readonly idleInTransactionMs: number;
   /** Connections for reads, transactions of the user and claims, besides the one that writes and the one that listens. */
   readonly connections: number;
+  /**
+   * How long a host holds what it works on without renewal, by the server's clock; it renews three times as often. So long the others wait
+   * for one that hangs or is cut off. A host that stops, or whose connection ends, gives it back at once. At least 500.
+   */
+  readonly leaseMs: number;
   /** For so long topics are gathered before other processes are notified. */
   readonly notifyMs: number;
   /** Most bytes of one notification. The server takes less than 8,000. */
@@ -84,6 +90,7 @@ export const POSTGRES_DEFAULTS: PostgresSettings = {
   lockMs: 5_000,
   idleInTransactionMs: 10_000,
   connections: 4,
+  leaseMs: STORE_DEFAULTS.claimTtlMs,
   notifyMs: 3,
   notificationBytes: 7_500,
   listenTestMs: 15_000,
@@ -93,6 +100,8 @@ export const POSTGRES_DEFAULTS: PostgresSettings = {
   transactionAttempts: 10,
 };
 
+/** Renewed three times as often, a shorter lease is lost in a pause that any process makes. */
+const LEAST_LEASE_MS = 500;
 const COUNTS: readonly string[] = ["connections", "notificationBytes", "transactionAttempts"];
 /** The server takes a name of 63 bytes, and a notification of less than 8,000. */
 const NAME = /^[a-z_][a-z0-9_]{0,62}$/;
@@ -115,7 +124,7 @@ export function checkOptions(options: PostgresOptions): PostgresSettings {
   checkBackoff("reconnect", reconnect);
   for (const [name, value] of Object.entries(limits))
     if (COUNTS.includes(name)) count(name, value, 1);
-    else delay(name, value, 1);
+    else delay(name, value, name === "leaseMs" ? LEAST_LEASE_MS : 1);
   const [least, most] = NOTIFICATION_BYTES;
   if (limits.notificationBytes < least || limits.notificationBytes > most)
     throw new OptionError(

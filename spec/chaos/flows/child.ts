@@ -7,7 +7,7 @@ import { flowHost } from "signalbox/flow";
 import { endOf, programFlow } from "../../flow/programs/interpret.js";
 import { mailFor, mailOf } from "../../flow/programs/program.js";
 import { killingAt, withPoints } from "../points.js";
-import { storeAt, withLease } from "../stores.js";
+import { storeAt } from "../stores.js";
 import { Recorder } from "./deeds.js";
 import { IDLE, type Plan, UP } from "./plan.js";
 import { book } from "./stores.js";
@@ -53,7 +53,7 @@ const PASSING: ReadonlySet<string> = new Set([
 const PAUSE_MS = 20;
 
 const system = new System({ name: plan.host ?? "host", report: false });
-const store = withPoints(withLease(storeAt(plan.store), plan.leaseMs), point);
+const store = withPoints(storeAt(plan.store, plan.leaseMs), point);
 const definition = flowHost({ store, flows: [program] });
 const child = { id: "host", name: "flows", start: definition };
 const backoff = { minMs: PAUSE_MS, maxMs: PAUSE_MS };

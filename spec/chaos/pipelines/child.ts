@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { System, supervisor } from "signalbox";
 import { jetstream, pipelineHost } from "signalbox/pipeline";
 import { killingAt, withPoints } from "../points.js";
-import { storeAt, withLease } from "../stores.js";
+import { storeAt } from "../stores.js";
 import { allowedBy, chaosPipeline } from "./pipeline.js";
 import { COMPLETED, EXECUTION, IDLE, type Plan, UP } from "./plan.js";
 import { Recorder } from "./record.js";
@@ -38,7 +38,7 @@ const PASSING: ReadonlySet<string> = new Set([
 ]);
 
 const system = new System({ name: plan.host, report: false });
-const store = withPoints(withLease(storeAt(plan.store), plan.leaseMs), point);
+const store = withPoints(storeAt(plan.store, plan.leaseMs), point);
 const pipeline = chaosPipeline({ ...plan, point, add: (deed) => recorder.add(deed) });
 const carrier = plan.broker === undefined ? {} : { carrier: jetstream({ servers: plan.broker }) };
 const definition = pipelineHost({ store, pipelines: [pipeline], ...carrier });

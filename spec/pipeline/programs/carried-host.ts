@@ -6,7 +6,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import { System, supervisor } from "signalbox";
 import { definePipeline, jetstream, many, pipelineHost, queue, route } from "signalbox/pipeline";
 import { postgres } from "signalbox/store";
-import { withLease } from "../../chaos/stores.js";
 import type { PostgresConnection } from "../../support/postgres.js";
 
 /** What the host is given. */
@@ -34,7 +33,7 @@ const write = route("write", { from: parts, concurrency: 4, retry }).via("write"
 });
 const pipeline = definePipeline("carried", { routes: [split, write] });
 const definition = pipelineHost({
-  store: withLease(postgres(plan.connection, { schema: "pipelines" }), 1_000),
+  store: postgres(plan.connection, { schema: "pipelines", leaseMs: 1_000 }),
   carrier: jetstream({ servers: plan.broker, answerMs: 500 }),
   pipelines: [pipeline],
 });

@@ -10,7 +10,6 @@ import { jetstream, loadNats } from "../../../lib/pipeline/queues/jetstream.js";
 import { openQueues, type Queues } from "../../../lib/pipeline/queues/queues.js";
 import { done } from "../../../lib/pipeline/queues/status.js";
 import { production } from "../../../lib/process/production.js";
-import { withLease } from "../../chaos/stores.js";
 import { describeNats, startNats } from "../../support/nats.js";
 import { describePostgres, startPostgres } from "../../support/postgres.js";
 import { proving } from "../../support/proof.js";
@@ -87,7 +86,7 @@ async function natsAt(servers: string) {
 describePostgres("queues on PostgreSQL", () => {
   it.runIf(proving)("lose and double nothing when the server is killed", async () => {
     await using server = await startPostgres({ fsync: true });
-    await withQueues({ store: withLease(postgres(server.connection), 1_000) }, (queues) =>
+    await withQueues({ store: postgres(server.connection, { leaseMs: 1_000 }) }, (queues) =>
       throughStrike(queues, async () => {
         await server.kill();
         await server.start();

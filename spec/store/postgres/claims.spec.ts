@@ -6,6 +6,7 @@ import {
   defineTable,
   FencedError,
   type PostgresOptions,
+  postgres,
   type Schema,
   type Store,
   type WriteSet,
@@ -90,6 +91,22 @@ describePostgres("claims on a server", () => {
     bench.proxy.refuses = false;
     const late = cut.commit({ claim, writes: [{ type: "put", table: names, row: { id: "late" } }] });
     await expect(late).rejects.toThrow(FencedError);
+  });
+
+  it("hold for 15 seconds, or as long as `leaseMs` says [K260]", async () => {
+    for (const [options, ms] of [
+      [{}, 15_000],
+      [{ leaseMs: 600_000 }, 600_000],
+    ] as const) {
+      const place = bench.place();
+      const store = await bench.opened(bench.server.connection, { ...options, schema: place });
+      await store.claim("host", { owner: "a" });
+      const leases = await sql(
+        `select ttl::float8, expires::float8 >= since::float8 + ttl as holds from "${place}"."$claims"`,
+      );
+      expect(leases).toEqual([{ ttl: ms, holds: true }]);
+    }
+    expect(() => postgres(bench.server.connection, { leaseMs: 100 })).toThrow(/leaseMs/);
   });
 
   it("are taken only after the commits of their owner that are under way, which then count [K32]", async () => {
