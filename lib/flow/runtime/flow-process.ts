@@ -189,6 +189,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     // A flow that was killed before it could run is ended without its code.
     if (this.#row.wish !== "kill") void this.#run();
     if (this.#row.wish === "cancel") this.event({ type: "cancel", now: this.#port.now() });
+    if (this.#row.wish === "pause") this.event({ type: "hold", why: "pause" });
     if (this.#row.wish === "kill") void this.#kill();
   }
 
