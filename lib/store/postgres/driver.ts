@@ -312,15 +312,16 @@ export class PostgresDriver implements StoreDriver {
   /** Repeats what a lost connection interrupts, until the server has been away for too long. */
   async #repeated<T>(run: () => Promise<T>): Promise<T> {
     const { unreachableMs } = this.#options.settings;
-    const until = this.#host.environment.now() + unreachableMs;
+    const since = this.#host.environment.now();
     for (;;)
       try {
         return await run();
       } catch (error) {
         const isLost = error instanceof ConnectionLostError;
         if (!(isLost || isRepeatable(error))) throw error;
-        if (this.#host.environment.now() < until) continue;
-        throw isLost ? new StoreUnreachableError(this.label, unreachableMs, "nothing", error) : error;
+        const waitedMs = this.#host.environment.now() - since;
+        if (waitedMs < unreachableMs) continue;
+        throw isLost ? new StoreUnreachableError(this.label, waitedMs, "nothing", error) : error;
       }
   }
 

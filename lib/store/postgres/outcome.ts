@@ -68,7 +68,8 @@ export class Outcomes {
   }
 
   async #find(id: string, pool: Pool, cause: unknown): Promise<boolean> {
-    const deadline = this.#environment.now() + this.#unreachableMs;
+    const since = this.#environment.now();
+    const deadline = since + this.#unreachableMs;
     let last = cause;
     for (let left = this.#unreachableMs; left > 0; left = deadline - this.#environment.now())
       try {
@@ -90,6 +91,6 @@ export class Outcomes {
         )
           break;
       }
-    throw new StoreUnreachableError(this.#label, this.#unreachableMs, "unknown", last);
+    throw new StoreUnreachableError(this.#label, this.#environment.now() - since, "unknown", last);
   }
 }

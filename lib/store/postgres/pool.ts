@@ -25,6 +25,8 @@ interface Waiting {
   hand(connection: Connection): void;
   giveUp(error: Error): void;
   cancel(): void;
+  /** When it began to wait. */
+  readonly since: number;
 }
 
 export class Pool {
@@ -80,7 +82,8 @@ export class Pool {
       const cancel = Number.isFinite(limitMs)
         ? this.#context.after(limitMs, () => this.#event({ type: "expired", waiter }))
         : () => {};
-      this.#waiting.set(waiter, { hand: resolve, giveUp: reject, cancel });
+      const since = this.#context.environment.now();
+      this.#waiting.set(waiter, { hand: resolve, giveUp: reject, cancel, since });
       this.#event({ type: "asked", waiter });
     });
   }
@@ -115,7 +118,7 @@ export class Pool {
         this.#take(effect.waiter).hand(this.#idle.shift() as Connection);
         return;
       case "give-up":
-        this.#take(effect.waiter).giveUp(this.#reason());
+        this.#giveUp(this.#take(effect.waiter));
         return;
       case "rest": {
         const { reconnect } = this.#limits;
@@ -168,10 +171,15 @@ export class Pool {
     }
   }
 
-  #reason(): Error {
+  #giveUp({ giveUp, since }: Waiting): void {
     const failure = this.#failure;
-    if (failure !== undefined && isLasting(failure)) return told(failure);
-    return new StoreUnreachableError(this.#connector.label, this.#limits.unreachableMs, "nothing", failure);
+    const waitedMs = this.#context.environment.now() - since;
+    const isRefused = failure !== undefined && isLasting(failure);
+    giveUp(
+      isRefused
+        ? told(failure)
+        : new StoreUnreachableError(this.#connector.label, waitedMs, "nothing", failure),
+    );
   }
 }
 
