@@ -22,3 +22,4 @@ export {
   type EvidencePlace,
   evidencePlaceOf,
 } from "./evidence/evidence-place.js";
+export { type HostEvidenceOptions, hostEvidence } from "./host-evidence.js";

@@ -154,7 +154,6 @@ export {
   QueueFullError,
   QueueStatusError,
   QueueTimeoutError,
-  SubscriberLostError,
 } from "./queues/errors.js";
 export { type JetStreamOptions, jetstream } from "./queues/jetstream.js";
 export { QUEUE_DEFAULTS, QUEUE_LIMITS, type QueuePolicy, type SubscriberPolicy } from "./queues/limits.js";

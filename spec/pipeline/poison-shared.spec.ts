@@ -39,7 +39,7 @@ describe("a message that ends each host which works on it", () => {
                 await sim.sleep(1);
                 if (word !== "POISON") return void seen.add(word);
                 deaths++;
-                places[name].ended({ name: id, kind: "exit" });
+                places[name].ended({ name: `message:1/${id}`, kind: "exit" });
                 nodes[name]?.crash();
                 return new Promise<undefined>(() => undefined);
               }),

@@ -62,7 +62,7 @@ async function lived(sim: Simulation, shape: Shape): Promise<void> {
     await sim.sleep(1);
     if (one !== "POISON") return one;
     deaths++;
-    evidence.ended(shape.evidence === "exit" ? { name, kind: "exit" } : undefined);
+    evidence.ended(shape.evidence === "exit" ? { name: `message:1/${name}`, kind: "exit" } : undefined);
     shop.crash();
     return new Promise(() => undefined);
   };

@@ -7,12 +7,12 @@
 import type { Payloads } from "../../flow/payload/payloads.js";
 import { showThrown } from "../../process/show.js";
 import type { Store } from "../../store/index.js";
+import type { Sentence } from "../definition/sentence.js";
 import type { Blame } from "./blame.js";
 import type { Carriage } from "./carriage.js";
 import type { LedgerContext, Message, Publication } from "./ledger.js";
 import type { LedgerLimits } from "./limits.js";
 import { type Body, LiveMessage, type LiveMessageFields } from "./live-message.js";
-import type { Sentence } from "./quarantine.js";
 import { Share } from "./share.js";
 import { lateCodec } from "./step-encoding.js";
 import { dueOf, type Place } from "./step-writes.js";

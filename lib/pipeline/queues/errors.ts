@@ -62,20 +62,6 @@ export class QueueTimeoutError extends SignalboxError {
 }
 
 /**
- * A message was in work when its subscriber ended without settling it: its process was killed, or it lost its claim. The message keeps
- * this as the error of that attempt; nobody throws it.
- *
- * @remedy If it comes back for the same message, the message kills its process: look at the dead letter.
- */
-export class SubscriberLostError extends SignalboxError {
-  static override readonly name: string = "SubscriberLostError";
-  readonly code = "ERR_QUEUE_SUBSCRIBER_LOST";
-  constructor() {
-    super("the subscriber ended while it had the message");
-  }
-}
-
-/**
  * There is no dead letter with this id.
  *
  * @remedy List the dead letters. It was removed, or is being tried again.

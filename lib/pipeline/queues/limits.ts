@@ -1,15 +1,18 @@
 // Every limit of queues, with its name and default, in one table.
 
 import type { Backoff } from "../../process/backoff.js";
+import { PIPELINE_DEFAULTS, type QuarantinePolicy } from "../definition/policy.js";
 
 /** How a queue treats its messages. Give all processes that use a queue the same. */
 export interface QueuePolicy {
   /** Most messages that wait or are in work. One more is refused with QueueFullError. */
   readonly mostMessages: number;
-  /** How often a message is tried, 1 or more, before it becomes a dead letter. Attempts that a crash interrupted count. */
+  /** How often a message is tried, 1 or more, before it becomes a dead letter. Attempts that the end of a process interrupted do not count. */
   readonly attempts: number;
   /** The waits between the attempts. */
   readonly backoff: Backoff;
+  /** What becomes of messages that end their process, by evidence. That counts apart from `attempts`. */
+  readonly quarantine: QuarantinePolicy;
   /** How long the ids of settled messages are remembered at least, in milliseconds. 0: not at all. */
   readonly rememberMs: number;
   /** Most ids of settled messages that are remembered; beyond it, the oldest are forgotten first. */
@@ -42,6 +45,7 @@ export const QUEUE_DEFAULTS: {
     mostMessages: 1_000_000,
     attempts: 3,
     backoff: { minMs: 1_000, maxMs: 60_000 },
+    quarantine: PIPELINE_DEFAULTS.route.quarantine,
     rememberMs: 86_400_000,
     rememberMost: 100_000,
   },
@@ -62,6 +66,8 @@ export const QUEUE_LIMITS = {
   lookMs: 5_000,
   /** How often a publication is repeated when others settle the same ids meanwhile. */
   publishAttempts: 10,
+  /** A message that has to wait until it is known which one ends the process is looked at again after this time. */
+  holdMs: 1_000,
   /** The wait before a failed store or broker is asked again. */
   again: { minMs: 100, maxMs: 5_000 },
   /** A count of messages is used for so long where several processes publish. */

@@ -1,7 +1,6 @@
 // What queues read and write. Whoever settles a message proves in the same commit that the message is still theirs.
 
 import { InvariantError } from "../../process/errors.js";
-import { showThrown } from "../../process/show.js";
 import {
   type Claim,
   ConflictError,
@@ -10,7 +9,7 @@ import {
   type Write,
   type WriteSet,
 } from "../../store/index.js";
-import { QueueFullError, SubscriberLostError } from "./errors.js";
+import { QueueFullError } from "./errors.js";
 import { QUEUE_LIMITS, type QueuePolicy } from "./limits.js";
 import { newRound } from "./rounds.js";
 import { type Verdict, withFailure } from "./status.js";
@@ -198,7 +197,7 @@ export class QueueStore {
     const expect: Expectation[] = [{ table: queued, key: [number], is: { held: claim.token } }];
     const notify = new Set<string>();
     const writes = this.#verdict(message, verdict);
-    if (verdict.type === "retry") notify.add(topicOf(this.name));
+    if (verdict.type !== "done" && verdict.type !== "dead") notify.add(topicOf(this.name));
     for (const [i, { to, ...child }] of children.entries()) {
       const row = to.row({ ...child, id: `#${number}.${i}`, named: false }, number);
       writes.push({ type: "insert", table: queued, row });
@@ -211,24 +210,37 @@ export class QueueStore {
     const { number, id, named, body, tag } = message;
     const table = queued;
     const at = this.time.now();
-    const attempts = message.attempts + 1;
+    if (verdict.type === "hold") return [this.#later(message, verdict.delayMs, {})];
+    const isEnd = verdict.type !== "done" && "evidence" in verdict;
+    const attempts = isEnd ? message.attempts : message.attempts + 1;
     const gone: Write = { type: "delete", table, key: [number] };
     if (verdict.type === "done") return named === 1 ? [gone, ...this.#remembered(id, at)] : [gone];
-    const history = withFailure(message.history, { attempt: attempts, at, error: verdict.error });
+    const by = isEnd ? { evidence: verdict.evidence as string } : {};
+    const history = withFailure(message.history, {
+      attempt: message.attempts + 1,
+      at,
+      error: verdict.error,
+      ...by,
+    });
     if (verdict.type === "dead") {
       const row = { queue: this.name, id, named, body, tag, attempts, history, at };
       return [gone, { type: "insert", table: deadMessages, row }];
     }
-    const isDelayed = verdict.delayMs > 0;
+    return [this.#later(message, verdict.delayMs, { attempts, history })];
+  }
+
+  /** The message is tried again after a time. */
+  #later({ number, round }: QueuedRow, delayMs: number, changes: Partial<QueuedRow>): Write {
+    const isDelayed = delayMs > 0;
     const set = {
-      ...{ held: null, attempts, history },
+      ...{ held: null, ...changes },
       ready: isDelayed ? null : this.name,
       delayed: isDelayed ? this.name : null,
-      due: isDelayed ? Math.ceil(this.time.now() + verdict.delayMs) : null,
+      due: isDelayed ? Math.ceil(this.time.now() + delayMs) : null,
       unsent: this.carried && !isDelayed ? this.name : null,
-      round: message.round + 1,
+      round: round + 1,
     };
-    return [{ type: "update", table, key: [number], set }];
+    return { type: "update", table: queued, key: [number], set };
   }
 
   #remembered(id: string, at: number): Write[] {
@@ -264,7 +276,7 @@ export class QueueStore {
     await this.store.commit({ writes: [{ type: "put", table: subscribers, row }] });
   }
 
-  /** Puts back what dead subscribers held. What they may have had in work counts as an attempt. */
+  /** Puts back what dead subscribers held. An end without evidence accuses no message: no attempt is counted. */
   async recover(): Promise<void> {
     const { store, name } = this;
     const rows = await store.scan(subscribers, { index: "queue", prefix: [name] });
@@ -273,10 +285,10 @@ export class QueueStore {
     const held = new Set(
       (await store.claims(this.claims)).filter((one) => one.held).map(({ token }) => token),
     );
-    for (const row of rows) if (!held.has(row.token)) await this.#recoverOne(row.token, row.concurrency);
+    for (const row of rows) if (!held.has(row.token)) await this.#recoverOne(row.token);
   }
 
-  async #recoverOne(token: number, concurrency: number): Promise<void> {
+  async #recoverOne(token: number): Promise<void> {
     const lost = await this.store.scan(queued, {
       index: "held",
       prefix: [token],
@@ -285,13 +297,11 @@ export class QueueStore {
     if (lost.some(({ queue }) => queue !== this.name)) throw new InvariantError("a claim is of one queue");
     const isHeld = { held: token };
     const expect: Expectation[] = lost.map(({ number }) => ({ table: queued, key: [number], is: isHeld }));
-    const writes: Write[] = lost.flatMap((row, i) => {
-      // They are begun in their order, so those in work are among the first.
-      if (i < concurrency) return this.#verdict(row, this.#afterCrash(row));
-      const set = { held: null, ready: this.name, unsent: this.carried ? this.name : null };
-      const add = { round: 1 };
-      return { type: "update" as const, table: queued, key: [row.number], set, add };
-    });
+    const set = { held: null, ready: this.name, unsent: this.carried ? this.name : null };
+    const writes: Write[] = lost.map(({ number }) => ({
+      ...({ type: "update", table: queued, key: [number] } as const),
+      ...{ set, add: { round: 1 } },
+    }));
     expect.push({ table: subscribers, key: [token], is: "present" });
     writes.push({ type: "delete", table: subscribers, key: [token] });
     try {
@@ -300,13 +310,6 @@ export class QueueStore {
       // Somebody else recovers it.
       if (!(error instanceof ConflictError)) throw error;
     }
-  }
-
-  #afterCrash({ attempts }: QueuedRow): Verdict {
-    const error = showThrown(new SubscriberLostError());
-    return attempts + 1 >= this.policy.attempts
-      ? { type: "dead", error }
-      : { type: "retry", delayMs: 0, error };
   }
 
   /** Forgets ids that were remembered for long enough, and those beyond the most. */

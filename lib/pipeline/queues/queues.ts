@@ -1,6 +1,7 @@
 // Queues as users have them: published messages are stored, and each is handled until it is settled once.
 
 import { type PayloadOptions, Payloads } from "../../flow/payload/payloads.js";
+import { checkEvidence, type Evidence, type EvidenceOption, hostEvidence } from "../../host/index.js";
 import { checkBackoff } from "../../process/backoff.js";
 import type { Duration } from "../../process/duration.js";
 import { duration } from "../../process/duration.js";
@@ -14,6 +15,7 @@ import { SHUTDOWN } from "../../process/reason.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { openStore, type Store, type StoreSource } from "../../store/index.js";
+import type { QuarantinePolicy } from "../definition/policy.js";
 import { checkName } from "../definition/queue.js";
 import type { CarrierSource } from "./carrier.js";
 import { Channels } from "./channels.js";
@@ -40,6 +42,11 @@ export interface QueuesOptions {
   readonly carrier?: CarrierSource;
   /** How values are stored, and how large they may be. */
   readonly payloads?: PayloadOptions;
+  /**
+   * Where the evidence of who ends the program is kept: the path of a folder, or `false` for none: then no message is ever blamed for a
+   * crash. Default: beside the file of a SQLite store, at its path and `.evidence`; for PostgreSQL under the folder for temporary files.
+   */
+  readonly evidence?: EvidenceOption;
 }
 
 /** Options of a publication. */
@@ -74,7 +81,7 @@ export interface QueueMessage<out T> {
   readonly value: T;
   /** The key, if one was given. */
   readonly key: string | undefined;
-  /** 1 for the first attempt. Attempts that a crash interrupted count. */
+  /** 1 for the first attempt. Attempts that the end of a process interrupted do not count. */
   readonly attempt: number;
   /** The same in every attempt at this message, and in no other: give it to services that deduplicate. */
   readonly idempotencyKey: string;
@@ -103,7 +110,7 @@ export interface QueueCounts {
   readonly dead: number;
 }
 
-const POLICY = ["mostMessages", "attempts", "backoff", "rememberMs", "rememberMost"];
+const POLICY = ["mostMessages", "attempts", "backoff", "quarantine", "rememberMs", "rememberMost"];
 const PUBLISH = ["id", "key", "delay"];
 const MANY = ["value", ...PUBLISH];
 
@@ -121,18 +128,23 @@ const MANY = ["value", ...PUBLISH];
  * });
  */
 export async function openQueues(system: ProcessSystem, options: QueuesOptions): Promise<Queues> {
-  only("", options, ["store", "carrier", "payloads"]);
+  only("", options, ["store", "carrier", "payloads", "evidence"]);
   withMethod("store", options.store, "open", "a store, such as sqlite(file)");
   const payloads = new Payloads(options.payloads);
+  const place = checkEvidence("evidence", options.evidence);
   if (options.carrier !== undefined)
     withMethod("carrier", options.carrier, "open", "a broker, such as jetstream({ servers })");
   const store = await openStore(system, options.store, [QUEUE_SCHEMA]);
+  const kept = { evidence: place, store: options.store, shared: store.shared, who: "queues" };
+  // Messages that have to wait are looked at again after a while.
+  const evidence = hostEvidence(system.kernel, kept, () => undefined);
   try {
     const time = await StoreTime.of(system.kernel.env, store);
-    const queues = new Queues(system, store, time, payloads);
+    const queues = new Queues(system, store, time, payloads, evidence);
     if (options.carrier !== undefined) await queues.carry(options.carrier);
     return queues;
   } catch (error) {
+    evidence.close();
     await store.close();
     throw error;
   }
@@ -144,6 +156,7 @@ export class Queues implements AsyncDisposable {
   readonly #store: Store;
   readonly #time: StoreTime;
   readonly #payloads: Payloads;
+  readonly #evidence: Evidence;
   readonly #subscriptions = new Set<Subscription>();
   /** The queues that were asked for, of those that a broker carries. */
   readonly #carried = new Map<string, QueueStore>();
@@ -151,7 +164,8 @@ export class Queues implements AsyncDisposable {
   #isClosed = false;
 
   /** @internal Use {@link openQueues}. */
-  constructor(system: ProcessSystem, store: Store, time: StoreTime, payloads: Payloads) {
+  constructor(system: ProcessSystem, store: Store, time: StoreTime, payloads: Payloads, evidence: Evidence) {
+    this.#evidence = evidence;
     this.#system = system;
     this.#store = store;
     this.#time = time;
@@ -173,6 +187,7 @@ export class Queues implements AsyncDisposable {
     return new MessageQueue<T>(store, {
       system: this.#system,
       payloads: this.#payloads,
+      evidence: this.#evidence,
       subscriptions: this.#subscriptions,
       isClosed: () => this.#isClosed,
       intake: () =>
@@ -210,6 +225,7 @@ export class Queues implements AsyncDisposable {
       await gone;
       await carrier.close();
     }
+    this.#evidence.close();
     await this.#store.close();
   }
 
@@ -228,6 +244,7 @@ interface Carrying extends Carriage {
 interface Home {
   readonly system: ProcessSystem;
   readonly payloads: Payloads;
+  readonly evidence: Evidence;
   readonly subscriptions: Set<Subscription>;
   isClosed(): boolean;
   intake(): Intake;
@@ -292,6 +309,7 @@ export class MessageQueue<in out T> {
       ...policy,
       queue: this.#store,
       handle,
+      evidence: this.#home.evidence,
       intake: this.#home.intake(),
     });
     const label = `subscriber of ${this.name}`;
@@ -422,8 +440,17 @@ function checkPolicy(given: Partial<QueuePolicy>): QueuePolicy {
     mostMessages: count("mostMessages", policy.mostMessages, 1, true),
     attempts: count("attempts", policy.attempts, 1, true),
     backoff: checkBackoff("backoff", policy.backoff),
+    quarantine: checkQuarantine(policy.quarantine),
     rememberMs: delay("rememberMs", policy.rememberMs),
     rememberMost: count("rememberMost", policy.rememberMost, 0),
+  };
+}
+
+function checkQuarantine(given: QuarantinePolicy): QuarantinePolicy {
+  only("quarantine", given, ["ends", "backoff"]);
+  return {
+    ends: count("quarantine.ends", given.ends, 1, true),
+    backoff: checkBackoff("quarantine.backoff", given.backoff),
   };
 }
 

@@ -6,6 +6,7 @@ import { duration } from "../../process/duration.js";
 import { only } from "../../process/known-options.js";
 import { text } from "../../process/options.js";
 import { showThrown } from "../../process/show.js";
+import { sentenceFor } from "../definition/sentence.js";
 import { QUEUE_LIMITS, type QueuePolicy } from "./limits.js";
 
 /** What a handler returns: see {@link done}, {@link retry} and {@link dead}. */
@@ -76,6 +77,11 @@ export interface Failure {
   readonly at: number;
   /** What went wrong. */
   readonly error: string;
+  /**
+   * How it is known that the message ended its process: `exit`, `uncaught`, `spin`, `standing` or `search`. Absent: the attempt failed in
+   * another way. Ends by evidence count apart from the attempts.
+   */
+  readonly evidence?: string;
 }
 
 /** How one attempt ended. */
@@ -87,7 +93,32 @@ export type Outcome =
 export type Verdict =
   | { readonly type: "done" }
   | { readonly type: "retry"; readonly delayMs: number; readonly error: string }
-  | { readonly type: "dead"; readonly error: string };
+  | { readonly type: "dead"; readonly error: string; readonly evidence?: string }
+  /** It has ended its process, and waits. None of its attempts is used up. */
+  | {
+      readonly type: "quarantine";
+      readonly delayMs: number;
+      readonly error: string;
+      readonly evidence: string;
+    }
+  /** It waits until it is known which message ends the process. */
+  | { readonly type: "hold"; readonly delayMs: number };
+
+/**
+ * What becomes of a message that has ended its process once more, by evidence.
+ *
+ * @param history - of the message
+ * @param roll - in [0, 1)
+ */
+export function verdictOnEnd(
+  { quarantine }: QueuePolicy,
+  history: string | null,
+  evidence: string,
+  roll: number,
+): Verdict {
+  const ends = historyOf(history).filter((failure) => failure.evidence !== undefined).length;
+  return { ...sentenceFor(quarantine, ends, evidence, roll), evidence };
+}
 
 /**
  * What becomes of a message after an attempt.

@@ -1,6 +1,7 @@
 // The process of a subscriber: carries out what its machine decides. Each attempt at a message is a process of its own, linked to this
 // one: its exit ends the attempt, however it comes.
 
+import type { Evidence, Subject } from "../../host/index.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { BodyContext } from "../../process/body-context.js";
 import type { Context } from "../../process/context.js";
@@ -20,7 +21,7 @@ import type { Intake } from "./intake.js";
 import { QUEUE_LIMITS, type SubscriberPolicy } from "./limits.js";
 import type { Sendable } from "./outbox.js";
 import type { Child, QueueStore } from "./queue-store.js";
-import { isStatus, type Outcome, type Verdict, verdictOf } from "./status.js";
+import { isStatus, type Outcome, type Verdict, verdictOf, verdictOnEnd } from "./status.js";
 import { decide, initial, type SubscriberEffect, type SubscriberEvent } from "./subscriber-machine.js";
 import { type QueuedRow, topicOf } from "./tables.js";
 
@@ -48,6 +49,8 @@ export interface Handled {
 export interface SubscriberSettings extends SubscriberPolicy {
   readonly queue: QueueStore;
   readonly handle: Handle;
+  /** Who ends the program. */
+  readonly evidence: Evidence;
   readonly intake: Intake;
 }
 
@@ -63,6 +66,8 @@ export class SubscriberProcess implements Callbacks<Note> {
   readonly #loop: EffectLoop<ReturnType<typeof initial<QueuedRow, Settlement>>, Event, Effect>;
   readonly #attempts = new Map<Pid, Attempt>();
   readonly #pids = new Map<number, Pid>();
+  /** In whose name handlers run, by delivery. */
+  readonly #subjects = new Map<number, Subject>();
   /** What goes back to the store before this process ends. */
   readonly #releases = new Set<Promise<void>>();
   #ctx!: Context<Note>;
@@ -196,15 +201,46 @@ export class SubscriberProcess implements Callbacks<Note> {
   }
 
   #run(delivery: number, row: QueuedRow): void {
-    const { handle } = this.#settings;
+    const judged = this.#judged(row);
+    if (judged === undefined) this.#attempt(delivery, row);
+    else this.#loop.dispatch({ type: "handled", delivery, verdict: { verdict: judged, children: [] } });
+  }
+
+  /** What becomes of a message that has ended its process, or may be the one that does. Undefined: it is tried. */
+  #judged({ number, history }: QueuedRow): Verdict | undefined {
+    const { mark, mayRun } = this.#settings.evidence.find(this.#subjectOf(number));
+    if (mark !== undefined)
+      return verdictOnEnd(this.#queue.policy, history, mark.kind, this.#kernel.env.random());
+    return mayRun ? undefined : { type: "hold", delayMs: QUEUE_LIMITS.holdMs };
+  }
+
+  #subjectOf(number: number): string {
+    return `queued:${this.#queue.name}/${number}`;
+  }
+
+  /** A message is settled, or not this subscriber's any more. */
+  #over(delivery: number, number: number, verdict: Verdict | undefined): void {
+    const subject = this.#subjects.get(delivery);
+    this.#subjects.delete(delivery);
+    if (verdict !== undefined) subject?.progressed();
+    subject?.end();
+    if (verdict !== undefined && "evidence" in verdict)
+      this.#settings.evidence.taken(this.#subjectOf(number));
+  }
+
+  #attempt(delivery: number, row: QueuedRow): void {
+    const { handle, evidence } = this.#settings;
     const { name } = this.#queue;
+    const subject = evidence.begin(this.#subjectOf(row.number));
+    this.#subjects.set(delivery, subject);
     const attempt: Attempt = { delivery, row, ended: undefined };
     const kernel = this.#kernel;
     const body = async (ctx: BodyContext<never>): Promise<void> => {
       const { signal, overdue } = this.#timeLimit(ctx);
       const of = { queue: name, message: row.id, attempt: row.attempts + 1 };
       const tap = kernel.taps?.queueAttempt(of, row.trace, ctx.self.process as Process);
-      const run = (): ReturnType<typeof outcomeOf> => outcomeOf(name, handle, row, signal);
+      const run = (): ReturnType<typeof outcomeOf> =>
+        subject.run(() => outcomeOf(name, handle, row, signal));
       const ended = await (tap === undefined ? run() : tap.around(run));
       const error = overdue();
       attempt.ended = error === undefined ? ended : { outcome: { type: "threw", error }, children: [] };
@@ -243,6 +279,8 @@ export class SubscriberProcess implements Callbacks<Note> {
     const { intake } = this.#settings;
     this.#queue.store.submit(set, (error, committed) => {
       const isRefused = error instanceof ConflictError || error instanceof FencedError;
+      if (isRefused || error === undefined)
+        this.#over(delivery, message.number, isRefused ? undefined : verdict.verdict);
       if (isRefused) intake.lost([message.number]);
       else if (error === undefined)
         intake.settled(message.number, sendable(verdict.children, committed?.results ?? []));
@@ -262,6 +300,8 @@ export class SubscriberProcess implements Callbacks<Note> {
   }
 
   #forgetAttempt(delivery: number): void {
+    this.#subjects.get(delivery)?.end();
+    this.#subjects.delete(delivery);
     const pid = this.#pids.get(delivery);
     this.#pids.delete(delivery);
     if (pid === undefined) return;

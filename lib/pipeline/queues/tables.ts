@@ -12,7 +12,7 @@ const MESSAGE_COLUMNS = {
   body: "payload",
   /** The key of the message. */
   tag: "text?",
-  /** How often it was tried, crashes included. */
+  /** How often it was tried. Attempts that the end of a process interrupted do not count. */
   attempts: "integer",
   /** The errors of the attempts, as JSON. */
   history: "text?",

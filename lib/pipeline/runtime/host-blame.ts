@@ -1,43 +1,15 @@
 // The evidence of a pipeline host about its messages: see lib/host/evidence.
 
-import { type Evidence, type EvidenceOption, evidencePlaceOf, openEvidence } from "../../host/index.js";
+import { type Evidence, type HostEvidenceOptions, hostEvidence } from "../../host/index.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Accused, Blame, Found } from "../ledger/blame.js";
-
-/** Where a host keeps its evidence. */
-export interface BlameOptions {
-  readonly evidence: EvidenceOption | undefined;
-  readonly store: { readonly file?: string; readonly label: string };
-  /** Other processes use the store, too. */
-  readonly shared: boolean;
-  /** The kind of host, and its id if it keeps one. */
-  readonly who: string;
-}
-
-/** Opens the evidence of a host or a subscriber. */
-export function evidenceOf(
-  kernel: Kernel,
-  { evidence, store, shared, who }: BlameOptions,
-  opened: () => void,
-): Evidence {
-  const { env } = kernel;
-  // What a simulator runs does not end this program.
-  const isFiled = env.interception === undefined || typeof evidence === "object";
-  return openEvidence({
-    place: isFiled ? evidencePlaceOf(evidence, store, shared) : undefined,
-    who,
-    now: () => env.wallTime(),
-    after: (ms, fn) => void kernel.addTimer(ms, { fire: fn }),
-    opened,
-  });
-}
 
 export class HostBlame implements Blame {
   readonly #evidence: Evidence;
   readonly #watchers = new Set<() => void>();
 
-  constructor(kernel: Kernel, options: BlameOptions) {
-    this.#evidence = evidenceOf(kernel, options, () => {
+  constructor(kernel: Kernel, options: HostEvidenceOptions) {
+    this.#evidence = hostEvidence(kernel, options, () => {
       for (const opened of this.#watchers) opened();
     });
   }

@@ -8,6 +8,7 @@ import { type Claim, FencedError, type Store } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
 import { type MissingPart, partsOf } from "../definition/missing.js";
 import { PIPELINE_DEFAULTS } from "../definition/policy.js";
+import { sentenceFor } from "../definition/sentence.js";
 import { ExecutionGoneError } from "../ledger/errors.js";
 import {
   announced,
@@ -20,7 +21,6 @@ import {
 import { giveBack } from "../ledger/give-back.js";
 import type { LedgerListener } from "../ledger/ledger.js";
 import { bodyWithin, messageBody } from "../ledger/message-size.js";
-import { sentenceFor } from "../ledger/quarantine.js";
 import { StoreLedger } from "../ledger/store-ledger.js";
 import { strand, strandedOf } from "../ledger/stranding.js";
 import {

@@ -39,8 +39,6 @@ interface Parts {
 export const ONCE = "once";
 /** How often the source looks whether it may go on. */
 const LOOK_MS = 2;
-/** An attempt that a kill interrupted counts: what is killed often is not to be given up for it. */
-const RETRY = { attempts: 1_000_000, backoff: { minMs: 1, maxMs: 4 } };
 
 export function chaosPipeline({ file, allowed, point, add }: Parts): PipelineDefinition<unknown> {
   const inputs = queue<Input | DamagedRecord>("inputs");
@@ -90,7 +88,6 @@ export function chaosPipeline({ file, allowed, point, add }: Parts): PipelineDef
   return definePipeline("chaos", {
     routes: [split, work, gather, audit, record],
     sources: [feed(waiting(file, allowed), inputs)],
-    defaults: { retry: RETRY },
   });
 }
 

@@ -22,9 +22,8 @@ export class SimulatedEvidence implements EvidencePlace {
   }
 
   /** The program is about to end. @param by - in whose name the code runs that ends it, if there is a last word */
-  ended(by?: { readonly name: string; readonly kind: "exit" | "uncaught" | "spin" }, scope = 1): void {
+  ended(by?: { readonly name: string; readonly kind: "exit" | "uncaught" | "spin" }): void {
     this.#life++;
-    if (by === undefined) return;
-    this.#files.set("end", JSON.stringify({ subject: `message:${scope}/${by.name}`, kind: by.kind, at: 0 }));
+    if (by !== undefined) this.#files.set("end", JSON.stringify({ subject: by.name, kind: by.kind, at: 0 }));
   }
 }

@@ -5,7 +5,7 @@
 //     as often as the policy says   it becomes a dead letter, whose history says the evidence
 
 import { backoffMs } from "../../process/backoff.js";
-import type { QuarantinePolicy } from "../definition/policy.js";
+import type { QuarantinePolicy } from "./policy.js";
 
 /** What becomes of a message that has ended its process once more. */
 export type Sentence =

@@ -1,0 +1,33 @@
+// The evidence of a host on a system: by the clock and the timers of its kernel.
+
+import type { Kernel } from "../process/kernel.js";
+import { type Evidence, openEvidence } from "./evidence/evidence.js";
+import { type EvidenceOption, evidencePlaceOf } from "./evidence/evidence-place.js";
+
+/** Where a host keeps its evidence. */
+export interface HostEvidenceOptions {
+  readonly evidence: EvidenceOption | undefined;
+  readonly store: { readonly file?: string; readonly label: string };
+  /** Other processes use the store, too. */
+  readonly shared: boolean;
+  /** The kind of host, and its id if it keeps one. */
+  readonly who: string;
+}
+
+/** Opens the evidence of a host. @param opened - called when subjects that had to wait may be found again */
+export function hostEvidence(
+  kernel: Kernel,
+  { evidence, store, shared, who }: HostEvidenceOptions,
+  opened: () => void,
+): Evidence {
+  const { env } = kernel;
+  // What a simulator runs does not end this program.
+  const isFiled = env.interception === undefined || typeof evidence === "object";
+  return openEvidence({
+    place: isFiled ? evidencePlaceOf(evidence, store, shared) : undefined,
+    who,
+    now: () => env.wallTime(),
+    after: (ms, fn) => void kernel.addTimer(ms, { fire: fn }),
+    opened,
+  });
+}
