@@ -239,8 +239,7 @@ export class SubscriberProcess implements Callbacks<Note> {
       const { signal, overdue } = this.#timeLimit(ctx);
       const of = { queue: name, message: row.id, attempt: row.attempts + 1 };
       const tap = kernel.taps?.queueAttempt(of, row.trace, ctx.self.process as Process);
-      const run = (): ReturnType<typeof outcomeOf> =>
-        subject.run(() => outcomeOf(name, handle, row, signal));
+      const run = (): ReturnType<typeof outcomeOf> => subject.run(() => outcomeOf(name, handle, row, signal));
       const ended = await (tap === undefined ? run() : tap.around(run));
       const error = overdue();
       attempt.ended = error === undefined ? ended : { outcome: { type: "threw", error }, children: [] };
