@@ -151,6 +151,7 @@ function details(flow: FlowDetails, { host, style }: CommandContext): string {
     ],
     ["input", valueText(flow.input)],
     ["progress", valueText(flow.progress)],
+    ["heartbeats", valueText(flow.heartbeats)],
     ["result", valueText(flow.result)],
     ["error", valueText(flow.error), style.bad],
   ]);

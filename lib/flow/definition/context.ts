@@ -43,6 +43,24 @@ export interface StepContext {
    * then a step that still runs on a host that lost the flow does no harm there.
    */
   readonly token: number;
+  /**
+   * Says that the step is alive, and how far it has come. What it says is written to the store once a second at most, shows in
+   * `signalbox flows show`, and is the `lastHeartbeat` of the next attempt. A step that has just written one is no suspect when the
+   * program dies again and again.
+   *
+   * @example
+   * await flow.step("import", async (step) => {
+   *   for (let line = Number(step.lastHeartbeat ?? 0); line < lines.length; line++) {
+   *     await load(lines[line]);
+   *     step.heartbeat(line + 1);
+   *   }
+   * });
+   * @param progress - any value that can be stored. Default: none
+   * @throws UnstorableValueError, PayloadTooLargeError
+   */
+  heartbeat(progress?: unknown): void;
+  /** The last heartbeat of an earlier attempt that was written, also before a crash. Undefined: there was none. */
+  readonly lastHeartbeat: unknown;
   /** Fails the step for good, whatever retries are left. @throws NonRetriableError */
   giveUp(reason: string, cause?: unknown): never;
   /** Aborts at the step's timeout, and when the flow ends, is cancelled, killed or moves to another host. */

@@ -34,7 +34,7 @@ const FLOW_COLUMNS = {
   due: "integer?",
   /** How many messages it was ever sent. */
   mail: "integer",
-  /** How often in a row a host took it without a new entry in its journal since. */
+  /** How often its code ended the program, by evidence, without a new entry in its journal since. */
   crashes: "integer",
   /** The length of its journal when a host last took it. */
   taken_at: "integer",
@@ -59,6 +59,8 @@ const FLOW_COLUMNS = {
   /** Why it is in the hospital, as JSON. */
   hospital: "text?",
   progress: "payload?",
+  /** The last heartbeats of steps that run. */
+  heartbeats: "payload?",
   /** The trace context of its start. */
   trace: "text?",
   created: "integer",
@@ -173,12 +175,12 @@ export function taken({ epoch }: Pick<FlowRow, "epoch">, token: number): number 
 }
 
 /**
- * The schema of flows. Version 2 has the column `epoch`, version 3 has `on_cancel`. Without `flow_blobs`, values are in a code that no
+ * The schema of flows. Version 2 has the column `epoch`, version 3 has `on_cancel`, version 4 has `heartbeats`. Without `flow_blobs`, values are in a code that no
  * release ever wrote.
  */
 export const FLOW_SCHEMA: Schema = {
   name: "flow",
-  version: 3,
+  version: 4,
   tables: [flows, journal, mail, events, blobs, remains],
   requires: [blobs.name],
 };

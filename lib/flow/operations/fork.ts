@@ -194,6 +194,7 @@ function rowOf(row: FlowRow, id: string, now: number): Omit<FlowRow, "number"> {
     on_cancel: null,
     hospital: null,
     progress: null,
+    heartbeats: null,
     created: now,
     updated: now,
     finished: null,

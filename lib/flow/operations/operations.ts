@@ -120,6 +120,8 @@ export interface FlowDetails extends FlowSummary {
   readonly error?: unknown;
   /** What its code published last. */
   readonly progress?: unknown;
+  /** The last heartbeats of steps that run: the key of the step, when, and what it said. */
+  readonly heartbeats?: unknown;
   /** How often its journal was begun anew by `continueAsNew`. */
   readonly generation: number;
   /** The fencing token of the host that holds it. */

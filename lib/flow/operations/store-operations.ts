@@ -150,6 +150,7 @@ export class StoreOperations implements FlowOperations {
       ...(row.status === "completed" && { result: await this.#shown(row.outcome) }),
       ...(row.status === "failed" && { error: await this.#shown(row.outcome) }),
       ...(row.progress !== null && { progress: await this.#shown(row.progress) }),
+      ...(row.heartbeats !== null && !isEnded(row) && { heartbeats: await this.#shown(row.heartbeats) }),
       generation: row.generation,
       ...(row.holder !== null && { holder: row.holder }),
       entries,

@@ -23,13 +23,15 @@ export interface Checkpoint {
   readonly asks: readonly Ask[];
   readonly calls: ReadonlyMap<string, Call>;
   readonly progress: { readonly stored: Stored } | undefined;
+  /** The steps that made the heartbeats in the row have ended. */
+  readonly isBeatless?: boolean;
   /** What the write set is fenced with. */
   readonly claim?: Claim | undefined;
 }
 
 type Parts = { writes: Write[]; notify: string[]; extras: Extra[] };
 
-function partsOf({ row, blobs, at, seq, items, asks, calls, progress }: Checkpoint): Parts {
+function partsOf({ row, blobs, at, seq, items, asks, calls, progress, isBeatless }: Checkpoint): Parts {
   const { number } = row;
   const parts: Parts = { writes: [], notify: [], extras: [] };
   const { writes, extras } = parts;
@@ -51,6 +53,7 @@ function partsOf({ row, blobs, at, seq, items, asks, calls, progress }: Checkpoi
       key: [number],
       set: { progress: progress.stored, updated: at },
     });
+  if (isBeatless) writes.push({ type: "update", table: flows, key: [number], set: { heartbeats: null } });
   return parts;
 }
 
@@ -133,6 +136,7 @@ function restarted(
     status: "pending",
     due: 0,
     taken_at: 0,
+    heartbeats: null,
     updated: at,
   };
 }

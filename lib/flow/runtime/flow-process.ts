@@ -39,6 +39,7 @@ import { type Checkpoint, endSet, entriesSet } from "./checkpoint.js";
 import { ContinueAsNew } from "./continue.js";
 import { type Divergence, DivergenceError, FlowCancelledError, FlowContextError } from "./errors.js";
 import { type Asking, type AskOptions, type ChildEnd, FlowCode } from "./flow-code.js";
+import { type HeartbeatPort, Heartbeats } from "./heartbeats.js";
 import type { FlowPort, NewChild, Transition } from "./port.js";
 import { Seeded } from "./seeded.js";
 import { Attempt, type AttemptPort, retryWait, type StepPlan, storeFailure } from "./step-body.js";
@@ -77,6 +78,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   readonly #state: FlowState;
   readonly #sessions = new Set<string>();
   readonly #subject: Subject;
+  readonly #heartbeats: Heartbeats;
   readonly #calls = new Map<string, Call>();
   readonly #names = new Map<string, number>();
   readonly #queue: FlowEvent[] = [];
@@ -127,6 +129,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.#definition = definition;
     this.flowId = row.id;
     this.#subject = port.begin(row.id);
+    this.#heartbeats = new Heartbeats(this.#heartbeatPort());
     this.seeded = new Seeded(`${row.seed}/${row.generation}`);
     this.#state = initial(history, letters);
     this.#kept = port.readBack ? [...history] : [];
@@ -241,6 +244,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const { payloads } = this.#port;
     let given: unknown;
     try {
+      if (this.#row.heartbeats !== null) await this.#heartbeats.restore(this.#row.heartbeats);
       const input = payloads.decode(this.#row.input);
       given = isThenable(input) ? await input : input;
     } catch (error) {
@@ -484,6 +488,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       asks,
       calls: this.#calls,
       progress,
+      isBeatless: !this.#heartbeats.isEmpty && this.#heartbeats.ended(endedSteps(items)),
       claim,
     };
   }
@@ -674,7 +679,8 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const start = (attempt: number): Attempt => {
       const tap = this.#tap(kind, key);
       const ended = (ok: boolean, value: unknown): void => this.#ran(key, plan, attempt, ok, value, more);
-      const of = { key, flowId: this.flowId, attempt, token: this.#row.epoch ?? 0 };
+      const lastHeartbeat = this.#heartbeats.last(key)?.progress;
+      const of = { key, flowId: this.flowId, attempt, token: this.#row.epoch ?? 0, lastHeartbeat };
       const limit = plan.timeoutMs * (plan.timeoutFactor ?? 1) ** (attempt - 1);
       const run = (): Attempt =>
         this.#subject.run(() => new Attempt(this.#attempts, of, ended).run(body, limit));
@@ -690,7 +696,27 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     },
     perform: (code) => this.ctx.self.process?.perform(() => this.#subject.run(code)),
     outside: (key) => this.outside(key),
+    beat: (key, progress) => this.#heartbeats.beat(key, progress),
   };
+
+  #heartbeatPort(): HeartbeatPort {
+    return {
+      payloads: this.#port.payloads,
+      flow: this.number,
+      now: () => this.#port.now(),
+      after: (ms, fn) => void (this.ctx.alive && this.ctx.runAfter(ms, fn)),
+      write: (write) => {
+        if (!this.ctx.alive) return;
+        this.#unanswered++;
+        this.#port.store.submit({ writes: [write], claim: this.#port.claim }, (error) => {
+          if (error === undefined) this.#subject.progressed();
+          else this.ctx.self.process?.deliver({ type: "stored", error } satisfies FlowMessage, undefined);
+          this.#answered();
+        });
+      },
+      failed: (error) => this.#fail(error),
+    };
+  }
 
   askTransaction<T>(
     key: string,
@@ -910,6 +936,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       unstorable(error);
     }
   }
+}
+
+/** The keys of asks that have their outcome. */
+function endedSteps(items: readonly Item[]): readonly string[] {
+  return items.flatMap(({ decision }) => (decision.type === "done" ? [decision.key] : []));
 }
 
 /** Where an error was made, in code that is no library's. */

@@ -57,6 +57,8 @@ export function runInner<T>(
     attempt: step.attempt,
     token: step.token,
     signal: step.signal,
+    lastHeartbeat: step.lastHeartbeat,
+    heartbeat: (progress) => step.heartbeat(progress),
     giveUp: (reason, cause) => step.giveUp(reason, cause),
     sleep: (time) => pause(duration("duration", time)),
     async step<T>(

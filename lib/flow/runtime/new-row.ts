@@ -37,6 +37,7 @@ export function newRow(flow: NewFlow, now: number): Omit<FlowRow, "number"> {
     debounce: null,
     hospital: null,
     progress: null,
+    heartbeats: null,
     trace: flow.trace ?? null,
     created: now,
     updated: now,

@@ -121,6 +121,8 @@ export interface AttemptPort {
   perform(code: () => void): void;
   /** A key as a part of ids outside of the journal. */
   outside(key: string): string;
+  /** The step is alive. */
+  beat(key: string, progress: unknown): void;
 }
 
 /** What an attempt tells. Called once, unless the attempt was aborted. */
@@ -132,6 +134,7 @@ export class Attempt implements Running, StepContext {
   readonly flowId: string;
   readonly attempt: number;
   readonly token: number;
+  readonly lastHeartbeat: unknown;
   readonly #port: AttemptPort;
   #controller: AbortController | undefined;
   #cancelTimer: (() => void) | undefined;
@@ -140,14 +143,15 @@ export class Attempt implements Running, StepContext {
 
   constructor(
     port: AttemptPort,
-    { key, flowId, attempt, token }: Pick<StepContext, "key" | "flowId" | "attempt" | "token">,
+    of: Pick<StepContext, "key" | "flowId" | "attempt" | "token" | "lastHeartbeat">,
     ended: AttemptEnd,
   ) {
     this.#port = port;
-    this.key = key;
-    this.flowId = flowId;
-    this.attempt = attempt;
-    this.token = token;
+    this.key = of.key;
+    this.flowId = of.flowId;
+    this.attempt = of.attempt;
+    this.token = of.token;
+    this.lastHeartbeat = of.lastHeartbeat;
     this.#ended = ended;
   }
 
@@ -161,6 +165,11 @@ export class Attempt implements Running, StepContext {
       if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
     }
     return this.#controller.signal;
+  }
+
+  heartbeat(progress?: unknown): void {
+    // An attempt that has ended is not alive.
+    if (this.#ended !== undefined) this.#port.beat(this.key, progress);
   }
 
   giveUp(reason: string, cause?: unknown): never {

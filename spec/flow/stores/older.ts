@@ -1,10 +1,10 @@
-// The schema of flows as its first version had it: without the columns `epoch` and `on_cancel`.
+// The schema of flows as its first version had it: without the columns `epoch`, `on_cancel` and `heartbeats`.
 
 import { FLOW_SCHEMA, type FlowRow, flows } from "../../../lib/flow/journal/tables.js";
 import { newRow } from "../../../lib/flow/runtime/new-row.js";
 import { type Claim, defineTable, type Schema, type Store } from "../../../lib/store/index.js";
 
-const { epoch: _, on_cancel: __, ...columns } = flows.columns;
+const { epoch: _, on_cancel: __, heartbeats: ___, ...columns } = flows.columns;
 
 const table = defineTable("flows", {
   columns,
@@ -23,6 +23,11 @@ export const OLDER_SCHEMA: Schema = {
 /** Writes a flow as a host of the older release left it, with what this sets. */
 export async function putOlder(store: Store, claim: Claim, more: Partial<FlowRow>): Promise<void> {
   const flow = { id: "", name: "work", version: 1, input: null };
-  const { epoch: _, on_cancel: __, ...row } = { ...newRow(flow, 1), ...more, seed: more.id ?? "" };
+  const {
+    epoch: _,
+    on_cancel: __,
+    heartbeats: ___,
+    ...row
+  } = { ...newRow(flow, 1), ...more, seed: more.id ?? "" };
   await store.commit({ claim, writes: [{ type: "insert", table, row }] });
 }

@@ -136,6 +136,7 @@ function blank(id: string, now: number): Omit<FlowRow, "number"> {
       slot: null,
       debounce: null,
       on_cancel: null,
+      heartbeats: null,
       hospital: null,
     },
     ...{ progress: null, trace: null, created: now, updated: now, finished: null },
