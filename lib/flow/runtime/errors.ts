@@ -2,10 +2,13 @@
 
 import { SignalboxError } from "../../process/errors.js";
 import { utcOf } from "../../process/process-name.js";
-import { isError, show } from "../../process/show.js";
+import { isError, kindOf, show } from "../../process/show.js";
 import type { Symptom } from "../hospital/symptom.js";
 import type { Ask } from "../journal/entry.js";
 import type { Deviation } from "../machine/state.js";
+
+/** Most flows of a chain that are counted. */
+const MOST_IN_CHAIN = 10_000;
 
 /** What a {@link DivergenceError} tells. */
 export interface Divergence {
@@ -139,11 +142,24 @@ export class FlowFailedError extends SignalboxError {
   /** How it ended. */
   readonly status: "failed" | "cancelled" | "killed";
   constructor(flowId: string, status: "failed" | "cancelled" | "killed", cause: unknown) {
-    const why = cause instanceof Error ? `: ${cause.message}` : "";
-    super(`flow "${flowId}" ended as ${status}${why}`, { cause });
+    super(`flow "${flowId}" ended as ${status}${whyEnded(status, cause)}`, { cause });
     this.flowId = flowId;
     this.status = status;
   }
+}
+
+/** Of a chain of flows that failed for each other, the message names the last one and its error alone; `cause` leads through all. */
+function whyEnded(status: FlowFailedError["status"], cause: unknown): string {
+  let last = cause;
+  let length = 0;
+  for (let at = cause; at instanceof FlowFailedError && length < MOST_IN_CHAIN; at = at.cause) {
+    last = at;
+    length++;
+  }
+  if (length > 1)
+    return `, the first of ${length + 1} in a chain of calls; ${(last as FlowFailedError).message}`;
+  if (isError(cause)) return `: ${cause.message}`;
+  return status === "failed" ? `: its code threw ${kindOf(cause)}, and no error` : "";
 }
 
 /**
