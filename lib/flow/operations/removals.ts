@@ -1,7 +1,8 @@
-// Removing flows that have ended, with all that belongs to them, in small write sets: a group commit never waits for a large one.
+// Removing flows that have ended, with all that belongs to them, page by page. Write sets are small: a group commit never waits for a
+// large one.
 //
-// First the row goes, and in the same write set a mark comes that says what is left of it. Then journal, mail and events go, piece
-// by piece, and the mark last. A host that dies in between leaves marks, and the next one goes on. Numbers are never used
+// First the rows of a page go, and in the same write set a mark comes for each that says what is left of it. Then journal, mail and events
+// of all of them go together, or piece by piece where a flow has many, and the marks last. A host that dies in between leaves marks, and the next one goes on. Numbers are never used
 // again, so a new flow may have the id at once.
 
 import { duration } from "../../process/duration.js";
@@ -27,7 +28,21 @@ export const REMOVAL_LIMITS: {
   readonly rows: number;
   /** Flows that are looked at at a time. */
   readonly page: number;
-} = { rows: 500, page: 500 };
+  /** Most flows that are removed together. */
+  readonly together: number;
+  /** A flow with so many rows of one kind is removed by itself. */
+  readonly large: number;
+} = { rows: 500, page: 500, together: 200, large: 50 };
+
+/** Where the rows of a flow are, and what their index begins with. */
+const BELONGINGS: readonly (readonly [table: Table, index: string, of: (flow: number) => string | number])[] =
+  [
+    [journal, "flow", (flow) => flow],
+    [mail, "id", (flow) => flow],
+    [events, "flow", (flow) => flow],
+    [blobs, "owner", (flow) => `journal/${flow}`],
+    [blobs, "owner", (flow) => `flow/${flow}`],
+  ];
 
 /** @throws OptionError */
 export function checkPrune(options: FlowPruneOptions): {
@@ -60,10 +75,7 @@ export class Removals {
    * its end.
    */
   async remove(row: FlowRow): Promise<boolean> {
-    if (await this.#isInUse(row)) return false;
-    if (!(await this.#mark([row]))) return false;
-    await this.#clear(row.number);
-    return true;
+    return (await this.#removeAll([row])) === 1;
   }
 
   /**
@@ -78,11 +90,29 @@ export class Removals {
     signal?: AbortSignal,
   ): Promise<number> {
     let removed = 0;
+    let page: FlowRow[] = [];
     for await (const row of this.#endedBefore(before)) {
-      if (removed >= most || signal?.aborted) break;
-      if (!ENDED_STATUSES.includes(row.status as FlowStatus) || !chosen(row)) continue;
-      if (await this.remove(row)) removed++;
+      if (removed >= most || signal?.aborted) return removed;
+      if (ENDED_STATUSES.includes(row.status as FlowStatus) && chosen(row)) page.push(row);
+      if (page.length < Math.min(REMOVAL_LIMITS.together, most - removed)) continue;
+      removed += await this.#removeAll(page);
+      page = [];
     }
+    return signal?.aborted ? removed : removed + (await this.#removeAll(page.slice(0, most - removed)));
+  }
+
+  /** Removes those of a page that nobody uses. Gives how many. */
+  async #removeAll(page: readonly FlowRow[]): Promise<number> {
+    const unused = await this.#unused(page);
+    if (unused.length === 0) return 0;
+    if (await this.#mark(unused)) {
+      await this.#clear(unused.map(({ number }) => number));
+      return unused.length;
+    }
+    if (unused.length === 1) return 0;
+    // Somebody has changed one of them. The others go all the same.
+    let removed = 0;
+    for (const row of unused) removed += await this.#removeAll([row]);
     return removed;
   }
 
@@ -112,18 +142,26 @@ export class Removals {
     for (let after = 0; signal?.aborted !== true; ) {
       const left = await this.#store.scan(remains, { after, limit: REMOVAL_LIMITS.page });
       if (left.length === 0) return;
-      for (const { flow } of left) {
-        await this.#clear(flow);
-        after = flow;
-      }
+      await this.#clear(left.map(({ flow }) => flow));
+      after = (left.at(-1) as { readonly flow: number }).flow;
     }
   }
 
-  async #isInUse({ parent, due, finished }: FlowRow): Promise<boolean> {
-    if (finished !== null && due !== null) return true;
-    if (parent === null) return false;
-    const [found] = await this.#store.get(flows, [[parent]]);
-    return found !== undefined && !ENDED_STATUSES.includes(found.status as FlowStatus);
+  /** Those whose end every other has been told of, and whose parent cannot ask for their result. */
+  async #unused(page: readonly FlowRow[]): Promise<FlowRow[]> {
+    const told = page.filter(({ due, finished }) => finished === null || due === null);
+    const parents = [...new Set(told.flatMap(({ parent }) => (parent === null ? [] : [parent])))];
+    if (parents.length === 0) return told;
+    const found = await this.#store.get(
+      flows,
+      parents.map((parent) => [parent]),
+    );
+    const running = new Set(
+      found.flatMap((row) =>
+        row === undefined || ENDED_STATUSES.includes(row.status as FlowStatus) ? [] : [row.number],
+      ),
+    );
+    return told.filter(({ parent }) => parent === null || !running.has(parent));
   }
 
   async #mark(rows: readonly FlowRow[]): Promise<boolean> {
@@ -150,13 +188,26 @@ export class Removals {
     }
   }
 
-  async #clear(flow: number): Promise<void> {
-    await this.#clearTable(journal, "flow", flow);
-    await this.#clearTable(mail, "id", flow);
-    await this.#clearTable(events, "flow", flow);
-    await this.#clearTable(blobs, "owner", `journal/${flow}`);
-    await this.#clearTable(blobs, "owner", `flow/${flow}`);
-    await this.#store.commit({ writes: [{ type: "delete", table: remains, key: [flow] }] });
+  /** Removes what is left of flows whose rows are gone. */
+  async #clear(cleared: readonly number[]): Promise<void> {
+    const { rows: most, large: limit } = REMOVAL_LIMITS;
+    const found = await Promise.all(
+      BELONGINGS.map(([table, index, of]) =>
+        Promise.all(
+          cleared.map(
+            (flow) => this.#store.scan(table, { index, prefix: [of(flow)], limit }) as Promise<AnyRow[]>,
+          ),
+        ),
+      ),
+    );
+    const writes: Write[] = [];
+    for (const [i, [table, index, of]] of BELONGINGS.entries())
+      for (const [j, rows] of (found[i] as AnyRow[][]).entries())
+        if (rows.length === limit) await this.#clearTable(table, index, of(cleared[j] as number));
+        else for (const row of rows) writes.push(removal(table, row));
+    for (const flow of cleared) writes.push({ type: "delete", table: remains, key: [flow] });
+    for (let at = 0; at < writes.length; at += most)
+      await this.#store.commit({ writes: writes.slice(at, at + most) });
   }
 
   async #clearTable(table: Table, index: string, of: string | number): Promise<void> {
@@ -166,10 +217,12 @@ export class Removals {
         prefix: [of],
         limit: REMOVAL_LIMITS.rows,
       });
-      const keys = rows.map((row) => table.key.map((column) => row[column] as Value));
-      if (rows.length > 0)
-        await this.#store.commit({ writes: keys.map((key): Write => ({ type: "delete", table, key })) });
+      if (rows.length > 0) await this.#store.commit({ writes: rows.map((row) => removal(table, row)) });
       if (rows.length < REMOVAL_LIMITS.rows) return;
     }
   }
+}
+
+function removal(table: Table, row: AnyRow): Write {
+  return { type: "delete", table, key: table.key.map((column) => row[column] as Value), blind: true };
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { encodeHead } from "../../../lib/flow/journal/entry.js";
 import { events, remains } from "../../../lib/flow/journal/tables.js";
 import { FLOW_STATUSES } from "../../../lib/flow/operations/operations.js";
-import { REMOVAL_LIMITS } from "../../../lib/flow/operations/removals.js";
+import { REMOVAL_LIMITS, Removals } from "../../../lib/flow/operations/removals.js";
 import { BlobWriter, blobs } from "../../../lib/flow/payload/blobs.js";
 import type { Write } from "../../../lib/store/index.js";
 import { flows, journal, mail, START, type Stored, storedFlows, values } from "./support/stored-flows.js";
@@ -187,4 +187,50 @@ test("no write set of a removal is large, and one that was interrupted is finish
   await stored.removals.finish();
   expect(await belongings(stored, number)).toBe(0);
   expect(Math.max(...sizes)).toBeLessThanOrEqual(REMOVAL_LIMITS.rows);
+});
+
+test("many small flows are removed page by page, with few commits for each page [U321]", async () => {
+  const stored = await storedFlows();
+  const pages = 3;
+  const numbers: number[] = [];
+  for (let i = 0; i < pages * REMOVAL_LIMITS.together; i++)
+    numbers.push(await stored.add({ id: `f${i}`, status: "completed", finished: START }));
+  for (const number of numbers) await stored.entries(number, "a");
+  let commits = 0;
+  const counting = new Proxy(stored.store, {
+    get: (target, name) => {
+      if (name === "commit") commits++;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  expect(await new Removals(counting).removeEnded(() => true, START + 1)).toBe(numbers.length);
+  // One that takes the rows of a page, and one for each portion of what belongs to them.
+  const belonging = 2 * REMOVAL_LIMITS.together;
+  expect(commits).toBeLessThanOrEqual(pages * (1 + Math.ceil(belonging / REMOVAL_LIMITS.rows)));
+  const { store } = stored;
+  const left = [store.count(flows, {}), store.count(journal, {}), store.count(remains, {})];
+  expect(await Promise.all(left)).toEqual([0, 0, 0]);
+});
+
+test("a page of which another writer changes one flow loses the others all the same", async () => {
+  const stored = await storedFlows();
+  for (const id of ["a", "b", "c"]) await stored.add({ id, status: "completed", finished: START });
+  const { number } = (await stored.row("b")) as { readonly number: number };
+  let isChanged = false;
+  const racing = new Proxy(stored.store, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name !== "commit" || isChanged) return typeof value === "function" ? value.bind(target) : value;
+      return async (set: never) => {
+        isChanged = true;
+        await target.commit({
+          writes: [{ type: "update", table: flows, key: [number], set: { status: "pending" } }],
+        });
+        return target.commit(set);
+      };
+    },
+  });
+  expect(await new Removals(racing).removeEnded(() => true, START + 1)).toBe(2);
+  expect((await stored.store.scan(flows, {})).map(({ id }) => id)).toEqual(["b"]);
 });
