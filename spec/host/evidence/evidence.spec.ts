@@ -1,0 +1,89 @@
+// The folder of a host's evidence: who takes it, what is read from it, and when it goes.
+
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Evidence, evidencePlaceOf, openEvidence } from "../../../lib/host/index.js";
+
+let folder: string;
+beforeEach(() => {
+  folder = join(mkdtempSync(join(tmpdir(), "signalbox-evidence-")), "evidence");
+});
+afterEach(() => rmSync(join(folder, ".."), { recursive: true }));
+
+const open = (path: string | false = folder): Evidence =>
+  openEvidence({
+    place: evidencePlaceOf(path, { label: "test" }, true),
+    who: "flows",
+    now: () => 0,
+    after: () => undefined,
+    opened: () => undefined,
+  });
+
+/** What a host left that is dead: no process has this pid. */
+function left(files: Readonly<Record<string, string>>): void {
+  const slot = join(folder, "flows-0");
+  mkdirSync(slot, { recursive: true });
+  const all = { pid: "999999999", lives: '{"life":3,"marks":[]}', ...files };
+  for (const [name, text] of Object.entries(all)) writeFileSync(join(slot, name), text);
+}
+
+describe("the evidence of a host", () => {
+  it("leaves nothing behind when the host stops in order [J205]", () => {
+    const evidence = open();
+    expect(evidence.life).toBe(1);
+    evidence.begin("flow:a").run(() => undefined);
+    expect(existsSync(folder)).toBe(true);
+    evidence.close();
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it("has a folder for each host that runs", () => {
+    const [first, second] = [open(), open()];
+    expect(readdirSync(folder).sort()).toEqual(["flows-0", "flows-1"]);
+    second.close();
+    first.close();
+  });
+
+  it("goes on where a dead host left it, and keeps a mark until it is taken [J205]", () => {
+    left({ end: '{"subject":"flow:a","kind":"exit","at":5}' });
+    const second = open();
+    const mark = { subject: "flow:a", kind: "exit", at: 5, life: 3 };
+    expect(second.life).toBe(4);
+    expect(second.find("flow:a")).toEqual({ mark, mayRun: true });
+    expect(second.find("flow:b")).toEqual({ mark: undefined, mayRun: true });
+    second.close();
+    const third = open();
+    expect(third.markOf("flow:a")).toEqual(mark);
+    third.taken("flow:a");
+    third.close();
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it("counts a spin before the word of a later end", () => {
+    left({ spin: '{"subject":"flow:s","kind":"spin","at":5}', end: "{}" });
+    const evidence = open();
+    expect(evidence.markOf("flow:s")?.kind).toBe("spin");
+    evidence.close();
+  });
+
+  it.each([
+    ["a state that is cut off", { lives: '{"life":3,"mar' }],
+    ["a word that is cut off", { end: '{"subject":"flo' }],
+    ["a note that is cut off", { now: "0100flow:a" }],
+    ["nothing but rubbish", { lives: "\0", end: "[]", spin: "1", now: "\0\0" }],
+  ])("blames nobody by %s", (_, files) => {
+    left(files);
+    const evidence = open();
+    expect(evidence.find("flow:a")).toEqual({ mark: undefined, mayRun: true });
+    evidence.close();
+  });
+
+  it("is none where it is turned off", () => {
+    const evidence = open(false);
+    expect(evidence.life).toBe(0);
+    expect(evidence.begin("flow:a").run(() => 7)).toBe(7);
+    evidence.close();
+  });
+});
