@@ -32,7 +32,10 @@ export interface SqlTransactionOptions<T = unknown> {
   attach?(result: T): WriteSet | Promise<WriteSet>;
   /** The claim under which the transaction is made. */
   readonly claim?: Claim;
-  /** How many milliseconds the body may take. Default 5,000. */
+  /**
+   * How many milliseconds the body may take, all attempts together. Counts from the call on. Default 5,000 from its first turn on: on
+   * PostgreSQL a transaction of which many run at once waits for its turn.
+   */
   readonly timeoutMs?: number;
   /** How often the body is run when its reads were overtaken by other writers. Default 10. */
   readonly attempts?: number;

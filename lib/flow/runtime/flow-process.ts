@@ -42,7 +42,7 @@ import { type Asking, type AskOptions, type ChildEnd, FlowCode } from "./flow-co
 import { type HeartbeatPort, Heartbeats } from "./heartbeats.js";
 import type { FlowPort, NewChild, Transition } from "./port.js";
 import { Seeded } from "./seeded.js";
-import { Attempt, type AttemptPort, retryWait, type StepPlan, storeFailure } from "./step-body.js";
+import { Attempt, type AttemptPort, crowdWait, retryWait, type StepPlan, storeFailure } from "./step-body.js";
 import type { FlowStepOutcome } from "./taps.js";
 import { readable } from "./thrown.js";
 
@@ -771,8 +771,9 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       // The body may use stores of its own: what they say is its own error.
       if (error !== last.thrown && (isHostOver(error) || isUnknown(error))) return this.#refused(error);
       const failure = attempt < plan.attempts ? undefined : storeFailure(error, last, plan);
-      if (failure !== undefined) return this.#fail(error, failure.kind);
-      return this.#ran(key, plan, attempt, false, error, undefined);
+      const wait = failure && crowdWait(plan, attempt, failure, this.#port.kernel.env.random());
+      if (failure !== undefined && wait === undefined) return this.#fail(error, failure.kind);
+      return this.#ran(key, plan, attempt, false, error, undefined, wait);
     }
     if (!this.ctx.alive) return;
     this.#subject.progressed();
@@ -907,10 +908,13 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     ok: boolean,
     given: unknown,
     more: AskOptions | undefined,
+    waitMs?: number,
   ): void {
     const { payloads, kernel } = this.#port;
     const value = ok ? given : readable(given);
-    const wait = ok ? undefined : retryWait(plan, attempt, value, kernel.env.random(), kernel.env.wallTime());
+    const retry = (): number | undefined =>
+      waitMs ?? retryWait(plan, attempt, value, kernel.env.random(), kernel.env.wallTime());
+    const wait = ok ? undefined : retry();
     const retryAt = wait === undefined ? undefined : this.#port.now() + wait;
     const call = this.#calls.get(key);
     if (call === undefined) return;

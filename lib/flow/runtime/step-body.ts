@@ -87,6 +87,24 @@ export function retryWait(
 /** A transaction that failed for the store's sake: as what the hospital has to treat it. */
 export interface StoreFailure {
   readonly kind: SymptomKind;
+  /** Others were in the way: it is for the host to try again, and not for the hospital. */
+  readonly isCrowd: boolean;
+}
+
+/** Waits of a transaction before it is tried again that others were in the way of. */
+const CROWD: Backoff = { minMs: 50, maxMs: 30_000, factor: 2, jitter: 1 };
+/** After so many attempts the hospital has it: that takes the better part of an hour. */
+const CROWD_ATTEMPTS = 100;
+
+/** When a transaction runs again that others were in the way of. Undefined: not by itself. */
+export function crowdWait(
+  plan: StepPlan,
+  attempt: number,
+  { isCrowd }: StoreFailure,
+  roll: number,
+): number | undefined {
+  const tries = attempt - plan.attempts + 1;
+  return isCrowd && tries <= CROWD_ATTEMPTS ? backoffMs(CROWD, tries, roll) : undefined;
 }
 
 /**
@@ -107,10 +125,11 @@ export function storeFailure(
     (error === thrown && !(error instanceof TransactionEndedError)) ||
     (thrown !== undefined && error instanceof StoreError && error.cause === thrown);
   const failure = isBodys ? tx && toldIn(tx, thrown) : error;
-  if (!passes(classOf(failure))) return undefined;
+  const found = classOf(failure);
+  if (!passes(found)) return undefined;
   if (error instanceof TransactionTimeoutError && plan.timeoutMs !== Number.POSITIVE_INFINITY)
     return undefined;
-  return { kind: kindOfStore(failure) };
+  return { kind: kindOfStore(failure), isCrowd: found === "contention" || found === "timeout" };
 }
 
 /** What an attempt uses of the flow's process. */

@@ -1,8 +1,8 @@
 // The adaptive concurrency of one route: the machine, and who hears of its decisions.
 
+import { type AdaptiveEvent, decide, initial } from "../../process/adaptive-machine.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { AdaptivePolicy } from "../definition/policy.js";
-import { type AdaptiveEvent, decide, initial } from "./adaptive-machine.js";
 import type { ConcurrencyChange } from "./events.js";
 
 /** Where a route is. */

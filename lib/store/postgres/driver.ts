@@ -6,6 +6,7 @@ import type { ClaimInfo } from "../claim.js";
 import type { Applied, CheckedScan, DriverHost, HeldClaim, StoreDriver } from "../driver.js";
 import { StoreVersionError } from "../errors.js";
 import type { Recovery } from "../group-commit-machine.js";
+import { Line } from "../line.js";
 import type { Schema } from "../schema.js";
 import type { SqlTransaction, SqlTransactionOptions } from "../sql.js";
 import type { AnyRow, Table, Value } from "../table.js";
@@ -57,6 +58,8 @@ export class PostgresDriver implements StoreDriver {
   readonly #sqlOf = (table: Table): TableSql => this.#table(table);
   readonly #versions = new Map<string, number>([[FORMAT.schema, FORMAT.version]]);
   readonly #transactions: Transactions;
+  /** The statements that were warned of. */
+  readonly #warned = new Set<string>();
 
   constructor(host: DriverHost, options: DriverOptions) {
     const { connector, settings } = options;
@@ -78,6 +81,8 @@ export class PostgresDriver implements StoreDriver {
       settings,
       pool: this.#users,
       others: this.#readers,
+      line: new Line(connector.single ? 1 : settings.connections),
+      contended: (statement) => this.#contended(statement),
       sqlOf: this.#sqlOf,
       mark: (id, sets) => this.#mark(id, [], touched(sets)),
       committed: (topics) => {
@@ -226,6 +231,17 @@ export class PostgresDriver implements StoreDriver {
     await Promise.all([...new Set([this.#writer, this.#readers, this.#users])].map((pool) => pool.close()));
   }
 
+  /** Warns of a statement because of which transactions overtake each other, once. */
+  #contended(statement: string): void {
+    const text = statement.trim().replaceAll(/\s+/g, " ").slice(0, STATEMENT_LENGTH);
+    if (this.#warned.has(text) || this.#warned.size >= MOST_WARNED) return;
+    this.#warned.add(text);
+    this.#host.warn({
+      code: "store-contention",
+      message: `transactions on ${this.label} are in each other's way, so fewer of them run at once; one was overtaken or late at: ${text || "its commit"}. Make them shorter, or let them touch the same rows less often`,
+    });
+  }
+
   async #group(
     connection: Connection,
     sets: readonly WriteSet[],
@@ -341,6 +357,9 @@ const READERS = 2;
 const BEGIN: Command = { text: "begin", prepared: true };
 /** A claim that has expired stays in the table for so long, for people who look for the host that died. */
 const DEAD_CLAIM_MS = 3_600_000;
+/** Most statements that are warned of, and how much of each is shown. */
+const MOST_WARNED = 100;
+const STATEMENT_LENGTH = 120;
 /** How long a store that closes waits for a server that is away. */
 const CLOSE_MS = 1_000;
 

@@ -7,12 +7,19 @@ import type { Deadline } from "../deadline.js";
 import type { DriverHost, HeldClaim } from "../driver.js";
 import { classOf, classOfSqlState, told, toldIn } from "../error-classes.js";
 import { FencedError } from "../errors.js";
+import type { Line, Ticket } from "../line.js";
 import type { Outcome } from "../plan.js";
 import type { SqlResult, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from "../sql.js";
-import { SqlError, TransactionEndedError, TransactionOvertakenError } from "../sql-errors.js";
+import {
+  SqlError,
+  TransactionEndedError,
+  TransactionOvertakenError,
+  TransactionTimeoutError,
+} from "../sql-errors.js";
 import type { WriteSet } from "../write-set.js";
 import type { Answer, Command, Connection, Received } from "./connection.js";
 import { ConnectionLostError, isRepeatable, ServerError } from "./connection.js";
+import { StoreUnreachableError } from "./errors.js";
 import { carryOut, type First, type Writing } from "./group.js";
 import type { Outcomes } from "./outcome.js";
 import type { Pool } from "./pool.js";
@@ -28,32 +35,92 @@ export interface Transactions extends Omit<Writing, "connection"> {
   readonly pool: Pool;
   /** A pool on which statements of the other are cancelled, and lost commits looked for. */
   readonly others: Pool;
+  /** Who may run now. */
+  readonly line: Line;
   /** Takes the locks for these sets, leaves the row of the transaction, and checks the versions of schemas. */
   mark(id: string, sets: readonly WriteSet[]): First;
+  /** Transactions stand in each other's way. This was the last statement of one. */
+  contended(statement: string): void;
   /** These topics were committed. */
   committed(topics: readonly string[]): void;
 }
 
+/** A transaction that was overtaken so often is told of, once for each statement. */
+const WARN_AFTER = 3;
 /** Waits between the attempts of a transaction, each from nothing to twice as long. */
 const AGAIN = { minMs: 2, maxMs: 500, jitter: 1 };
 
 const NO_WRITES: WriteSet = { writes: [] };
 
 /** Runs a transaction until it is committed, or fails. */
-export function runTransaction<T>(
+export async function runTransaction<T>(
   on: Transactions,
   body: (tx: SqlTransaction) => Promise<T>,
   options: SqlTransactionOptions<T>,
 ): Promise<T> {
+  const { line } = on;
+  // A limit of the caller's counts from the call on. The store's own counts from the first turn on: a crowd makes nobody late.
+  const first = options.timeoutMs === undefined ? line.join(0) : undefined;
+  try {
+    if (first !== undefined) await unaborted(first.granted, options.signal);
+    return await attempts(on, body, options, first);
+  } finally {
+    first?.leave("failed");
+  }
+}
+
+/** @param first - the turn of the first attempt, if it has it */
+function attempts<T>(
+  on: Transactions,
+  body: (tx: SqlTransaction) => Promise<T>,
+  options: SqlTransactionOptions<T>,
+  first: Ticket | undefined,
+): Promise<T> {
   const { environment, after } = on.host;
+  let overtaken = 0;
   return attempted(after, on.settings, options, async (deadline, number) => {
     if (number > 1) {
       // Those that overtake each other would go on doing so, if all of them began again at once.
       const ms = backoffMs(AGAIN, number - 1, environment.random());
       await deadline.within(() => new Promise<void>((go) => void after(ms, go)));
     }
-    return new Attempt(on, options, deadline).run(body);
+    const turn = (number === 1 && first) || on.line.join(overtaken);
+    const attempt = new Attempt(on, options, deadline);
+    try {
+      await deadline.within(() => turn.granted);
+      const done = await attempt.run(body);
+      if (done === undefined && attempt.isOvertaken) {
+        turn.leave("overtaken");
+        if (++overtaken === WARN_AFTER) on.contended(attempt.statement);
+      }
+      turn.leave(done === undefined ? "failed" : "committed");
+      return done;
+    } catch (error) {
+      const isLate = error instanceof TransactionTimeoutError;
+      if (isLate) on.contended(attempt.statement);
+      turn.leave(
+        isLate ? "timed out" : error instanceof StoreUnreachableError ? "unreachable" : "failed",
+        error,
+      );
+      throw error;
+    }
   });
+}
+
+/** Waits for a promise no longer than the signal allows. @throws TransactionEndedError */
+async function unaborted(waiting: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return waiting;
+  let end = (): void => {};
+  const aborted = new Promise<never>((_resolve, reject) => {
+    end = () => reject(new TransactionEndedError("it was aborted", signal.reason));
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end);
+  });
+  try {
+    await Promise.race([waiting, aborted]);
+  } finally {
+    signal.removeEventListener("abort", end);
+  }
 }
 
 /** One attempt. */
@@ -62,6 +129,10 @@ class Attempt<T> implements SqlTransaction {
   readonly #options: SqlTransactionOptions<T>;
   readonly #deadline: Deadline;
   #connection: Connection | undefined;
+  /** The last statement that it ran. */
+  statement = "";
+  /** Another writer was faster, or held a lock. */
+  isOvertaken = false;
   /** Why it takes no more statements. */
   #over: Error | undefined;
   /** Another writer was faster, or the connection is gone: the body is run again. */
@@ -93,9 +164,11 @@ class Attempt<T> implements SqlTransaction {
               : new TransactionEndedError("it has failed", error);
           await this.#abandon(connection);
           if (this.#deadline.why !== undefined) throw this.#deadline.why;
-          if (this.#again !== undefined || isOvertaken(error)) return undefined;
           // A lock that was not free in time is told to the body, which may have another way. One that fails for it begins again.
-          if (classOf(toldIn(this, error)) === "contention") return undefined;
+          this.isOvertaken =
+            isRepeatable(this.#again ?? error) || classOf(toldIn(this, error)) === "contention";
+          if (this.isOvertaken || this.#again !== undefined || error instanceof ConnectionLostError)
+            return undefined;
           throw error;
         }
       });
@@ -118,6 +191,7 @@ class Attempt<T> implements SqlTransaction {
     if (over !== undefined) throw over;
     const values = checkStatement(this.#on.catalog.namespace, sql, parameters);
     const connection = this.#connection as Connection;
+    this.statement = sql;
     this.#pending++;
     try {
       // A statement that fails leaves the transaction as it was.
@@ -216,9 +290,6 @@ const BACK: Command = { text: "rollback to savepoint statement", prepared: true 
 /** A serialization failure or a deadlock ends the transaction. One whose lock was not free goes on without the statement. */
 const isOver = ({ sqlState }: ServerError): boolean =>
   sqlState.startsWith("40") && classOfSqlState(sqlState) === "contention";
-
-/** Of an error that is none of a statement of the user. */
-const isOvertaken = (error: unknown): boolean => isRepeatable(error) || error instanceof ConnectionLostError;
 
 /** Commands that change rows. */
 const CHANGES: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);

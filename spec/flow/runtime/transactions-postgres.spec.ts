@@ -32,7 +32,12 @@ describePostgres("a server that goes away in the middle of a flow's transaction"
             proxy[how] = true;
             if (how === "refuses") proxy.cutAll();
           }
-          await tx.execute(`insert into ${seats} values ($1)`, [seat]);
+          const inserting = tx.execute(`insert into ${seats} values ($1)`, [seat]);
+          // Told after the time of the transaction: the host tries again by itself, or the hospital lets it.
+          inserting.catch(() => {
+            proxy[how] = false;
+          });
+          await inserting;
           return seat;
         }),
       );
@@ -51,7 +56,7 @@ describePostgres("a server that goes away in the middle of a flow's transaction"
       expect(await run.result({ timeoutMs: 300_000 })).toBe(7);
       const { rows } = await reader.transaction((tx) => tx.execute(`select seat from ${seats}`));
       expect(rows).toEqual([{ seat: 7 }]);
-      expect(new Set(visits)).toEqual(new Set(["discharged"]));
+      expect(visits.filter((type) => type !== "discharged")).toEqual([]);
       expect(runs).toBeGreaterThan(1);
       await reader.close();
     },

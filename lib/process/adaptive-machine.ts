@@ -1,5 +1,5 @@
-// The adaptive concurrency of a route as a pure machine: how many workers keep the latency of its calls near a target. Additive increase,
-// multiplicative decrease (D. Chiu, R. Jain, 1989), decided on the median of a window of calls:
+// Adaptive concurrency as a pure machine: how many calls at once keep their latency near a target. Routes of pipelines and transactions of
+// stores use it. Additive increase, multiplicative decrease (D. Chiu, R. Jain, 1989), decided on the median of a window of calls:
 //
 //   median < 0.8 target    one worker more, if the route used all that it had
 //   median > target        a tenth fewer, at least one fewer
@@ -18,6 +18,8 @@ export interface AdaptiveConfig {
   readonly window: number;
   /** The limit is never above this. */
   readonly most: number;
+  /** The first limit. Default 1. */
+  readonly first?: number;
 }
 
 export interface AdaptiveState {
@@ -61,12 +63,18 @@ export interface AdaptiveEffect {
 const GROW_BELOW = 0.8;
 /** A decrease leaves this share of the limit. */
 const DECREASE = 0.9;
-/** The first limit. */
+/** The first limit, unless the configuration says otherwise. */
 const FIRST = 1;
 
 export function initial(config: AdaptiveConfig): AdaptiveState {
   return {
-    ...{ config, limit: Math.min(FIRST, config.most), epoch: 0, isSpared: false, isRising: true },
+    ...{
+      config,
+      limit: Math.min(config.first ?? FIRST, config.most),
+      epoch: 0,
+      isSpared: false,
+      isRising: true,
+    },
     ...{ samples: [], full: 0, medianMs: undefined },
   };
 }

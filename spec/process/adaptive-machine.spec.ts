@@ -5,7 +5,7 @@ import {
   type AdaptiveState,
   decide,
   initial,
-} from "../../../lib/pipeline/gates/adaptive-machine.js";
+} from "../../lib/process/adaptive-machine.js";
 
 const TARGET = 100;
 
