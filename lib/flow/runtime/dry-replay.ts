@@ -9,6 +9,7 @@ import { KILL } from "../../process/reason.js";
 import type { FlowDefinition } from "../definition/define.js";
 import type { Entry } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
+import { DISTURBANCES, type Disturbance, disturbed, withDisturbances } from "./disturbance.js";
 import { FlowProcess } from "./flow-process.js";
 import type { FlowLimits, FlowPort, Payloads } from "./port.js";
 
@@ -20,6 +21,25 @@ export interface DryReplay {
   readonly history: readonly Entry[];
   readonly payloads: Payloads;
   readonly limits: FlowLimits;
+  /** What is different for the code. Absent: nothing. */
+  readonly disturbance?: Disturbance;
+}
+
+/**
+ * Replays a journal with other clocks and random numbers. Gives the first error.
+ *
+ * @param time - how many replays of the flow were before: one kind of replay after the other. Undefined: all kinds
+ */
+export function verifyingReplay(given: DryReplay, time: number | undefined): Promise<unknown> {
+  const from = time === undefined ? 0 : time % DISTURBANCES.length;
+  const chosen = DISTURBANCES.slice(from, time === undefined ? undefined : from + 1);
+  return withDisturbances(async () => {
+    for (const disturbance of chosen) {
+      const error = await dryReplay({ ...given, disturbance });
+      if (error !== undefined) return error;
+    }
+    return undefined;
+  });
 }
 
 /**
@@ -39,7 +59,7 @@ export async function dryReplay(given: DryReplay, signal?: AbortSignal): Promise
   return reason.type === "crash" ? reason.error : undefined;
 }
 
-function dryPort({ kernel, definition, payloads, limits }: DryReplay): FlowPort {
+function dryPort({ kernel, definition, payloads, limits, disturbance }: DryReplay): FlowPort {
   const never = (): never => {
     throw new InvariantError("a dry replay has no effects");
   };
@@ -48,6 +68,9 @@ function dryPort({ kernel, definition, payloads, limits }: DryReplay): FlowPort 
     payloads,
     limits,
     interceptors: [],
+    ...(disturbance !== undefined && {
+      around: (code: () => unknown) => disturbed(disturbance, () => kernel.env.random(), code),
+    }),
     get store(): never {
       return never();
     },

@@ -84,9 +84,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   readonly #queue: FlowEvent[] = [];
   /** Only runs over the journal. */
   readonly #isDry: boolean;
-  /** With `verify`: the journal so far, and whether it is being replayed; `again`: it has grown since. */
+  /** With `verify`: the journal so far, the replay of it that runs, and whether it has grown since that began. */
   readonly #kept: Entry[];
-  #verifying: "no" | "once" | "again" = "no";
+  #verified: Promise<void> | undefined;
+  #hasGrown = false;
+  #readBacks = 0;
   #busy = false;
   #at: number;
   #writtenAt = 0;
@@ -200,7 +202,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     switch (message.type) {
       case "stored":
         if (message.error !== undefined) return this.#refused(message.error);
-        if (this.#port.readBack !== undefined) void this.#verify();
+        if (this.#port.readBack !== undefined) this.#verify();
         this.#subject.progressed();
         return this.event({ type: "written", at: this.#writtenAt });
       case "drained":
@@ -252,9 +254,9 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     }
     let ending: Ending | undefined;
     try {
-      const value = this.#subject.run(() =>
-        this.#definition.body(new FlowCode(this) as never, given as never),
-      );
+      const body = (): unknown => this.#definition.body(new FlowCode(this) as never, given as never);
+      const { around } = this.#port;
+      const value = this.#subject.run(around === undefined ? body : () => around(body));
       this.#port.drain(this);
       ending = await this.#ending("completed", await value, "result");
     } catch (thrown) {
@@ -379,7 +381,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
         return;
       case "finish":
         if (this.#isDry) return this.#end();
-        this.#submit(this.#endSet(effect.seq, effect.items, effect.asks, effect.ending));
+        {
+          const set = this.#endSet(effect.seq, effect.items, effect.asks, effect.ending);
+          if (this.#port.readBack === undefined) this.#submit(set);
+          else void this.#finish(set);
+        }
         return;
       case "run": {
         const call = this.#calls.get(effect.key) as Call;
@@ -522,18 +528,30 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   }
 
   /** Reads the journal back: the code, run over it anew, must take the same way. */
-  async #verify(): Promise<void> {
-    if (this.#verifying !== "no") {
-      this.#verifying = "again";
-      return;
-    }
+  #verify(): void {
+    if (this.#verified === undefined) this.#verified = this.#readBack();
+    else this.#hasGrown = true;
+  }
+
+  async #readBack(): Promise<void> {
     do {
-      this.#verifying = "once";
-      const error = await this.#port.readBack?.(this.#definition, this.#row, [...this.#kept]);
-      if (!this.ctx.alive) return;
-      if (error !== undefined) return this.#fail(error);
-    } while ((this.#verifying as string) === "again");
-    this.#verifying = "no";
+      this.#hasGrown = false;
+      if (!(await this.#isAsRecorded(this.#readBacks++))) return;
+    } while (this.#hasGrown);
+    this.#verified = undefined;
+  }
+
+  /** @param time - how many replays were before; undefined: it is the last, and done in all ways */
+  async #isAsRecorded(time: number | undefined): Promise<boolean> {
+    const error = await this.#port.readBack?.(this.#definition, this.#row, [...this.#kept], time);
+    if (this.ctx.alive && error !== undefined) this.#fail(error);
+    return this.ctx.alive;
+  }
+
+  /** The end is written once all of the journal before it was read back. */
+  async #finish(set: WriteSet): Promise<void> {
+    await this.#verified;
+    if (this.ctx.alive && (await this.#isAsRecorded(undefined))) this.#submit(set);
   }
 
   // ── outcomes ─────────────────────────────────────────────────────────────────────────────────────────────────

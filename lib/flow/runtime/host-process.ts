@@ -31,7 +31,7 @@ import { cronLoader } from "../schedules/cron.js";
 import { HostSchedules, type HostSchedulesPort } from "../schedules/host-schedules.js";
 import { SESSION_SCHEMA } from "../sessions/tables.js";
 import type { Extra } from "./call.js";
-import { dryReplay } from "./dry-replay.js";
+import { verifyingReplay } from "./dry-replay.js";
 import { FlowHostTakenError } from "./errors.js";
 import { FlowProcess, PARKED } from "./flow-process.js";
 import type { Loaded } from "./loaded.js";
@@ -115,7 +115,8 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   get readBack(): FlowPort["readBack"] {
     if (!this.#settings.verify) return undefined;
     const { kernel, payloads, limits } = this;
-    return (definition, row, history) => dryReplay({ kernel, definition, row, history, payloads, limits });
+    return (definition, row, history, time) =>
+      verifyingReplay({ kernel, definition, row, history, payloads, limits }, time);
   }
 
   // ── the process ──────────────────────────────────────────────────────────────────────────────────────────────

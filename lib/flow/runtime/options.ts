@@ -27,7 +27,11 @@ export interface FlowHostOptions {
   readonly name?: string;
   /** Who the host is, for people who look at the store. Default: an id that no other host has. */
   readonly hostId?: string;
-  /** Replays each journal after each of its writes, to find hidden clocks and random numbers at once. For development. */
+  /**
+   * Replays each journal after each of its writes, and twice before a flow ends, with other clocks (`Date`) and other random numbers
+   * (`Math.random`): what its code asks must not depend on them. Finds neither files, requests and `performance.now`, nor what only the result
+   * depends on. For development.
+   */
   readonly verify?: boolean;
   /** How values are stored: codecs, classes of errors, sizes. */
   readonly payloads?: PayloadOptions;

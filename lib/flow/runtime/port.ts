@@ -87,10 +87,20 @@ export interface FlowPort {
   readonly blobs: BlobWriter;
   readonly limits: FlowLimits;
   readonly interceptors: readonly Interceptor[];
-  /** Replays a journal, after each of its writes: gives the error at which the code stopped. Absent unless `verify` is on. */
+  /**
+   * Replays a journal, after each of its writes: gives the error at which the code stopped. `time`: how many replays of the flow were
+   * before; undefined: all kinds of replays are done. Absent unless `verify` is on.
+   */
   readonly readBack?:
-    | ((definition: FlowDefinition<never>, row: FlowRow, history: readonly Entry[]) => Promise<unknown>)
+    | ((
+        definition: FlowDefinition<never>,
+        row: FlowRow,
+        history: readonly Entry[],
+        time: number | undefined,
+      ) => Promise<unknown>)
     | undefined;
+  /** Runs the code of a flow. Absent: as it is. */
+  readonly around?: (code: () => unknown) => unknown;
   /** Milliseconds since 1970 by the store's clock. */
   now(): number;
   /** Calls `drained` of a flow when its code has run as far as it can. */
