@@ -93,7 +93,7 @@ export {
   type StartFlowOptions,
   type StartManyOptions,
 } from "./runtime/flow-host.js";
-export type { FlowHospital } from "./runtime/hospital-handle.js";
+export type { FlowHospital, Patients } from "./runtime/hospital-handle.js";
 export type { FlowHostOptions, RetentionOptions } from "./runtime/options.js";
 export {
   FLOW_DEFAULTS,

@@ -20,6 +20,12 @@ type Asker = (ask: HospitalAsk, options?: CallOptions) => Promise<unknown>;
 
 const PATIENTS = 1_000;
 
+/** Flows in the hospital, in the order of their starts. */
+export interface Patients extends Array<PatientInfo> {
+  /** There are others that the filter means, beyond the limit. */
+  readonly more: boolean;
+}
+
 /**
  * The flow hospital: which flows are in it, and how they leave it. All of it works while flows run, and on the flows of all hosts that
  * share the store.
@@ -39,7 +45,7 @@ export class FlowHospital {
   }
 
   /**
-   * The flows in the hospital, those that started first before others.
+   * The flows in the hospital, those that started first before others. `more` of the result says that there are others beyond the limit.
    *
    * @param filter - only flows that have all of these; default all
    * @param limit - most flows, 1 or more; default 1,000
@@ -48,15 +54,18 @@ export class FlowHospital {
   async patients(
     filter: PatientFilter = {},
     given: CallOptions & { readonly limit?: number } = {},
-  ): Promise<PatientInfo[]> {
+  ): Promise<Patients> {
     only("", given, ["limit", "timeoutMs", "signal", "withdraw"]);
     const { limit = PATIENTS, ...options } = given;
     const ask: HospitalAsk = {
       type: "patients",
       filter: checkFilter(filter),
-      limit: count("limit", limit, 1),
+      // One more than is given, to know whether there is one.
+      limit: count("limit", limit, 1) + 1,
     };
-    return (await this.#ask(ask, options)) as PatientInfo[];
+    const found = (await this.#ask(ask, options)) as PatientInfo[];
+    const more = found.length > limit;
+    return Object.defineProperty(found.slice(0, limit), "more", { value: more }) as Patients;
   }
 
   /**

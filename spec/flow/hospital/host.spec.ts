@@ -96,6 +96,23 @@ describe("a flow whose code throws", () => {
     expect(await world.clock.until(flows.hospital.patients())).toEqual([]);
   });
 
+  it("is one of the patients up to a limit, and the list says whether there are more [J320]", async () => {
+    await using world = new World();
+    broken.is = true;
+    const flows = await world.host([pay("hospital")]);
+    for (const id of ["p", "q"]) await world.clock.until(flows.start(pay("hospital"), 5, { id }));
+    for (const id of ["p", "q"]) expect(await world.status(flows, id)).toBe("hospitalized");
+    const listed = async (limit?: number): Promise<readonly [string[], boolean]> => {
+      const patients = await world.clock.until(
+        flows.hospital.patients({}, limit === undefined ? {} : { limit }),
+      );
+      return [patients.map(({ id }) => id), patients.more];
+    };
+    expect(await listed(1)).toEqual([["p"], true]);
+    expect(await listed(2)).toEqual([["p", "q"], false]);
+    expect(await listed()).toEqual([["p", "q"], false]);
+  });
+
   it("keeps its place where its definition says so, across a restart, and goes on when it is discharged [N12]", async () => {
     await using world = new World();
     broken.is = true;
