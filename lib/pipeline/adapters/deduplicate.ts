@@ -17,6 +17,10 @@ export interface DeduplicateOptions<T> {
  * Lets the first message with a key pass, and ends all later ones of the execution. The first is one that is settled: if it becomes a
  * dead letter, the next one passes. A message without a key is an error.
  *
+ * One message of a key is settled; that is what it promises. The next adapter of the same route may be called more often: again in each
+ * attempt at that message, and over several hosts for a second message of the key, whose step is then refused. So give an adapter with an
+ * effect a route of its own: `.via(deduplicate("once")).to(others)`. The route that takes from `others` gets one message of each key.
+ *
  * @throws OptionError
  * @example const once = deduplicate<{ readonly id: string }>("once", { key: ({ id }) => id });
  */
