@@ -6,9 +6,12 @@ import type { Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { deadLetters, executions, messages, PIPELINE_SCHEMA } from "../../lib/pipeline/ledger/tables.js";
 import { explored } from "../support/proof.js";
+import { SimulatedEvidence } from "./simulated/evidence.js";
 
 const MESSAGES = 60;
 const KILLS = 2;
+/** The share of its speed that a host has at least. */
+const AS_FAST = 0.8;
 
 interface Trial {
   /** Hosts share the store. */
@@ -22,12 +25,13 @@ interface Trial {
 interface Tried {
   /** How often each message was called after the last end. */
   readonly calls: ReadonlyMap<number, number>;
-  /** How many calls there were when the last host began, and until all messages were settled. */
+  /** How long the last life took to settle them, by the clock of the simulation. */
+  readonly tookMs: number;
   readonly store: Store;
 }
 
 /** Runs an execution to its end, and kills its host while messages are in work. */
-async function tried(sim: Simulation, { shared, throws, kills }: Trial): Promise<Tried> {
+async function tried(sim: Simulation, { shared, throws, kills }: Trial, name = "shop"): Promise<Tried> {
   const calls = new Map<number, number>();
   let killed = 0;
   const numbers = queue<number>("numbers");
@@ -41,9 +45,10 @@ async function tried(sim: Simulation, { shared, throws, kills }: Trial): Promise
   });
   const definition = definePipeline("count", { routes: [work] });
   const source = sim.store({ shared });
-  const node = sim.node("shop", (of): Promise<PipelineHost> => {
+  const evidence = new SimulatedEvidence();
+  const node = sim.node(name, (of): Promise<PipelineHost> => {
     const store = shared ? source : of.store;
-    return of.system().start(pipelineHost({ store, pipelines: [definition] }));
+    return of.system().start(pipelineHost({ store, pipelines: [definition], evidence }));
   });
   const values = Array.from({ length: MESSAGES }, (_, n) => n);
   let host = await node.ready();
@@ -51,16 +56,19 @@ async function tried(sim: Simulation, { shared, throws, kills }: Trial): Promise
   while (killed < kills) {
     await sim.sleep(20);
     killed++;
+    evidence.ended();
     node.crash();
     node.restart();
     host = await node.ready();
   }
+  const began = sim.now;
   await host.get("one").completed();
+  const tookMs = sim.now - began;
   node.crash();
-  const store = await openStore(sim.system({ name: "reader" }), shared ? source : node.store, [
+  const store = await openStore(sim.system({ name: `reader of ${name}` }), shared ? source : node.store, [
     PIPELINE_SCHEMA,
   ]);
-  return { calls, store };
+  return { calls, tookMs, store };
 }
 
 describe("ends of a host that leave no evidence", () => {
@@ -81,5 +89,18 @@ describe("ends of a host that leave no evidence", () => {
           { quick: 1, share: 0.01, seed: 220 },
         );
       });
+
+    it(`slow nothing: the life after two of them is as fast as one without, ${where} [Y225]`, async () => {
+      await explored(
+        async (sim) => {
+          const calm = await tried(sim, { shared, throws: 0, kills: 0 }, "calm");
+          const killed = await tried(sim, { shared, throws: 0, kills: KILLS }, "killed");
+          expect(calm.tookMs).toBeGreaterThan(0);
+          expect(killed.tookMs * AS_FAST).toBeLessThanOrEqual(calm.tookMs);
+          for (const { store } of [calm, killed]) await store.close();
+        },
+        { quick: 1, share: 0.01, seed: 225 },
+      );
+    });
   }
 });
