@@ -62,6 +62,7 @@ export {
 } from "./http/http-server.js";
 export type { CreateServer, HttpAddress } from "./http/node-http.js";
 export type { RequestContext } from "./http/request-process.js";
+export { type ErrorStatus, httpStatus } from "./http/status.js";
 export {
   JobDeadlineError,
   JobLostError,
