@@ -164,6 +164,7 @@ class Attempt<T> implements SqlTransaction {
               : new TransactionEndedError("it has failed", error);
           await this.#abandon(connection);
           if (this.#deadline.why !== undefined) throw this.#deadline.why;
+          if (isOfUser(error, this.#on.catalog.namespace)) throw error;
           // A lock that was not free in time is told to the body, which may have another way. One that fails for it begins again.
           this.isOvertaken =
             isRepeatable(this.#again ?? error) || classOf(toldIn(this, error)) === "contention";
@@ -290,6 +291,13 @@ const BACK: Command = { text: "rollback to savepoint statement", prepared: true 
 /** A serialization failure or a deadlock ends the transaction. One whose lock was not free goes on without the statement. */
 const isOver = ({ sqlState }: ServerError): boolean =>
   sqlState.startsWith("40") && classOfSqlState(sqlState) === "contention";
+
+/** Whether a commit finds a constraint violated that was deferred: in a table of the user, that is no collision of writers. */
+function isOfUser(error: unknown, namespace: string): boolean {
+  if (!(error instanceof ServerError) || classOfSqlState(error.sqlState) !== "constraint") return false;
+  const { schema } = (error.cause ?? {}) as { schema?: unknown };
+  return typeof schema === "string" && schema !== namespace;
+}
 
 /** Commands that change rows. */
 const CHANGES: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);

@@ -115,6 +115,19 @@ describePostgres("an error of the server in a flow's transaction", () => {
     },
   );
 
+  it("a constraint of the user's that is deferred to the commit fails the flow once [J241]", async () => {
+    const { result, rows, runs } = await booked(async (tx, { table }) => {
+      const late = `${table}_late`;
+      await admin.query(
+        `create table ${late} (n int, constraint once unique (n) deferrable initially deferred)`,
+      );
+      await tx.execute(`insert into ${late} values (1), (1)`);
+    });
+    await expect(result).rejects.toMatchObject({ code: "ERR_FLOW_FAILED" });
+    expect(await rows()).toBe(0);
+    expect(runs()).toBe(1);
+  });
+
   /** Another client that does something, and then ends. */
   async function other<T>(act: (client: Client) => Promise<T>): Promise<T> {
     const client = new Client(server.connection);
