@@ -1,4 +1,4 @@
-// A host with good flows and at most one bad one: `poison-child.js STORE KIND HOST`. It prints who is in hospital, in each life.
+// A host with good flows and at most one bad one: `poison-child.js STORE KIND HOST LEASE_MS`. It prints who is in hospital, in each life.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { System } from "signalbox";
@@ -16,7 +16,7 @@ import {
   stepMsOf,
 } from "./poison.js";
 
-const [place = "", kind = "none", hostId = "host"] = process.argv.slice(2);
+const [place = "", kind = "none", hostId = "host", lease] = process.argv.slice(2);
 
 const DEEDS: Readonly<Record<PoisonKind, () => unknown>> = {
   exit: () => process.exit(1),
@@ -51,7 +51,11 @@ const poison = defineFlow("poison", async (flow, deed: PoisonKind) => {
 
 const system = new System({ name: "host", report: false });
 const host = await system.start(
-  flowHost({ store: storeAt(JSON.parse(place)), flows: [good, poison], hostId }),
+  flowHost({
+    store: storeAt(JSON.parse(place), lease === undefined ? undefined : Number(lease)),
+    flows: [good, poison],
+    hostId,
+  }),
 );
 const starts = Array.from({ length: GOOD }, (_, i) => host.start(good, stepMsOf(i), { id: `good-${i}` }));
 if (isPoison(kind)) starts.push(host.start(poison, kind, { id: POISON }) as never);
