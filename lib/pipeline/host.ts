@@ -2,6 +2,7 @@
 
 import { adminServer } from "../admin/admin-server.js";
 import { socketOf } from "../admin/admin-socket.js";
+import { operationMs } from "../flow/runtime/operation.js";
 import { checkCallOptions } from "../process/calls.js";
 import { OptionError } from "../process/errors.js";
 import { waitForExit } from "../process/exited.js";
@@ -132,7 +133,10 @@ export class PipelineHost implements AsyncDisposable {
   }
 
   #call<R>(build: (replyTo: ReplyTo<R>) => HostRequest, options?: CallOptions): Promise<R> {
-    return this.#kernel.calls.call(undefined, this.#address, build as never, options);
+    // Longer than the store waits for its server: an operation that is slow is no operation that failed.
+    const { store } = this.#settings;
+    const limit = store === undefined ? {} : { timeoutMs: operationMs(store) };
+    return this.#kernel.calls.call(undefined, this.#address, build as never, { ...limit, ...options });
   }
 
   /**

@@ -7,9 +7,9 @@ import {
   FlowOutcomeUnknownError,
   type FlowRun,
 } from "signalbox/flow";
-import { memory, type Store, type StoreSource } from "signalbox/store";
 import { flowKit } from "signalbox/testing";
 import { describe, expect, it, test } from "vitest";
+import { HeldSource } from "../../support/held-store.js";
 
 const echo = defineFlow("echo", async (flow, input: unknown) => flow.step("echo", () => input));
 const waits = defineFlow("waits", (flow, _: unknown) => flow.receive<unknown>("go"));
@@ -17,52 +17,6 @@ const anew = defineFlow("anew", async (flow, n: number): Promise<number> => {
   if (n > 0) flow.continueAsNew(n - 1);
   return n;
 });
-
-/** A store whose commits stand still while it is held. */
-class HeldSource implements StoreSource {
-  readonly label = "held";
-  readonly unreachableMs?: number;
-  readonly #inner = memory();
-  #held: (() => void)[] | undefined;
-  /** Most commits that were on their way at a time. */
-  most = 0;
-  #onItsWay = 0;
-
-  constructor(unreachableMs?: number) {
-    if (unreachableMs !== undefined) this.unreachableMs = unreachableMs;
-  }
-
-  hold(): void {
-    this.#held = [];
-  }
-
-  release(): void {
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    for (const go of held) go();
-  }
-
-  async open(...args: Parameters<StoreSource["open"]>): Promise<Store> {
-    const store = await this.#inner.open(...args);
-    const commit: Store["commit"] = async (set) => {
-      this.#onItsWay++;
-      this.most = Math.max(this.most, this.#onItsWay);
-      try {
-        if (this.#held !== undefined) await new Promise<void>((go) => this.#held?.push(go));
-        return await store.commit(set);
-      } finally {
-        this.#onItsWay--;
-      }
-    };
-    return new Proxy(store, {
-      get(target, name) {
-        if (name === "commit") return commit;
-        const value: unknown = Reflect.get(target, name, target);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
-    });
-  }
-}
 
 describe("a start under the id of a flow that is there", () => {
   it("attaches to it if its input is the same, and is refused else unless it says so [J284]", async () => {

@@ -2,12 +2,14 @@
 
 import { System } from "signalbox";
 import { memory } from "signalbox/store";
+import { testClock } from "signalbox/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { definePipeline } from "../../../lib/pipeline/definition/pipeline.js";
 import { queue } from "../../../lib/pipeline/definition/queue.js";
 import { route } from "../../../lib/pipeline/definition/route.js";
 import { type PipelineHost, type PipelineRun, pipelineHost } from "../../../lib/pipeline/host.js";
 import type { PipelineOperations } from "../../../lib/pipeline/operations/operations.js";
+import { HeldSource } from "../../support/held-store.js";
 import { LossySource } from "../../support/lossy-store.js";
 
 const lines = queue<string>("lines");
@@ -126,3 +128,17 @@ async function live(store: LossySource): Promise<{ system: System; host: Pipelin
   onTestFinished(() => system.stop({ timeoutMs: 0 }));
   return { system, host: await system.start(pipelineHost({ pipelines: [pipeline], store, drainMs: 10 })) };
 }
+
+test("an operation waits longer for its answer than the store for its server [Y282]", async () => {
+  const clock = testClock();
+  const store = new HeldSource(60_000);
+  const system = new System({ report: false, environment: clock.environment });
+  onTestFinished(() => void system.stop({ timeoutMs: 0 }));
+  const host = await clock.until(system.start(pipelineHost({ pipelines: [pipeline], store })));
+  const run = await clock.until(host.start(pipeline, { messages: { to: lines, values: [SLOW] } }));
+  store.hold();
+  const cancelled = run.cancel();
+  await clock.advance(60_000);
+  store.release();
+  expect(await clock.until(cancelled)).toBe(true);
+});
