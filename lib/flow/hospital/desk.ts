@@ -12,6 +12,7 @@ import { roomTopics } from "../queues/queues.js";
 import { eventOf, type HospitalReport, tell } from "./events.js";
 import {
   type Admitted,
+  type DischargedBy,
   decide,
   type HospitalEffect,
   type HospitalEvent,
@@ -164,13 +165,13 @@ export class HospitalDesk {
   }
 
   /** Lets the flows go that a filter means. Gives their ids. */
-  async discharge(filter: PatientFilter): Promise<string[]> {
+  async discharge(filter: PatientFilter, by: DischargedBy = "hand"): Promise<string[]> {
     const ids: string[] = [];
     for await (const row of patientRows(this.#port.store, filter)) {
       if (!(await this.#letGo(row))) continue;
       ids.push(row.id);
       const record = parseRecord(row.hospital ?? undefined);
-      if (record !== undefined) this.#tell({ type: "discharge", flow: row.id, by: "hand", record });
+      if (record !== undefined) this.#tell({ type: "discharge", flow: row.id, by, record });
     }
     return ids;
   }

@@ -8,7 +8,7 @@ import type { HospitalRecord } from "./record.js";
 
 /** What happened to a flow in the hospital, or to the hospital. */
 export type HospitalReport =
-  /** The flow runs again. `by`: the staff, its timer, a person, other code, or the start of a host. */
+  /** The flow runs again. `by`: the staff, its timer, a person, other code, the start of a host, or the recovery of the store. */
   | {
       readonly type: "discharged";
       /** The id of the flow. */

@@ -106,7 +106,7 @@ export type HospitalEvent =
     };
 
 /** What led to a discharge. */
-export type DischargedBy = "staff" | "timer" | "hand" | "code" | "start";
+export type DischargedBy = "staff" | "timer" | "hand" | "code" | "start" | "recovery";
 
 export type HospitalEffect =
   /** Run the flow again from its last checkpoint. */

@@ -60,6 +60,9 @@ type Parts = FlowPort &
   NewsHost &
   ParkingHost;
 
+/** The symptoms of a store that was out of order as a whole. */
+const OUTAGE_KINDS: readonly SymptomKind[] = ["connection", "exhausted"];
+
 export class HostProcess implements Callbacks<HostMessage>, Parts {
   readonly #settings: HostSettings;
   #ctx!: Context<HostMessage>;
@@ -218,13 +221,24 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
         if (this.#hasStarted) this.after(ms, fn);
         else afterInInit(this.kernel, this.#ctx, ms, fn);
       },
-      told: (outage) => tellOutage(this.kernel, this.pid, outage),
+      told: (outage) => {
+        tellOutage(this.kernel, this.pid, outage);
+        if (outage.type === "ended" && this.#hasStarted) this.#recovered();
+      },
       end: (error) => {
         // What the host reads after its end is nobody's any more.
         if (this.#ctx.alive)
           this.kernel.stop(this.#ctx.self.process as never, crash(error as Error), undefined);
       },
     };
+  }
+
+  /** The store works again: flows that it failed need not wait for their time. */
+  #recovered(): void {
+    for (const kind of OUTAGE_KINDS)
+      this.background.do(`recovery ${kind}`, async () => {
+        if (!this.isStopping) await this.ward.desk.discharge({ kind }, "recovery");
+      });
   }
 
   /** Queues and schedules start nothing more. */

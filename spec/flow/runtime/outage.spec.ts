@@ -311,6 +311,29 @@ describe.each(["flow host", "pipeline host"])("a %s that starts while the disk i
   });
 });
 
+describe("a store that was full, and has space again", () => {
+  it("lets all flows go on within the longest wait of the host [J302]", async () => {
+    const work = defineFlow("work", async (flow, n: number) => {
+      await flow.sleep("1 second");
+      return flow.step("n", () => n);
+    });
+    await using world = await new World().open({ flows: [work] });
+    const runs = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => world.until(world.flows.start(work, n, { id: `w${n}` }))),
+    );
+    // Shorter than the first wait in the hospital.
+    const fullMs = 2_000;
+    const writes = (method: string): boolean => method === "submit" || method === "commit";
+    world.fail({ of: writes, from: 1, forMs: fullMs, error: new StoreFullError("orders.db") });
+    await world.clock.advance(fullMs);
+    const { maxMs, jitter = 0 } = STORE_RETRY;
+    await world.clock.advance(maxMs * (1 + jitter));
+    const ended = await Promise.all(runs.map((run) => world.until(run.info())));
+    expect(ended.map(({ status }) => status)).toEqual(runs.map(() => "completed"));
+    expect(world.told.map(({ type }) => type)).toEqual(["began", "ended"]);
+  });
+});
+
 describe("a host whose store fails for a while", () => {
   it.each(["get", "scan", "clock", "commit", "submit", "every method"])(
     "at %s goes on when it works again: each flow ends once [J25]",
