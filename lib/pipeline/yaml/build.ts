@@ -22,7 +22,7 @@ import { Route, type RouteOptions } from "../definition/route.js";
 import { foundText } from "../definition/shape.js";
 import type { Feed, Source } from "../definition/source.js";
 import { POLICY_NAMES } from "./file-shape.js";
-import type { YamlFile } from "./read-yaml.js";
+import { memberAt, type YamlFile } from "./read-yaml.js";
 import type { MadeFor, MadeType, PipelineRegistry } from "./registry.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -198,7 +198,11 @@ export class FileBuilder {
       const wanted = made.route === undefined ? "a source, from its type" : "an adapter, from its type";
       this.refuse(keys, wanted, created === undefined ? "undefined" : `a value of type ${typeof created}`);
     } catch (error) {
-      this.refuse(here, `what ${type.type} can be made from: ${this.thrown(error)}`, this.shown(here));
+      const within = error instanceof OptionError ? keysIn(config, error.path) : [];
+      if (error instanceof OptionError && within.length > 0) {
+        const at = [...here, ...within];
+        this.refuse(at, this.hidden(error.allowed), this.shown(at));
+      } else this.refuse(here, `what ${type.type} can be made from: ${this.thrown(error)}`, this.shown(here));
     }
     return undefined;
   }
@@ -347,4 +351,13 @@ function frozen<T>(value: T): T {
     Object.freeze(value);
   }
   return value;
+}
+
+/** Where an option is in a configuration, as far as the configuration has it under this path. Empty: nowhere. */
+function keysIn(config: unknown, path: string): (string | number)[] {
+  const keys = (path.match(/[^.[\]]+/g) ?? []).map((key) => (/^\d+$/.test(key) ? Number(key) : key));
+  for (let length = keys.length; length > 0; length--)
+    if (memberAt(config, keys.slice(0, length)) !== undefined)
+      return keys.slice(0, Math.min(length + 1, keys.length));
+  return [];
 }

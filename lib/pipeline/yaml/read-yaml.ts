@@ -206,10 +206,14 @@ class Walk {
     this.faulty.add(JSON.stringify(keys));
     for (let length = 0; length < keys.length; length++)
       this.around.add(JSON.stringify(keys.slice(0, length)));
+    this.add(keys, offset, allowed, found, suggestion);
+    return NOTHING;
+  }
+
+  private add(keys: Keys, offset: number, allowed: string, found: string, suggestion?: string): void {
     // Once is enough for what aliases repeat without end.
     if (this.faults.length < YAML_LIMITS.faults)
       this.faults.push({ fault: faultAt(keys, allowed, found, suggestion), offset });
-    return NOTHING;
   }
 
   private visit(node: Yaml.Node | null | undefined, keys: Keys, nameOffset: number): Pair {
@@ -278,7 +282,8 @@ class Walk {
       const name = this.nameOf(key, keys, offset);
       if (name === undefined) continue;
       if (seen.has(name)) {
-        this.refuse(
+        // The first value of this name is not at fault: what else is wrong in it is found as well.
+        this.add(
           [...keys, name],
           offset,
           "a name that the object does not have already",

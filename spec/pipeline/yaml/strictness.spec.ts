@@ -1,7 +1,9 @@
 // YAML has surprises. A file is data as it looks, or it is refused with the place of what it is not.
 
 import { describe, expect, it } from "vitest";
+import { shippedAdapters } from "../../../lib/pipeline/shipped/types.js";
 import { YAML_LIMITS } from "../../../lib/pipeline/yaml/limits.js";
+import { pipelineRegistry } from "../../../lib/pipeline/yaml/registry.js";
 import { configOf, faultsOf, linesOf, withConfig } from "./support.js";
 
 const HERE = "routes.a.adapters[0].config";
@@ -138,6 +140,46 @@ describe("what a file may not hold", () => {
     expect((await linesOf(`a: [${",".repeat(200_000)}]`))[0]).toMatch(
       /at most 50000 words and signs <- more/,
     );
+  });
+
+  it("a name that is there twice hides no other fault [Y340]", async () => {
+    const text = `version: 1
+name: twice
+routes:
+  a:
+    from: lines
+    from: others
+    adapters:
+      - type: shout
+      - type: nothing
+  b:
+    from: words
+    limit: 3
+routes: {}
+`;
+    const paths = (await faultsOf(text)).map(({ path }) => path);
+    expect(paths).toEqual(["routes.a.from", "routes.a.adapters[1].type", "routes.b.limit", "routes"]);
+  });
+
+  it("a condition that cannot be is reported at its own place [Y340]", async () => {
+    const text = (config: string): string => `version: 1
+name: filtered
+routes:
+  a:
+    from: lines
+    adapters:
+      - type: filter
+        config: ${config}
+`;
+    const registry = pipelineRegistry({ adapters: shippedAdapters });
+    const places = async (config: string): Promise<string[]> =>
+      (await faultsOf(text(config), { registry })).map(({ path }) => path);
+    const config = "routes.a.adapters[0].config";
+    expect(await places("{ condition: { field: cost, operator: lt, value: [1] } }")).toEqual([
+      `${config}.condition.value`,
+    ]);
+    const second = "[{ field: a, operator: eq, value: 1 }, { field: b, operator: in, value: 2 }]";
+    expect(await places(`{ condition: ${second} }`)).toEqual([`${config}.condition[1].value`]);
   });
 
   it("all faults of syntax come at once, but no more than a limit", async () => {
