@@ -186,8 +186,8 @@ describe.each(KINDS)("on $name", (kind) => {
     const options = {
       flows: [tick],
       schedules: [
-        every("all", { missed: "all" }),
-        every("last", { missed: "last" }),
+        every("all", { missed: "all", grace: 4_000 }),
+        every("last", { missed: "last", grace: 4_000 }),
         every("skip", { missed: "skip", grace: 4_000 }),
       ],
     };
@@ -247,7 +247,10 @@ describe.each(KINDS)("on $name", (kind) => {
     expect((await shop.rows()).length).toBe(before);
     await shop.pass(60 * SECOND);
     const rows = await shop.until((all) => slots(all).length === 3 && ticks(all).length >= 4);
-    const dues = ticks(rows).map((id) => Date.parse(id.slice("tick/".length)));
+    // Each due time that the clock came to, whichever of them was the first.
+    const dues = ticks(rows)
+      .map((id) => Date.parse(id.slice("tick/".length)))
+      .sort((a, b) => a - b);
     expect(dues).toEqual(dues.map((_, i) => (dues[0] as number) + i * 10 * SECOND));
   });
 });

@@ -310,7 +310,7 @@ describe("a flow whose code changed", () => {
   ];
 
   it.each(changes)(
-    "that %s says so with its place, and whoever waits for it is told [N300, N301]",
+    "that %s says so with its place, and whoever waits for it is told [N301]",
     async (_, message, body) => {
       await using world = new World();
       let flows = await world.host([first]);
