@@ -133,6 +133,7 @@ export class PipelineHost implements AsyncDisposable {
   }
 
   #call<R>(build: (replyTo: ReplyTo<R>) => HostRequest, options?: CallOptions): Promise<R> {
+    checkCallOptions(options);
     // Longer than the store waits for its server: an operation that is slow is no operation that failed.
     const { store } = this.#settings;
     const limit = store === undefined ? {} : { timeoutMs: operationMs(store) };

@@ -156,7 +156,13 @@ export {
   QueueTimeoutError,
 } from "./queues/errors.js";
 export { type JetStreamOptions, jetstream } from "./queues/jetstream.js";
-export { QUEUE_DEFAULTS, QUEUE_LIMITS, type QueuePolicy, type SubscriberPolicy } from "./queues/limits.js";
+export {
+  QUEUE_DEFAULTS,
+  QUEUE_LIMITS,
+  type QueuePolicy,
+  type QueuePolicyOptions,
+  type SubscriberPolicy,
+} from "./queues/limits.js";
 export {
   MessageQueue,
   type NewQueueMessage,

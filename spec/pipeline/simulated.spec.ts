@@ -34,7 +34,7 @@ describe("a pipeline whose processes are killed at any step", () => {
       },
       {
         quick: 5,
-        share: 0.1,
+        share: 0.3,
         seed: 1,
         faults: {
           crash: [
@@ -92,7 +92,7 @@ describe("a pipeline on a machine that loses power", () => {
       },
       {
         quick: 4,
-        share: 0.1,
+        share: 0.3,
         seed: 2,
         faults: { nodeCrash: { of: "shop", downMs: [0, 100], atMost: 3 } },
       },

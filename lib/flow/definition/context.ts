@@ -49,12 +49,16 @@ export interface StepContext {
    * program dies again and again.
    *
    * @example
-   * await flow.step("import", async (step) => {
-   *   for (let line = Number(step.lastHeartbeat ?? 0); line < lines.length; line++) {
-   *     await load(lines[line]);
-   *     step.heartbeat(line + 1);
-   *   }
-   * });
+   * const load = async (line: string): Promise<void> => console.log(line);
+   * const importLines = defineFlow("import", (flow, lines: string[]) =>
+   *   flow.step("import", async (step) => {
+   *     for (const [i, line] of lines.entries()) {
+   *       if (i < Number(step.lastHeartbeat ?? 0)) continue;
+   *       await load(line);
+   *       step.heartbeat(i + 1);
+   *     }
+   *   }),
+   * );
    * @param progress - any value that can be stored. Default: none
    * @throws UnstorableValueError, PayloadTooLargeError
    */

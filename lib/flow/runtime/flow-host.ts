@@ -129,6 +129,7 @@ export class FlowHost implements AsyncDisposable {
   }
 
   #call<R>(build: (replyTo: ReplyTo<R>) => HostRequest, options?: CallOptions): Promise<R> {
+    checkCallOptions(options);
     const timeoutMs = operationMs(this.#settings.store);
     return this.#kernel.calls.call(undefined, this.#address, build as never, { timeoutMs, ...options });
   }
@@ -172,6 +173,8 @@ export class FlowHost implements AsyncDisposable {
     options: StartManyOptions = {},
   ): Promise<FlowRun<O>[]> {
     only("", options, ["attach", ...TIMING.filter((name) => name !== "debounce")]);
+    if (typeof (starts as Iterable<unknown> | undefined | null)?.[Symbol.iterator] !== "function")
+      throw new OptionError("starts", starts, "an iterable of { id, input }");
     const { attach, ...timing } = options;
     const fresh = this.#starts(flow, timing, attach);
     const runs: FlowRun<O>[] = [];

@@ -19,6 +19,11 @@ export interface QueuePolicy {
   readonly rememberMost: number;
 }
 
+/** What a queue is given of its policy. The rest is as in QUEUE_DEFAULTS. */
+export type QueuePolicyOptions = Partial<Omit<QueuePolicy, "quarantine">> & {
+  readonly quarantine?: Partial<QuarantinePolicy>;
+};
+
 /** How a subscriber takes messages. */
 export interface SubscriberPolicy {
   /** Most messages in work at a time. In flight are at most min(prefetch, concurrency). */

@@ -22,7 +22,13 @@ import { Channels } from "./channels.js";
 import { DeadLetters } from "./dead-letters.js";
 import { QueueClosedError } from "./errors.js";
 import { type Carriage, CarriedIntake, type Intake, StoreIntake } from "./intake.js";
-import { QUEUE_DEFAULTS, QUEUE_LIMITS, type QueuePolicy, type SubscriberPolicy } from "./limits.js";
+import {
+  QUEUE_DEFAULTS,
+  QUEUE_LIMITS,
+  type QueuePolicy,
+  type QueuePolicyOptions,
+  type SubscriberPolicy,
+} from "./limits.js";
 import { Outbox, OutboxProcess } from "./outbox.js";
 import { QueueLetters } from "./queue-letters.js";
 import { type Child, type NewMessage, QueueStore } from "./queue-store.js";
@@ -178,7 +184,7 @@ export class Queues implements AsyncDisposable {
    * @param name - letters, digits, `_` and `-`, a letter first
    * @throws OptionError
    */
-  queue<T>(name: string, policy: Partial<QueuePolicy> = {}): MessageQueue<T> {
+  queue<T>(name: string, policy: QueuePolicyOptions = {}): MessageQueue<T> {
     checkName("name", name);
     const checked = checkPolicy(policy);
     const carrying = this.#carrying;
@@ -433,24 +439,25 @@ export class Subscription implements AsyncDisposable {
   }
 }
 
-function checkPolicy(given: Partial<QueuePolicy>): QueuePolicy {
+function checkPolicy(given: QueuePolicyOptions): QueuePolicy {
   only("", given, POLICY);
   const policy = { ...QUEUE_DEFAULTS.queue, ...given };
   return {
     mostMessages: count("mostMessages", policy.mostMessages, 1, true),
     attempts: count("attempts", policy.attempts, 1, true),
     backoff: checkBackoff("backoff", policy.backoff),
-    quarantine: checkQuarantine(policy.quarantine),
+    quarantine: checkQuarantine(given.quarantine ?? {}),
     rememberMs: delay("rememberMs", policy.rememberMs),
     rememberMost: count("rememberMost", policy.rememberMost, 0),
   };
 }
 
-function checkQuarantine(given: QuarantinePolicy): QuarantinePolicy {
+function checkQuarantine(given: Partial<QuarantinePolicy>): QuarantinePolicy {
   only("quarantine", given, ["ends", "backoff"]);
+  const { ends, backoff } = { ...QUEUE_DEFAULTS.queue.quarantine, ...given };
   return {
-    ends: count("quarantine.ends", given.ends, 1, true),
-    backoff: checkBackoff("quarantine.backoff", given.backoff),
+    ends: count("quarantine.ends", ends, 1, true),
+    backoff: checkBackoff("quarantine.backoff", backoff),
   };
 }
 

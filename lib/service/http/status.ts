@@ -43,7 +43,9 @@ const byCode = new Map(
  * The table is in the guide to applications. Never throws.
  *
  * @example
- * app.onError((error, c) => c.json({ error: error.name }, httpStatus(error)));
+ * function answerOf(error: Error): Response {
+ *   return Response.json({ error: error.name }, { status: httpStatus(error) });
+ * }
  */
 export function httpStatus(error: unknown): ErrorStatus {
   // An error may be a Proxy that throws at every look.

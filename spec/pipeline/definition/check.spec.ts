@@ -158,7 +158,7 @@ describe("the graph of a pipeline", () => {
       "routes[0].retry.attempts must be a whole number of attempts, 1 or more; found 1.5",
       "routes[1].retry.backoff.jitter must be a number, 0 to 1; found 2",
       "routes[1].prefech must be one of from, description, firstMatch, concurrency, adaptive, prefetch, timeoutMs, overrunMs, breaker, " +
-        'retry, highWaterMark, fanOut, keepValues, hashValues; found the unknown name "prefech"; did you mean prefetch?',
+        'retry, quarantine, highWaterMark, fanOut, keepValues, hashValues; found the unknown name "prefech"; did you mean prefetch?',
       "routes[2].retry.backoff.maxMs must be minMs or more; found 2",
       'routes[0].to[0] must be a queue that a route takes from; found "b", which no route takes from',
       'routes[1] must be a route that some source leads to; found no way to its queue "c"',
