@@ -73,7 +73,7 @@ it("writes each valid record once and sets each other one aside once, whenever t
       sim.sometimes("rows were written again", writes > 1);
     },
     {
-      quick: 20,
+      quick: 60,
       share: 0.02,
       seed: 1,
       faults: { nodeCrash: { of: "machine", downMs: [0, 100], atMost: 2 } },
