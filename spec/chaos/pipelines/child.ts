@@ -50,11 +50,12 @@ console.log(UP);
 const run = await patient(() => host.start(pipeline, { id: EXECUTION }));
 
 let isOver = false;
-/** Says when nothing is left to do but to wait for further inputs. */
+/** Says when nothing is left to do but to wait for further inputs. Each look is a point, so nobody looks once all inputs are allowed. */
 async function watchForRest(): Promise<void> {
   for (let at = -1; !isOver; await pause(PAUSE_MS)) {
-    const { inputs, pending } = await patient(() => run.progress());
     const allowed = allowedBy(plan.allowed);
+    if (allowed >= plan.inputs) return;
+    const { inputs, pending } = await patient(() => run.progress());
     // Pending is the source alone.
     if (pending !== 1 || inputs !== allowed || inputs === plan.inputs || at === inputs) continue;
     at = inputs;
