@@ -34,6 +34,10 @@ export type EvidenceOption = string | false | EvidencePlace;
 
 const PRIVATE_FOLDER = 0o700;
 const PRIVATE_FILE = 0o600;
+/** Of the mode of a file: its kind, the kind of a folder (a link is another), and who may write beside its owner. */
+const S_IFMT = 0o170000;
+const S_IFDIR = 0o040000;
+const OTHERS_WRITE = 0o022;
 /** Most hosts of one kind and one store on a machine that leave evidence. */
 const MOST_SLOTS = 64;
 
@@ -43,6 +47,21 @@ const open = new Set<string>();
 /** A place in the file system. Undefined where there is none. */
 export function evidenceIn(path: string): EvidencePlace | undefined {
   return optionalModule("node:fs") === undefined ? undefined : new FilePlace(path);
+}
+
+/** A place among the temporary files. Undefined if other users of the machine could write there: they could accuse any flow. */
+function evidenceAmongTemporaryFiles(label: string): EvidencePlace | undefined {
+  const { os, fs, path } = node;
+  const user = node.process.getuid?.();
+  const folder = path.join(os.tmpdir(), `signalbox-evidence-${user ?? ""}-${hash(label).toString(36)}`);
+  try {
+    fs.mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+    const { uid, mode } = fs.lstatSync(folder);
+    const isOwn = user === undefined || (uid === user && (mode & (S_IFMT | OTHERS_WRITE)) === S_IFDIR);
+    return isOwn ? evidenceIn(folder) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -61,7 +80,7 @@ export function evidencePlaceOf(
   if (store.file !== undefined) return evidenceIn(`${store.file}.evidence`);
   // What a store in memory holds does not outlive the program.
   if (!isShared) return undefined;
-  return evidenceIn(node.path.join(os.tmpdir(), `signalbox-evidence-${hash(store.label).toString(36)}`));
+  return optionalModule("node:fs") === undefined ? undefined : evidenceAmongTemporaryFiles(store.label);
 }
 
 /** Checks an option `evidence`. @throws OptionError */

@@ -1,20 +1,36 @@
 // The folder of a host's evidence: who takes it, what is read from it, and when it goes.
 
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Evidence, evidencePlaceOf, openEvidence } from "../../../lib/host/index.js";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type Evidence, type EvidencePlace, evidencePlaceOf, openEvidence } from "../../../lib/host/index.js";
 
 let folder: string;
 beforeEach(() => {
   folder = join(mkdtempSync(join(tmpdir(), "signalbox-evidence-")), "evidence");
 });
-afterEach(() => rmSync(join(folder, ".."), { recursive: true }));
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(join(folder, ".."), { recursive: true });
+});
 
 const open = (path: string | false = folder): Evidence =>
+  openAt(evidencePlaceOf(path, { label: "test" }, true));
+
+const openAt = (place: EvidencePlace | undefined): Evidence =>
   openEvidence({
-    place: evidencePlaceOf(path, { label: "test" }, true),
+    place,
     who: "flows",
     now: () => 0,
     after: () => undefined,
@@ -22,12 +38,23 @@ const open = (path: string | false = folder): Evidence =>
   });
 
 /** What a host left that is dead: no process has this pid. */
-function left(files: Readonly<Record<string, string>>): void {
-  const slot = join(folder, "flows-0");
+function left(files: Readonly<Record<string, string>>, path = folder, name = "flows-0"): void {
+  const slot = join(path, name);
   mkdirSync(slot, { recursive: true });
   const all = { pid: "999999999", lives: '{"life":3,"marks":[]}', ...files };
-  for (const [name, text] of Object.entries(all)) writeFileSync(join(slot, name), text);
+  for (const [file, text] of Object.entries(all)) writeFileSync(join(slot, file), text);
 }
+
+const spoils: readonly (readonly [string, (path: string) => void])[] = [
+  ["a folder that all may write", (path: string) => chmodSync(path, 0o777)],
+  [
+    "a link to another folder",
+    (path: string) => {
+      renameSync(path, `${path}.elsewhere`);
+      symlinkSync(`${path}.elsewhere`, path);
+    },
+  ],
+];
 
 describe("the evidence of a host", () => {
   it("leaves nothing behind when the host stops in order [J205]", () => {
@@ -59,6 +86,23 @@ describe("the evidence of a host", () => {
     third.taken("flow:a");
     third.close();
     expect(existsSync(folder)).toBe(false);
+  });
+
+  it.each(spoils)("among the temporary files is not taken from %s [J500]", (_, spoil) => {
+    const root = join(folder, "..");
+    vi.stubEnv("TMPDIR", root);
+    const server = (): Evidence => openAt(evidencePlaceOf(undefined, { label: "server" }, true));
+    const first = server();
+    const path = join(root, readdirSync(root)[0] as string);
+    left({ end: '{"subject":"flow:a","kind":"exit","at":5}' }, path, "flows-1");
+    const own = server();
+    expect(own.markOf("flow:a")?.kind).toBe("exit");
+    own.close();
+    spoil(path);
+    const other = server();
+    expect(other.markOf("flow:a")).toBe(undefined);
+    other.close();
+    first.close();
   });
 
   it("counts a spin before the word of a later end", () => {
