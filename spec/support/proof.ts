@@ -19,6 +19,15 @@ export function sized(quick: number, share = 1, least: number = quick): number {
   return asked === undefined ? quick : Math.max(least, Math.ceil(Number(asked) * share));
 }
 
+/** Fewer schedules are the short size of the proofs that take minutes, whatever they count. */
+const LONG_FROM = 5_000;
+const isFull: boolean = proving && Number(asked) >= LONG_FROM;
+
+/** What a proof that counts no schedules takes: `quick` in `npm test`, `short` with fewer than 5,000 schedules, else `full`. */
+export function graded<T>({ quick, short, full }: Record<"quick" | "short" | "full", T>): T {
+  return isFull ? full : proving ? short : quick;
+}
+
 interface Sampled extends ExploreOptions {
   /** Schedules in `npm test`: enough for every state that the proof has to reach. */
   readonly quick: number;
@@ -49,14 +58,12 @@ interface Enumerated extends ExploreOptions {
   readonly long?: boolean;
 }
 
-const LONG_FROM = 5_000;
-
 /** Explores every schedule, or every one within a bound. Returns how many those are. */
 export async function exhausted(
   scenario: Scenario,
   { search = {}, quick, beyond = [], long = false, sometimes = [], ...options }: Enumerated,
 ): Promise<number> {
-  const isAsked = proving && (!long || Number(asked) >= LONG_FROM);
+  const isAsked = long ? isFull : proving;
   const isWhole = isAsked || quick === undefined;
   const result = await explore(scenario, {
     ...options,

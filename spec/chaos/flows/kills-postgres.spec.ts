@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ChildProgram, childProgram } from "../../support/child-program.js";
 import { describePostgres } from "../../support/postgres.js";
-import { proving, sized } from "../../support/proof.js";
+import { graded, proving, sized } from "../../support/proof.js";
 import { killOnPostgres, strikePostgres } from "./runs.js";
 
 let program: ChildProgram;
@@ -17,7 +17,7 @@ const SEED = 7;
 describePostgres("flows on PostgreSQL", () => {
   it("lose nothing and repeat no step, however often their host is killed [J53]", async () => {
     const report = await killOnPostgres({
-      kills: sized(proving ? 100 : 2, 0.02),
+      kills: graded({ quick: 2, short: 30, full: sized(100, 0.02) }),
       seed: SEED,
       child: program.args,
     });

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ChildProgram, childProgram } from "../../support/child-program.js";
-import { proving, sized } from "../../support/proof.js";
+import { graded, proving, sized } from "../../support/proof.js";
 import { ChaosUsageError } from "../command-line.js";
 import { everyPoint } from "./every-point.js";
 import { readChaosOptions } from "./options.js";
@@ -18,7 +18,7 @@ const SEED = 7;
 
 describe("flows on SQLite", () => {
   it("lose nothing and repeat no step, however often their host is killed [J52]", async () => {
-    const kills = sized(proving ? 100 : 8, 0.02);
+    const kills = graded({ quick: 8, short: 40, full: sized(100, 0.02) });
     const report = await killOnSqlite({ kills, seed: SEED, child: program.args });
     expect(report.findings).toMatchObject({ lost: [], repeated: [], bookings: [], wrong: [] });
     expect(report.line).toBe(
@@ -32,9 +32,10 @@ describe("flows on SQLite", () => {
   });
 
   it.runIf(proving)("end well when their host is killed at every point in turn", async () => {
-    const report = await everyPoint({ seed: SEED, child: program.args, flows: 1, step: 3 });
+    const step = graded({ quick: 3, short: 11, full: 3 });
+    const report = await everyPoint({ seed: SEED, child: program.args, flows: 1, step });
     expect(report.findings).toMatchObject({ lost: [], repeated: [], bookings: [], wrong: [] });
-    expect(report.kills).toBeGreaterThan(10);
+    expect(report.kills).toBeGreaterThan(graded({ quick: 10, short: 3, full: 10 }));
   });
 });
 

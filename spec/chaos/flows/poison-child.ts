@@ -3,38 +3,19 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { System } from "signalbox";
 import { defineFlow, flowHost } from "signalbox/flow";
+import { GOOD, HURT, harm, isPoison, POISON, type PoisonKind, READY } from "../poison/deeds.js";
 import { storeAt } from "../stores.js";
-import {
-  GOOD,
-  HURT,
-  isPoison,
-  LONGEST_MS,
-  POISON,
-  type PoisonKind,
-  READY,
-  SHORTEST_MS,
-  stepMsOf,
-} from "./poison.js";
 
 const [place = "", kind = "none", hostId = "host", lease] = process.argv.slice(2);
 
-const DEEDS: Readonly<Record<PoisonKind, () => unknown>> = {
-  exit: () => process.exit(1),
-  uncaught: () =>
-    void setTimeout(() => {
-      throw new Error("nobody catches this");
-    }),
-  memory: () => {
-    const all: unknown[] = [];
-    for (;;) all.push(new Array(100_000).fill(all));
-  },
-  spin: () => {
-    for (;;);
-  },
-  // A stack that ends outside of JavaScript: no error is thrown.
-  stack: () => process.kill(process.pid, "SIGSEGV"),
-  abort: () => process.abort(),
-};
+/** The steps of good flows take as long as this at least, and at most. */
+const SHORTEST_MS = 100;
+const LONGEST_MS = 60_000;
+
+/** From 0.1 s to 60 s, most of them short. */
+function stepMsOf(i: number): number {
+  return SHORTEST_MS * (LONGEST_MS / SHORTEST_MS) ** (i / (GOOD - 1));
+}
 
 const good = defineFlow("good", async (flow, ms: number) => {
   await flow.step("work", () => pause(ms));
@@ -44,7 +25,7 @@ const poison = defineFlow("poison", async (flow, deed: PoisonKind) => {
   await flow.step("wait", () => pause(SHORTEST_MS));
   await flow.step("harm", async () => {
     await pause(SHORTEST_MS);
-    DEEDS[deed]();
+    harm(deed);
     await pause(LONGEST_MS);
   });
 });

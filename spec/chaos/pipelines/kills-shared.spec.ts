@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ChildProgram, childProgram } from "../../support/child-program.js";
 import { describeNats } from "../../support/nats.js";
 import { describePostgres, noPostgres } from "../../support/postgres.js";
-import { proving, sized } from "../../support/proof.js";
+import { graded, proving, sized } from "../../support/proof.js";
 import { killOnJetstream, killOnPostgres } from "./runs.js";
 
 let program: ChildProgram;
@@ -25,7 +25,7 @@ describePostgres("three hosts of a pipeline on PostgreSQL", () => {
   it.runIf(proving)(
     "account for every input once, whichever of them is killed or stands still [Y119]",
     async () => {
-      const report = await killOnPostgres(strikes(sized(25, 0.005)));
+      const report = await killOnPostgres(strikes(graded({ quick: 1, short: 10, full: sized(25, 0.005) })));
       expect(report.findings).toEqual({ lost: [], duplicated: [], completions: 1, wrong: [] });
     },
   );
@@ -35,7 +35,7 @@ describeNats("three hosts of a pipeline over JetStream, with PostgreSQL", () => 
   it.runIf(proving && noPostgres === undefined)(
     "account for every input once, whichever of them is killed or stands still [Y119]",
     async () => {
-      const report = await killOnJetstream(strikes(sized(15, 0.003)));
+      const report = await killOnJetstream(strikes(graded({ quick: 1, short: 6, full: sized(15, 0.003) })));
       expect(report.findings).toEqual({ lost: [], duplicated: [], completions: 1, wrong: [] });
     },
   );

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ChildProgram, childProgram } from "../../support/child-program.js";
-import { proving, sized } from "../../support/proof.js";
+import { graded, proving, sized } from "../../support/proof.js";
 import { ChaosUsageError } from "../command-line.js";
 import { everyPoint } from "./every-point.js";
 import { readChaosOptions } from "./options.js";
@@ -18,7 +18,7 @@ const SEED = 7;
 
 describe("a pipeline on SQLite", () => {
   it("accounts for every input once, however often its host is killed [Y115]", async () => {
-    const kills = sized(proving ? 100 : 10, 0.02);
+    const kills = graded({ quick: 10, short: 40, full: sized(100, 0.02) });
     const report = await killOnSqlite({ kills, seed: SEED, child: program.args });
     expect(report.findings).toEqual({ lost: [], duplicated: [], completions: 1, wrong: [] });
     expect(report.line).toBe(`${kills} kills, ${kills * 10} inputs, 0 lost, 0 duplicated, completed once`);
@@ -32,9 +32,10 @@ describe("a pipeline on SQLite", () => {
   it.runIf(proving)(
     "accounts for every input when its host is killed at every point in turn [Y116]",
     async () => {
-      const report = await everyPoint({ seed: SEED, child: program.args, step: 3 });
+      const step = graded({ quick: 3, short: 23, full: 3 });
+      const report = await everyPoint({ seed: SEED, child: program.args, step });
       expect(report.findings).toEqual({ lost: [], duplicated: [], completions: 1, wrong: [] });
-      expect(report.kills).toBeGreaterThan(10);
+      expect(report.kills).toBeGreaterThan(graded({ quick: 10, short: 3, full: 10 }));
     },
   );
 });
