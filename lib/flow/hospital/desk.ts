@@ -7,7 +7,7 @@ import { hash } from "../../process/stable-hash.js";
 import { type Claim, ConflictError, type Store } from "../../store/index.js";
 import { type Background, isHostOver } from "../background/background.js";
 import type { FlowDefinition } from "../definition/define.js";
-import { END_TOPIC, type FlowRow, flows } from "../journal/tables.js";
+import { asFound, END_TOPIC, type FlowRow, flows } from "../journal/tables.js";
 import { roomTopics } from "../queues/queues.js";
 import { eventOf, type HospitalReport, tell } from "./events.js";
 import {
@@ -249,7 +249,7 @@ export class HospitalDesk {
     const { store, claim } = this.#port;
     await store.commit({
       claim,
-      expect: [{ table: flows, key: [row.number], is: { status: row.status, holder: row.holder } }],
+      expect: [{ table: flows, key: [row.number], is: asFound(row) }],
       writes: [
         {
           type: "update",

@@ -4,8 +4,9 @@ import { defineTable, type Row, type Schema, type Table } from "../../store/inde
 import { blobs } from "../payload/blobs.js";
 
 /**
- * What a flow is doing, as its row says. `pending` waits for its turn, `running` is held by a host, `waiting` is out of memory
- * until `due` or mail; `paused` and `hospitalized` wait for people. The others have ended.
+ * What a flow is doing, as its row says. `pending` waits for its turn. The code or a step of a `running` flow runs; a `waiting` flow
+ * only waits: for messages, for a time, for children. A host holds a flow that waits for a few seconds, and gives it back to the store
+ * after that. `paused` and `hospitalized` wait for people. The others have ended.
  */
 export type FlowStatus = ActiveStatus | EndedStatus;
 export type ActiveStatus = "pending" | "running" | "waiting" | "paused" | "hospitalized";
@@ -68,7 +69,7 @@ const FLOW_COLUMNS = {
   finished: "integer?",
 } as const;
 
-/** One row a flow. A step changes nothing here: only starts, parkings and ends do. */
+/** One row a flow. A step changes nothing here: only starts, waits that last, parkings and ends do. */
 export const flows: Table<typeof FLOW_COLUMNS> = defineTable("flows", {
   columns: FLOW_COLUMNS,
   key: ["number"],
@@ -164,6 +165,22 @@ const ENDED: readonly string[] = ["completed", "failed", "cancelled", "killed"] 
 /** Whether a flow has ended. */
 export function isEnded({ status }: Pick<FlowRow, "status">): boolean {
   return ENDED.includes(status);
+}
+
+/** Whether a host holds a flow, and runs it. */
+export function isHeld({ status, holder }: Pick<FlowRow, "status" | "holder">): boolean {
+  return holder !== null && (status === "running" || status === "waiting");
+}
+
+/**
+ * What of a row must be as it was, for a change that depends on who has the flow and on how it stands. Whoever holds a flow writes
+ * meanwhile whether it runs or waits.
+ */
+export function asFound({
+  status,
+  holder,
+}: Pick<FlowRow, "status" | "holder">): Record<string, string | number | null> {
+  return holder === null ? { status, holder } : { holder };
 }
 
 /**

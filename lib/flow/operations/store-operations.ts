@@ -13,6 +13,7 @@ import { dischargeSet, standsStill } from "../hospital/patients.js";
 import type { Symptom } from "../hospital/symptom.js";
 import { decodeEntry, type Entry, type Stored } from "../journal/entry.js";
 import {
+  asFound,
   END_TOPIC,
   type FlowRow,
   flows,
@@ -492,8 +493,8 @@ export class StoreOperations implements FlowOperations {
   }
 
   async #commit(row: FlowRow, { set, writes = [], notify = [] }: Change): Promise<void> {
-    const { number, status, holder, wish } = row;
-    const expect: Expectation[] = [{ table: flows, key: [number], is: { status, holder, wish } }];
+    const { number, wish } = row;
+    const expect: Expectation[] = [{ table: flows, key: [number], is: { ...asFound(row), wish } }];
     const updated = await this.#store.clock();
     const own: Write[] =
       Object.keys(set).length === 0

@@ -28,7 +28,7 @@ import { countedKey, outsideKey } from "../definition/names.js";
 import type { Suspension } from "../hospital/record.js";
 import { kindOf, type SymptomKind } from "../hospital/symptom.js";
 import type { Ask, Entry, Stored } from "../journal/entry.js";
-import { EVENT_TOPIC, events, type FlowRow } from "../journal/tables.js";
+import { EVENT_TOPIC, events, type FlowRow, flows } from "../journal/tables.js";
 import { decide, initial } from "../machine/flow-machine.js";
 import type { Ending, FlowEffect, FlowEvent, FlowState, How, Item, Letter } from "../machine/state.js";
 import { checked } from "../payload/checked.js";
@@ -62,6 +62,9 @@ export const PARKED: ExitReason = { type: "shutdown", detail: "parked" };
 
 /** A flow that sleeps no longer than this keeps its place in memory, also when others want one. */
 const MOMENT_MS = 5_000;
+
+/** A wait, or work between two waits, that is no longer than this does not show in the flow's row. */
+const UNSEEN_MS = 50;
 
 export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   readonly flowId: string;
@@ -102,7 +105,10 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   #children: Promise<void> | undefined;
   #timer: TimerRef | undefined;
   #stall: TimerRef | undefined;
-  #idle: TimerRef | undefined;
+  /** When the flow's row shall say what the flow does, or when the flow leaves memory. */
+  #rest: TimerRef | undefined;
+  /** What its row says. */
+  #shown: "running" | "waiting";
   #parking = false;
   /** Writes and transactions that the store has not answered. */
   #unanswered = 0;
@@ -136,6 +142,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.#state = initial(history, letters);
     this.#kept = port.readBack ? [...history] : [];
     this.#at = row.created;
+    this.#shown = row.status === "waiting" ? "waiting" : "running";
     const of = { id: row.id, name: row.name, version: row.version };
     this.#transition = port.interceptors.reduceRight<Transition>((next, wrap) => wrap(next, of), decide);
   }
@@ -193,6 +200,8 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.ctx = ctx;
     // A flow that was killed before it could run is ended without its code.
     if (this.#row.wish !== "kill") void this.#run();
+    // A host that runs it again finds its row as the run before left it.
+    if (this.#shown === "waiting" && !this.#isDry) this.#restFor("running");
     if (this.#row.wish === "cancel") this.event({ type: "cancel", now: this.#port.now() });
     if (this.#row.wish === "pause") this.event({ type: "hold", why: "pause" });
     if (this.#row.wish === "kill") void this.#kill();
@@ -428,10 +437,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
         return this.#ended(effect.ending);
       case "quiet":
         this.#port.idle(this, effect.quiet);
-        if (this.#idle !== undefined) this.ctx.cancel(this.#idle);
-        this.#idle = effect.quiet
-          ? this.ctx.runAfter(this.#port.limits.idleMs, () => this.event({ type: "idle" }))
-          : undefined;
+        this.#restFor(effect.quiet ? "waiting" : "running");
         return;
       case "park":
         this.#park(effect.due, effect.why);
@@ -512,6 +518,16 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   #submit(set: WriteSet): void {
     this.#unanswered++;
     this.#port.store.submit(set, this.#stored);
+  }
+
+  /** A write that the journal does not tell of. */
+  #submitAside(write: Write, written: () => void = () => undefined): void {
+    this.#unanswered++;
+    this.#port.store.submit({ writes: [write], claim: this.#port.claim }, (error) => {
+      if (error === undefined) written();
+      else this.ctx.self.process?.deliver({ type: "stored", error } satisfies FlowMessage, undefined);
+      this.#answered();
+    });
   }
 
   readonly #stored = (error: Error | undefined): void => {
@@ -633,7 +649,35 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     });
   }
 
-  // ── parking ──────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── waiting ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The flow only waits, or works again: its row says so if that lasts, and a flow that waits for long leaves memory. */
+  #restFor(doing: "running" | "waiting"): void {
+    const { idleMs } = this.#port.limits;
+    if (this.#rest !== undefined) this.ctx.cancel(this.#rest);
+    this.#rest = undefined;
+    const after = (ms: number, fn: () => void): void => {
+      this.#rest = this.ctx.runAfter(ms, fn);
+    };
+    const leaves = (ms: number): void => after(ms, () => this.event({ type: "idle" }));
+    const isShown = doing === this.#shown;
+    // To leave memory says that it waits, too.
+    if (doing === "waiting" && (isShown || idleMs <= UNSEEN_MS)) leaves(idleMs);
+    else if (!isShown)
+      after(UNSEEN_MS, () => {
+        this.#show(doing);
+        if (doing === "waiting") leaves(idleMs - UNSEEN_MS);
+      });
+  }
+
+  /** Writes into the flow's row what it does. The row of a flow that has ended, or left memory, stays as it is. */
+  #show(status: "running" | "waiting"): void {
+    this.#shown = status;
+    const row = { table: flows, key: [this.number] };
+    const set = { status, updated: this.#port.now() };
+    const is = { holder: this.#port.claim.token };
+    this.#submitAside({ type: "when", ...row, is, writes: [{ type: "update", ...row, set }] });
+  }
 
   /** Leaves memory, unless mail came in the meantime: the write expects the mail counter that the flow has seen. */
   #park(due: number | undefined, why: "idle" | "pause" | "stop"): void {
@@ -724,13 +768,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       now: () => this.#port.now(),
       after: (ms, fn) => void (this.ctx.alive && this.ctx.runAfter(ms, fn)),
       write: (write) => {
-        if (!this.ctx.alive) return;
-        this.#unanswered++;
-        this.#port.store.submit({ writes: [write], claim: this.#port.claim }, (error) => {
-          if (error === undefined) this.#subject.progressed();
-          else this.ctx.self.process?.deliver({ type: "stored", error } satisfies FlowMessage, undefined);
-          this.#answered();
-        });
+        if (this.ctx.alive) this.#submitAside(write, () => this.#subject.progressed());
       },
       failed: (error) => this.#fail(error),
     };

@@ -5,7 +5,15 @@ import type { Kernel } from "../../process/kernel.js";
 import { type Claim, ConflictError, type Store, type Write } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import type { Stored } from "../journal/entry.js";
-import { BORN_TOPIC, type FlowRow, flows, isEnded, MAIL_TOPIC, WISH_TOPIC } from "../journal/tables.js";
+import {
+  asFound,
+  BORN_TOPIC,
+  type FlowRow,
+  flows,
+  isEnded,
+  MAIL_TOPIC,
+  WISH_TOPIC,
+} from "../journal/tables.js";
 import { type BlobWriter, resolved } from "../payload/blobs.js";
 import { checked } from "../payload/checked.js";
 import { checkTiming } from "../queues/options.js";
@@ -210,14 +218,15 @@ export class Orders {
     return isEnded(row) ? { writes: [] } : this.#wished(row, wish);
   }
 
-  #wished({ number, status }: FlowRow, wish: Wish): Extra {
+  #wished(row: FlowRow, wish: Wish): Extra {
+    const { number, status } = row;
     // Whoever rests is taken, and carries the wish out.
     const rests = status === "paused" || (status === "hospitalized" && wish === "cancel");
     const woken = rests && wish !== "pause" ? { status: "waiting" } : {};
     const set = { wish: wish === "resume" ? null : wish, due: 0, ...woken, updated: this.#host.now() };
     return {
       writes: [{ type: "update", table: flows, key: [number], set }],
-      expect: [{ table: flows, key: [number], is: { status } }],
+      expect: [{ table: flows, key: [number], is: asFound(row) }],
       notify: [WISH_TOPIC + number],
     };
   }

@@ -7,7 +7,7 @@ import { type Background, isCurable, isHostOver } from "../background/background
 import type { FlowDefinition } from "../definition/define.js";
 import { kindOf } from "../hospital/symptom.js";
 import type { Entry } from "../journal/entry.js";
-import { type FlowRow, flows, HOST_CLAIMS, isEnded, taken } from "../journal/tables.js";
+import { type FlowRow, flows, HOST_CLAIMS, isEnded, isHeld, taken } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
 import { resolved } from "../payload/blobs.js";
 import { needsSlot, type Queues } from "../queues/queues.js";
@@ -441,8 +441,7 @@ export class Taking {
   }
 
   async #runHeld(row: FlowRow): Promise<void> {
-    if (row.holder !== this.#host.claim.token || row.status !== "running" || this.#host.ward.keepsByWish(row))
-      return;
+    if (row.holder !== this.#host.claim.token || !isHeld(row) || this.#host.ward.keepsByWish(row)) return;
     await this.#inRoom(row.number, true, async () => {
       const [input = row.input] = await resolved(this.#host.store, [row.input]);
       const read = await Promise.all([

@@ -16,7 +16,7 @@ import type { Suspension } from "../hospital/record.js";
 import type { SymptomKind } from "../hospital/symptom.js";
 import { countUnknown } from "../hospital/unknown.js";
 import type { Stored } from "../journal/entry.js";
-import { type FlowRow, flows, WISH_TOPIC } from "../journal/tables.js";
+import { asFound, type FlowRow, flows, WISH_TOPIC } from "../journal/tables.js";
 import type { BlobWriter } from "../payload/blobs.js";
 import type { Call } from "./call.js";
 import { endSet } from "./checkpoint.js";
@@ -253,7 +253,7 @@ export class Ward implements DeskPort {
       const [row] = await this.store.scan(flows, { index: "id", prefix: [id], limit: 1 });
       if (row === undefined) throw new FlowNotFoundError(id);
       if (row.finished !== null || row.status === "hospitalized") return;
-      const is = { status: row.status, holder: row.holder };
+      const is = asFound(row);
       const set = { wish: OBSERVE + reason, updated: this.now(), ...(row.holder === null ? { due: 0 } : {}) };
       try {
         await this.store.commit({
@@ -283,8 +283,7 @@ export class Ward implements DeskPort {
     };
     const note = row.parent === null ? {} : { note: await this.#noteOf(row, status, value) };
     const set = endSet(checkpoint, { status, value, ...note });
-    const is = { status: row.status, holder: row.holder };
-    const expect = [...(set.expect ?? []), { table: flows, key: [row.number], is }];
+    const expect = [...(set.expect ?? []), { table: flows, key: [row.number], is: asFound(row) }];
     await this.store.commit({ ...set, expect, claim: this.claim });
   }
 
