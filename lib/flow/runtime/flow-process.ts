@@ -198,6 +198,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
 
   init(ctx: Context<FlowMessage>): void {
     this.ctx = ctx;
+    this.#subject.own(ctx.self);
     // A flow that was killed before it could run is ended without its code.
     if (this.#row.wish !== "kill") void this.#run();
     // A host that runs it again finds its row as the run before left it.

@@ -2,6 +2,7 @@
 // *subject* is what may be blamed, such as `flow:7` or `message:orders/3`.
 //
 //     a life that left evidence (exit, uncaught, spin)    one mark for the subject that ran, and for nobody else
+//     a life that code without a name ended               no mark; the next life carries names further
 //     a life that left none (SIGKILL, power, a deploy)    no mark; the next life is *watched*: it notes who runs, at each switch
 //     three watched lives that end at the same subject    that and each further one is a mark: `standing` (native abort, memory)
 //     a loop of short lives without progress              a search by halves: one half of the interrupted subjects runs, one waits
@@ -46,6 +47,8 @@ export type LifeEnd =
       readonly kind: "exit" | "uncaught" | "spin";
       readonly at: number;
     }
+  /** An exit or an uncaught error whose code has no known name: a timer's or a callback's, where names are not carried so far. */
+  | { readonly type: "nameless" }
   /** No evidence. `standing`: the subject whose code ran, if the life was watched and some subject's code did. */
   | { readonly type: "unknown"; readonly standing?: string; readonly at: number };
 
@@ -75,6 +78,8 @@ export interface EvidenceState {
   readonly hasProgressed: boolean;
   /** This life notes who runs. */
   readonly isWatched: boolean;
+  /** The whole of this life carries names into timers and callbacks: without them, it was not known who ended the last one. */
+  readonly isCarrying: boolean;
   /** Evidence that nobody has acted on yet. */
   readonly marks: readonly EvidenceMark[];
   /** Who ran when the last watched lives ended without evidence, and how often in a row. */
@@ -110,7 +115,9 @@ export type EvidenceEffect =
   /** Those that were held may be looked at again. */
   | { readonly type: "open" }
   /** From now on who runs is noted at each switch, or is no more. */
-  | { readonly type: "watch"; readonly on: boolean };
+  | { readonly type: "watch"; readonly on: boolean }
+  /** From now on names are carried into timers and callbacks. */
+  | { readonly type: "carry" };
 
 /** A life shorter than this may be one of a loop. */
 export const SHORT_LIFE_MS = 60_000;
@@ -137,6 +144,7 @@ export function initial(): EvidenceState {
     agedMs: 0,
     hasProgressed: false,
     isWatched: false,
+    isCarrying: false,
     marks: [],
     loop: { lives: 0, longestMs: 0 },
     patience: SEARCH_AFTER,
@@ -159,7 +167,7 @@ export function decide(state: EvidenceState, event: EvidenceEvent): Decision {
         ? [{ ...state, marks: state.marks.filter(({ subject }) => subject !== event.subject) }, []]
         : [state, []];
     case "closed":
-      return [calmed({ ...state, isWatched: false }), []];
+      return [calmed({ ...state, isWatched: false, isCarrying: false }), []];
     default:
       return event satisfies never;
   }
@@ -182,13 +190,18 @@ export function markOf({ marks }: EvidenceState, of: string): EvidenceMark | und
 function start(last: EvidenceState, end: LifeEnd | undefined): Decision {
   const ended = end === undefined ? last : judged(last, end);
   const state = { ...ended, life: last.life + 1, agedMs: 0, hasProgressed: false };
-  return [state, state.isWatched ? [{ type: "watch", on: true }] : []];
+  const effects: EvidenceEffect[] = [];
+  if (state.isCarrying) effects.push({ type: "carry" });
+  if (state.isWatched) effects.push({ type: "watch", on: true });
+  return [state, effects];
 }
 
 function judged(last: EvidenceState, end: LifeEnd): EvidenceState {
   switch (end.type) {
     case "clean":
-      return calmed({ ...last, isWatched: false });
+      return calmed({ ...last, isWatched: false, isCarrying: false });
+    case "nameless":
+      return calmed({ ...last, isWatched: false, isCarrying: true });
     case "evidence":
       return marked(calmed(last), { subject: end.subject, kind: end.kind, at: end.at, life: last.life });
     case "unknown":
@@ -211,7 +224,7 @@ function marked(state: EvidenceState, mark: EvidenceMark): EvidenceState {
 
 function unknown(last: EvidenceState, standing: string | undefined, at: number): EvidenceState {
   const { stood, search: _, ...rest } = last;
-  const watched = { ...rest, isWatched: true };
+  const watched = { ...rest, isWatched: true, isCarrying: false };
   const isShort = last.agedMs < SHORT_LIFE_MS;
   const times = isShort && standing !== undefined ? (stood?.subject === standing ? stood.times : 0) + 1 : 0;
   if (standing !== undefined && times >= STANDING_LIVES) {

@@ -6,6 +6,7 @@
 //     const evidence = openEvidence({ place: evidencePlaceOf(options.evidence, store), who: "flows", now, after, opened });
 //     evidence.find("flow:7")             // at what an earlier life left behind: its mark, and whether it may run; held ones wait for `opened`
 //     const subject = evidence.begin("flow:7");
+//     subject.own(pid);                   // if the process runs code of this subject only
 //     subject.run(() => code(input));     // each time that code of the user begins: what it awaits and its callbacks belong to it
 //     subject.progressed();               // after a commit
 //     subject.end();
@@ -53,6 +54,8 @@ export interface Finding {
 export interface Subject {
   /** Runs code in its name, with all that the code awaits or leaves behind. */
   run<T>(fn: () => T): T;
+  /** All code of this process, by its pid, is this subject's: what it awaits has a name without a price. */
+  own(process: object): void;
   /** It has committed progress: no search suspects it. */
   progressed(): void;
   /** It has ended, or runs here no more. */
@@ -60,7 +63,12 @@ export interface Subject {
 }
 
 /** Code of nobody: a replay, which has no effects. */
-export const NOBODY: Subject = { run: (fn) => fn(), progressed: () => undefined, end: () => undefined };
+export const NOBODY: Subject = {
+  run: (fn) => fn(),
+  own: () => undefined,
+  progressed: () => undefined,
+  end: () => undefined,
+};
 
 /** Opens the evidence of a host. Never throws: without a file system, or with a full one, nobody is blamed. */
 export function openEvidence(options: EvidenceOptions): Evidence {
@@ -146,6 +154,9 @@ export class Evidence {
       case "open":
         this.#options.opened();
         return;
+      case "carry":
+        witness.carry(this.#keeper);
+        return;
       case "watch":
         if (effect.on) witness.watch(this.#keeper);
         else witness.unwatch(this.#keeper);
@@ -185,6 +196,10 @@ class Running implements Subject, Accountable {
     return witness.run(this, fn);
   }
 
+  own(process: object): void {
+    witness.own(process, this);
+  }
+
   progressed(): void {
     this.#progress();
   }
@@ -198,6 +213,7 @@ function keeperOf(folder: EvidenceFolder | undefined, now: () => number): Witnes
   return {
     ended: (subject, kind) => folder?.write("end", JSON.stringify({ subject, kind, at: now() })),
     wentOn: () => folder?.remove("end"),
+    namelessly: (kind) => folder?.write("end", JSON.stringify({ kind, at: now() })),
     left: () => folder?.write("end", "{}"),
     note: (bytes) => folder?.note(bytes),
     spinPath: folder?.pathOf("spin"),
@@ -208,9 +224,10 @@ function keeperOf(folder: EvidenceFolder | undefined, now: () => number): Witnes
 function endOf(folder: EvidenceFolder, now: number): LifeEnd {
   const end = parsed(folder.read("end"));
   const { subject, kind, at } = parsed(folder.read("spin")) ?? end ?? {};
-  if (typeof subject === "string" && typeof at === "number")
-    if (kind === "exit" || kind === "uncaught" || kind === "spin")
-      return { type: "evidence", subject, kind, at };
+  if (kind === "exit" || kind === "uncaught" || kind === "spin") {
+    if (typeof subject === "string" && typeof at === "number") return { type: "evidence", subject, kind, at };
+    if (kind !== "spin" && subject === undefined) return { type: "nameless" };
+  }
   if (end !== undefined) return { type: "clean" };
   const standing = readNote(folder.read("now"));
   return { type: "unknown", at: now, ...(standing === undefined ? {} : { standing }) };

@@ -1,13 +1,17 @@
 // The witness: knows whose code runs when the program ends, one for all hosts of a thread. Code runs in the name of a subject from
-// `run` on, with everything that it awaits, and in the callbacks and timers that it leaves behind: Node's asynchronous context
-// carries the name.
+// `run` on, with everything that it awaits, and in the callbacks and timers that it leaves behind.
 //
-// In calm times that is all, and an end is noted in the program's last moments. In a watched life each switch from one subject to
-// another is noted at once, since an abort leaves no last moment, and a thread of its own sees a subject that does not give back the
-// thread.
+// In calm times the witness knows what costs nothing: which subject's `run` is on the stack, and which process awaited what
+// continues now (lib/process/origin.ts), if all code of that process is one subject's. An end is noted in the program's last
+// moments. If the code that ended the program has no name, the note says that, and the next life *carries* names in Node's
+// asynchronous context, which reaches timers and callbacks too. On Node 20 and 22 each promise of the thread pays for that.
+//
+// In a watched life names are carried as well. Each switch from one subject to another is noted at once, since an abort leaves no last
+// moment, and a thread of its own sees a subject that does not give back the thread.
 
 import type { AsyncLocalStorage as Storage } from "node:async_hooks";
 import { node, optionalModule } from "../../process/node-modules.js";
+import { runningOwner } from "../../process/origin.js";
 import { HostThread } from "../../process/thread.js";
 
 /** In whose name code runs. */
@@ -25,6 +29,8 @@ export interface WitnessKeeper {
   ended(subject: string, kind: "exit" | "uncaught"): void;
   /** The program goes on after all. */
   wentOn(): void;
+  /** Code ended the program whose subject is not known, if it has one. */
+  namelessly(kind: "exit" | "uncaught"): void;
   /** The program ends, and code of no subject did it. */
   left(): void;
   /** Who runs from now on: bytes to write in place. */
@@ -45,15 +51,34 @@ const SPIN_LOOKS = 12;
 
 class Witness {
   readonly #keepers = new Set<WitnessKeeper>();
+  /** Those whose subjects are carried from the start of this life on. */
+  readonly #carrying = new Set<WitnessKeeper>();
   readonly #watching = new Map<WitnessKeeper, Watch>();
+  /** Processes all of whose code is one subject's. */
+  readonly #owned = new WeakMap<object, Accountable>();
   #storage: Storage<Accountable> | undefined;
+  /** The subject whose `run` is on the stack, and the process that called it. */
+  #inner: Accountable | undefined;
+  #caller: object | undefined;
   #unhook: (() => void) | undefined;
   #isUncaught = false;
 
   /** Runs code in the name of a subject. */
   run<T>(subject: Accountable, fn: () => T): T {
-    const storage = this.#storage;
-    if (storage === undefined) return fn();
+    if (this.#storage !== undefined) return this.#carry(this.#storage, subject, fn);
+    const inner = this.#inner;
+    const caller = this.#caller;
+    this.#inner = subject;
+    this.#caller = runningOwner();
+    try {
+      return fn();
+    } finally {
+      this.#inner = inner;
+      this.#caller = caller;
+    }
+  }
+
+  #carry<T>(storage: Storage<Accountable>, subject: Accountable, fn: () => T): T {
     const watch = this.#watching.get(subject.keeper);
     if (watch === undefined) return storage.run(subject, fn);
     return storage.run(subject, () => {
@@ -66,43 +91,73 @@ class Witness {
     });
   }
 
+  /** All code of a process is a subject's. */
+  own(process: object, subject: Accountable): void {
+    this.#owned.set(process, subject);
+  }
+
   join(keeper: WitnessKeeper): void {
     if (AsyncLocalStorage === undefined) return;
-    this.#storage ??= new AsyncLocalStorage();
     if (this.#keepers.size === 0) this.#listen();
     this.#keepers.add(keeper);
   }
 
   leave(keeper: WitnessKeeper): void {
     this.unwatch(keeper);
+    this.#carrying.delete(keeper);
+    this.#rest();
     if (!this.#keepers.delete(keeper) || this.#keepers.size > 0) return;
     this.#unhook?.();
-    this.#storage?.disable();
-    this.#storage = undefined;
+  }
+
+  /** Carries the names of subjects from now on, in the whole of this life. */
+  carry(keeper: WitnessKeeper): void {
+    if (!this.#keepers.has(keeper) || AsyncLocalStorage === undefined) return;
+    this.#carrying.add(keeper);
+    this.#storage ??= new AsyncLocalStorage();
   }
 
   /** Notes each switch from now on. */
   watch(keeper: WitnessKeeper): void {
-    if (this.#keepers.has(keeper) && !this.#watching.has(keeper))
-      this.#watching.set(keeper, new Watch(keeper, () => this.#current));
+    if (!this.#keepers.has(keeper) || this.#watching.has(keeper) || AsyncLocalStorage === undefined) return;
+    this.#storage ??= new AsyncLocalStorage();
+    this.#watching.set(keeper, new Watch(keeper, () => open(this.#storage?.getStore())));
   }
 
   unwatch(keeper: WitnessKeeper): void {
     this.#watching.get(keeper)?.close();
     this.#watching.delete(keeper);
+    this.#rest();
+  }
+
+  /** No name is carried that no keeper asks for. */
+  #rest(): void {
+    if (this.#carrying.size + this.#watching.size > 0) return;
+    this.#storage?.disable();
+    this.#storage = undefined;
   }
 
   get #current(): Accountable | undefined {
-    const current = this.#storage?.getStore();
-    return current?.isOpen ? current : undefined;
+    const carried = open(this.#storage?.getStore());
+    if (carried !== undefined) return carried;
+    const owner = runningOwner();
+    if (this.#inner !== undefined && this.#caller === owner) return open(this.#inner);
+    return owner === undefined ? undefined : open(this.#owned.get(owner));
+  }
+
+  /** Names of a keeper's subjects have been carried: what has none is no subject's. */
+  #isSure(keeper: WitnessKeeper): boolean {
+    return this.#carrying.has(keeper) || this.#watching.has(keeper);
   }
 
   #listen(): void {
     const { process } = node;
     const exit = (): void => {
       const current = this.#current;
+      const kind = this.#isUncaught ? "uncaught" : "exit";
       for (const keeper of this.#keepers)
-        if (keeper === current?.keeper) keeper.ended(current.subject, this.#isUncaught ? "uncaught" : "exit");
+        if (keeper === current?.keeper) keeper.ended(current.subject, kind);
+        else if (current === undefined && !this.#isSure(keeper)) keeper.namelessly(kind);
         else if (!this.#isUncaught) keeper.left();
     };
     const uncaught = (): void => {
@@ -124,6 +179,11 @@ class Witness {
       process.off("uncaughtExceptionMonitor", uncaught);
     };
   }
+}
+
+/** A subject that may still be accused. */
+function open(subject: Accountable | undefined): Accountable | undefined {
+  return subject?.isOpen ? subject : undefined;
 }
 
 /** The witness of this thread. */

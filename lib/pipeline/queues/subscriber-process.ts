@@ -236,6 +236,7 @@ export class SubscriberProcess implements Callbacks<Note> {
     const attempt: Attempt = { delivery, row, ended: undefined };
     const kernel = this.#kernel;
     const body = async (ctx: BodyContext<never>): Promise<void> => {
+      subject.own(ctx.self);
       const { signal, overdue } = this.#timeLimit(ctx);
       const of = { queue: name, message: row.id, attempt: row.attempts + 1 };
       const tap = kernel.taps?.queueAttempt(of, row.trace, ctx.self.process as Process);

@@ -1,0 +1,143 @@
+// Whose code ends the program: who has a name in a calm life, and who in the life after it.
+
+import { setImmediate as turn } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import { type EvidenceFolder, openEvidence, type Subject } from "../../../lib/host/index.js";
+import { System } from "../../../lib/index.js";
+import { EvidenceBox } from "../../support/evidence-box.js";
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+/** A life of a program: its subjects, and an end of the program at the point that `code` chooses. */
+function life(place: EvidenceBox) {
+  const before = new Set<unknown>(process.listeners("exit"));
+  let folder: EvidenceFolder | undefined;
+  const opening = { open: () => (folder = place.open()) };
+  const [now, after, opened] = [() => 0, () => undefined, () => undefined];
+  const evidence = openEvidence({ place: opening, who: "flows", now, after, opened });
+  const [exit] = process.listeners("exit").filter((one) => !before.has(one));
+  closing.push(() => evidence.close());
+  return {
+    evidence,
+    /** What Node does in the last moments of the program. */
+    exit: () => exit?.(1),
+    end: () => {
+      place.end();
+      evidence.close();
+    },
+    isCarrying: () => (JSON.parse(folder?.read("lives") ?? "{}") as { isCarrying?: boolean }).isCarrying,
+  };
+}
+
+/** Runs code of a subject in a process of its own, until the code has called `exit`. */
+async function run(subject: Subject, code: (exit: () => void) => unknown, exit: () => void): Promise<void> {
+  const system = new System({ report: false });
+  closing.push(() => system.stop());
+  await new Promise<void>((done) => {
+    const exiting = (): void => {
+      exit();
+      done();
+    };
+    system.spawn(async (ctx) => {
+      subject.own(ctx.self);
+      await subject.run(() => code(exiting));
+    });
+  });
+}
+
+const named = (kind: string) => expect.objectContaining({ subject: "flow:a", kind });
+
+/** Ways to come to the end of the program. */
+const WAYS: readonly (readonly [string, (exit: () => void) => unknown])[] = [
+  ["at once", (exit) => exit()],
+  [
+    "after an await of its own promise",
+    async (exit) => {
+      await Promise.resolve();
+      exit();
+    },
+  ],
+  [
+    "after an await of the host",
+    async (exit) => {
+      await turn();
+      await turn();
+      exit();
+    },
+  ],
+  ["in a continuation that it left behind", (exit) => void turn().then(exit)],
+];
+
+describe("code that ends the program in a calm life", () => {
+  it.each(WAYS)("is named: %s [J380]", async (_, code) => {
+    const place = new EvidenceBox();
+    const first = life(place);
+    await run(first.evidence.begin("flow:a"), code, first.exit);
+    first.end();
+    expect(life(place).evidence.markOf("flow:a")).toEqual(named("exit"));
+  });
+
+  it("is not named in a timer, and is in the next life [J381]", async () => {
+    const place = new EvidenceBox();
+    const inTimer = (exit: () => void): void => void setImmediate(exit);
+    const first = life(place);
+    await run(first.evidence.begin("flow:a"), inTimer, first.exit);
+    first.end();
+    const second = life(place);
+    expect(second.evidence.markOf("flow:a")).toBeUndefined();
+    await run(second.evidence.begin("flow:a"), inTimer, second.exit);
+    second.end();
+    expect(life(place).evidence.markOf("flow:a")).toEqual(named("exit"));
+  });
+
+  it("is not named by a process that runs code of several subjects [J382]", async () => {
+    const place = new EvidenceBox();
+    const { evidence, exit, end } = life(place);
+    const [a, b] = [evidence.begin("flow:a"), evidence.begin("flow:b")];
+    const system = new System({ report: false });
+    closing.push(() => system.stop());
+    await new Promise<void>((done) => {
+      system.spawn(async () => {
+        a.run(() => void turn().then(exit).then(done));
+        await b.run(() => turn().then(() => turn()));
+      });
+    });
+    end();
+    const { evidence: next } = life(place);
+    expect([next.markOf("flow:a"), next.markOf("flow:b")]).toEqual([undefined, undefined]);
+  });
+
+  it("is not accused once it has ended [J382]", async () => {
+    const place = new EvidenceBox();
+    const { evidence, exit, end } = life(place);
+    const subject = evidence.begin("flow:a");
+    await run(
+      subject,
+      async (exiting) => {
+        await turn();
+        subject.end();
+        exiting();
+      },
+      exit,
+    );
+    end();
+    expect(life(place).evidence.markOf("flow:a")).toBeUndefined();
+  });
+});
+
+describe("a program that ends itself by code of no subject", () => {
+  it("carries names in its next life only [J381]", () => {
+    const place = new EvidenceBox();
+    const carrying: unknown[] = [];
+    for (let lives = 0; lives < 4; lives++) {
+      const { exit, end, isCarrying } = life(place);
+      carrying.push(isCarrying());
+      exit();
+      end();
+    }
+    expect(carrying).toEqual([false, true, false, true]);
+  });
+});
