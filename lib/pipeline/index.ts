@@ -109,7 +109,7 @@ export { HTTP_DEFAULTS, type HttpPolicy } from "./http/client.js";
 export { HttpBodyError, HttpFailedError, HttpStatusError } from "./http/errors.js";
 export type { Fetch, HttpReply } from "./http/exchange.js";
 export { ExecutionGoneError, MessageTooLargeError, StepTooLargeError } from "./ledger/errors.js";
-export type { LedgerCounts } from "./ledger/ledger.js";
+export type { LedgerCounts, Setback } from "./ledger/ledger.js";
 export type { CallRecord } from "./ledger/lineage.js";
 export type { ExecutionStatus } from "./ledger/tables.js";
 export { ExecutionWaitTimeoutError } from "./operations/errors.js";

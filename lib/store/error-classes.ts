@@ -4,6 +4,9 @@
 // The codes are those of appendix A of the manual of PostgreSQL, the result codes of SQLite (also as texts of libsql and better-sqlite3),
 // the errno of Node, and the codes of the library's own errors.
 
+import { type Backoff, backoffMs } from "../process/backoff.js";
+import { SignalboxError } from "../process/errors.js";
+
 /**
  * What an error of a store means for the work that met it.
  *
@@ -95,8 +98,8 @@ const NAMED: readonly ErrorClassRow[] = [
 
 /** How many causes of an error are read for what the database said. */
 const MAX_CAUSES = 5;
-/** Where errors carry a code: those of Node and of drivers, of PostgreSQL, and of statements of the user. */
-const KEYS = ["code", "sqlState", "result"] as const;
+/** Where errors carry a code: those of Node and of drivers, of PostgreSQL, of statements of the user, and of node:sqlite. */
+const KEYS = ["code", "sqlState", "result", "errcode"] as const;
 
 /** The class of a SQLSTATE. Undefined: it is none. */
 export function classOfSqlState(sqlState: string): StoreErrorClass | undefined {
@@ -128,7 +131,8 @@ export function classOf(error: unknown): StoreErrorClass | undefined {
     for (const key of KEYS) {
       const code = propertyOf(one, key);
       // Other numbers than results of SQLite say nothing here.
-      const found = typeof code === "number" && key !== "result" ? undefined : classOfCode(code);
+      const isResult = key === "result" || key === "errcode";
+      const found = typeof code === "number" && !isResult ? undefined : classOfCode(code);
       if (found !== undefined) return found;
     }
     one = propertyOf(one, "cause");
@@ -141,6 +145,19 @@ export function passes(errorClass: StoreErrorClass | undefined): boolean {
   return PASSING.has(errorClass);
 }
 
+/** Waits of work that met a passing error, before it is tried again. Work that met many at once does not come back at once. */
+const PASSING_WAIT: Backoff = { minMs: 50, maxMs: 30_000, factor: 2, jitter: 1 };
+
+/**
+ * How long work waits that has met a passing error.
+ *
+ * @param times - how often in a row, 1 or more
+ * @param roll - in [0, 1)
+ */
+export function passingWait(times: number, roll: number): number {
+  return Math.max(1, backoffMs(PASSING_WAIT, times, roll));
+}
+
 /** Errors that statements of a transaction were told, and the transaction of each. */
 const TOLD = new WeakMap<object, object>();
 
@@ -149,22 +166,64 @@ export function told(transaction: object, error: unknown): void {
   if (typeof error === "object" && error !== null) TOLD.set(error, transaction);
 }
 
+/** Errors of stores around what the body of a transaction has thrown. */
+const OF_BODIES = new WeakSet<object>();
+
+/** A body has thrown the cause of this error, which says nothing of the store. */
+export function ofBody(error: object): void {
+  OF_BODIES.add(error);
+}
+
 /**
  * The error of a statement of this transaction because of which a body failed: what it threw, or a cause of that. Undefined: what the
  * body threw is its own.
  */
 export function toldIn(transaction: object, thrown: unknown): unknown {
+  return chainOf(thrown).find((one) => TOLD.get(one) === transaction);
+}
+
+/**
+ * The class of what a store or a database has said, where that is why code of a user fails: by the first error among what the code threw and
+ * its causes that a store or a database has made. Undefined: none is. The causes of other errors of the library are not read: such an error
+ * says itself what it is, as that of a failed flow does. So does one whose `retriable` is false.
+ */
+export function storeClassOf(thrown: unknown): StoreErrorClass | undefined {
+  if (propertyOf(Object(thrown), "retriable") === false) return undefined;
+  const said = chainOf(thrown, isOfLibrary).find(isOfStore);
+  return said === undefined ? undefined : classOf(said);
+}
+
+/** Whether the library has made an error for a reason of its own. */
+function isOfLibrary(error: object): boolean {
+  return error instanceof SignalboxError && !OF_BODIES.has(error);
+}
+
+/** Whether a store or the driver of a database has made an error. Codes of Node say nothing here: a program may do anything with files and sockets. */
+function isOfStore(error: object): boolean {
+  if (TOLD.has(error)) return true;
+  if (OF_BODIES.has(error)) return false;
+  const code = propertyOf(error, "code");
+  if (typeof code !== "string") return false;
+  // The drivers of PostgreSQL pass on the severity of what its server says.
+  const isServers = typeof propertyOf(error, "severity") === "string" && classOfSqlState(code) !== undefined;
+  return isServers || /^(ERR_STORE|ERR_SQLITE_ERROR$|SQLITE_)/.test(code);
+}
+
+/** What was thrown and its causes, as far as they are objects. @param ends - whether the causes of an error that is no store's are left alone */
+function chainOf(thrown: unknown, ends: (error: object) => boolean = () => false): object[] {
   const seen: unknown[] = [thrown];
+  const found: object[] = [];
   for (let i = 0; i < seen.length && i < MAX_CAUSES * MAX_CAUSES; i++) {
     const one = seen[i];
     if (typeof one !== "object" || one === null) continue;
-    if (TOLD.get(one) === transaction) return one;
+    found.push(one);
+    if (ends(one) && !isOfStore(one)) continue;
     seen.push(propertyOf(one, "cause"));
     // Of `Promise.any`.
     const errors = propertyOf(one, "errors");
     if (Array.isArray(errors)) seen.push(...errors.slice(0, MAX_CAUSES));
   }
-  return undefined;
+  return found;
 }
 
 /** A property of any object: it may be a getter that throws. */

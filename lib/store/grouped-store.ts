@@ -9,6 +9,7 @@ import type { Claim, ClaimInfo, ClaimOptions } from "./claim.js";
 import { ClaimKeeper } from "./claim-keeper.js";
 import { setContextOf } from "./context-of.js";
 import type { CheckedScan, DriverHost, HeldClaim, StoreDriver } from "./driver.js";
+import { ofBody } from "./error-classes.js";
 import { FencedError, StoreClosedError, StoreError, StoreUnsupportedError } from "./errors.js";
 import { GatheredScans } from "./gathered-scans.js";
 import { GroupCommit, type Settled } from "./group-commit.js";
@@ -212,10 +213,25 @@ export class GroupedStore implements Store {
       if (this.#driver.transaction === undefined)
         throw new StoreUnsupportedError(this.label, "has no SQL: use transact, or a store with SQL");
       const { attach } = options;
-      return this.#driver.transaction(body, {
-        ...options,
-        ...(attach && { attach: async (result: T) => this.#checkedSet(await attach(result)) }),
-      });
+      let thrown: unknown;
+      const noted = async (tx: SqlTransaction): Promise<T> => {
+        try {
+          return await body(tx);
+        } catch (error) {
+          thrown = error;
+          throw error;
+        }
+      };
+      try {
+        return await this.#driver.transaction(noted, {
+          ...options,
+          ...(attach && { attach: async (result: T) => this.#checkedSet(await attach(result)) }),
+        });
+      } catch (error) {
+        const seen = this.#engine.wrap(error);
+        if (thrown !== undefined && seen.cause === thrown) ofBody(seen);
+        throw seen;
+      }
     });
   }
 

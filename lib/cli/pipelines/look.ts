@@ -212,14 +212,15 @@ async function printMessages(
 }
 
 function messageLine(message: MessageRecord, { style }: CommandContext): string {
-  const { id, status, route, queue, attempt, children, batch, errors } = message;
+  const { id, status, route, queue, attempt, children, batch, errors, setback } = message;
   const where = route ?? queue ?? "";
   const facts = [
     ...(attempt > 1 || status === "delayed" ? [`attempt ${attempt}`] : []),
     ...(children > 0 ? [`${count(children)} children`] : []),
     ...(batch === undefined ? [] : [`batch of ${batch}`]),
+    ...(setback === undefined ? [] : [`held up by its store ${count(setback.times)} times`]),
   ];
-  const last = errors.at(-1);
+  const last = setback?.error ?? errors.at(-1);
   const text = `${id}  ${status === "dead" ? style.bad(status) : status}  ${oneLine(where)}`;
   const more = facts.length === 0 ? "" : `  ${style.dim(facts.join(", "))}`;
   return `${text}${more}${last === undefined ? "" : `  ${style.bad(firstLine(last))}`}`;

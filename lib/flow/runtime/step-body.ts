@@ -8,7 +8,7 @@ import { count } from "../../process/options.js";
 import { processSignal } from "../../process/process-signal.js";
 import { askedWait } from "../../process/retry-after.js";
 import { isThenable } from "../../process/thenable.js";
-import { classOf, passes, toldIn } from "../../store/error-classes.js";
+import { classOf, passes, passingWait, toldIn } from "../../store/error-classes.js";
 import {
   type SqlTransaction,
   StoreError,
@@ -91,8 +91,6 @@ export interface StoreFailure {
   readonly isCrowd: boolean;
 }
 
-/** Waits of a transaction before it is tried again that others were in the way of. */
-const CROWD: Backoff = { minMs: 50, maxMs: 30_000, factor: 2, jitter: 1 };
 /** After so many attempts the hospital has it: that takes the better part of an hour. */
 const CROWD_ATTEMPTS = 100;
 
@@ -104,7 +102,7 @@ export function crowdWait(
   roll: number,
 ): number | undefined {
   const tries = attempt - plan.attempts + 1;
-  return isCrowd && tries <= CROWD_ATTEMPTS ? backoffMs(CROWD, tries, roll) : undefined;
+  return isCrowd && tries <= CROWD_ATTEMPTS ? passingWait(tries, roll) : undefined;
 }
 
 /**

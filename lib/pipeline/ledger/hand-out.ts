@@ -10,9 +10,10 @@ import type { Store } from "../../store/index.js";
 import type { Sentence } from "../definition/sentence.js";
 import type { Blame } from "./blame.js";
 import type { Carriage } from "./carriage.js";
-import type { LedgerContext, Message, Publication } from "./ledger.js";
+import type { LedgerContext, Message, Publication, Step } from "./ledger.js";
 import type { LedgerLimits } from "./limits.js";
 import { type Body, LiveMessage, type LiveMessageFields } from "./live-message.js";
+import { setbackAfter, setbackOf } from "./setback.js";
 import { Share } from "./share.js";
 import { lateCodec } from "./step-encoding.js";
 import { dueOf, type Place } from "./step-writes.js";
@@ -154,7 +155,8 @@ export class HandOut {
   }
 
   /** A message is tried again, at once or after a delay. */
-  retried(message: LiveMessage, delayMs: number, error: string | undefined, now: number): void {
+  retried({ message: of, delayMs, error, setback }: Extract<Step, { type: "retry" }>, now: number): void {
+    const message = of as LiveMessage;
     const queue = this.of(message.queue);
     queue.forget(message);
     if (delayMs > 0) {
@@ -165,6 +167,7 @@ export class HandOut {
       ...message,
       attempts: error === undefined ? message.attempts : message.attempts + 1,
       errors: error === undefined ? message.errors : [...message.errors, error],
+      setback: setbackAfter(message, error, setback),
     });
     if (next !== undefined) queue.ready.push(next);
   }
@@ -258,7 +261,7 @@ export class HandOut {
   }
 
   #loadedRow(row: MessageRow): LiveMessage | undefined {
-    const { id, queue, tag, attempts, history, lane, body, quarantines } = row;
+    const { id, queue, tag, attempts, history, lane, body, quarantines, setback } = row;
     const errors = history === null ? NO_ERRORS : (JSON.parse(history) as string[]);
     const of = {
       id,
@@ -269,6 +272,7 @@ export class HandOut {
       lane,
       body,
       ends: quarantines ?? 0,
+      setback: setbackOf(setback),
     };
     return this.#loaded(this.of(queue), of);
   }

@@ -13,12 +13,22 @@ export interface Publication {
   readonly key: string | undefined;
 }
 
+/** Passing errors of a store that a message met one after another. They use none of its attempts up. */
+export interface Setback {
+  /** How often in a row, 1 or more. */
+  readonly times: number;
+  /** The last of these errors. */
+  readonly error: string;
+}
+
 /** A message that this host has taken. */
 export interface Message extends Publication {
   /** How often it was tried before. Attempts that the end of a process interrupted do not count. */
   readonly attempts: number;
   /** The errors of the attempts before, the oldest first. */
   readonly errors: readonly string[];
+  /** Undefined: its last attempt met no passing error of a store. */
+  readonly setback?: Setback | undefined;
   /** Runs code of adapters in the name of the message, so that it is known who ends a process. Absent: nobody wants to know. */
   run?<T>(fn: () => T): T;
 }
@@ -65,6 +75,8 @@ export type Step =
       readonly error: string | undefined;
       /** How it is known that the message has ended its process: that counts apart from the attempts. */
       readonly evidence?: string;
+      /** A passing error of a store was in the way. Then `error` is undefined. */
+      readonly setback?: Setback;
     }
   | {
       readonly type: "dead";

@@ -2,7 +2,7 @@
 
 import type { MessageId } from "../definition/message-id.js";
 import type { Accused } from "./blame.js";
-import type { Message } from "./ledger.js";
+import type { Message, Setback } from "./ledger.js";
 
 /** What a row of a message holds. */
 export type Body = string | Uint8Array;
@@ -27,6 +27,7 @@ export class LiveMessage implements Message {
   readonly key: string | undefined;
   readonly attempts: number;
   readonly errors: readonly string[];
+  readonly setback: Setback | undefined;
   readonly ends: number;
   readonly lane: number;
   readonly body: Body;
@@ -43,6 +44,7 @@ export class LiveMessage implements Message {
     this.key = of.key;
     this.attempts = of.attempts;
     this.errors = of.errors;
+    this.setback = of.setback;
     this.ends = of.ends;
     this.lane = of.lane;
     this.body = of.body;

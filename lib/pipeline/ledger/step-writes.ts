@@ -7,6 +7,7 @@ import type { AnyRow, Claim, RowExpectation, Write, WriteSet } from "../../store
 import type { Publication, Remembered, Step } from "./ledger.js";
 import { encodeEntry, type LineageEntry } from "./lineage.js";
 import type { Body, LiveMessage } from "./live-message.js";
+import { setbackAfter, setbackText } from "./setback.js";
 import {
   deadLetters,
   executions,
@@ -210,7 +211,7 @@ class StepWriter {
     this.#pending += all.length;
   }
 
-  #retry({ message: of, delayMs, error, evidence }: Extract<Step, { type: "retry" }>): void {
+  #retry({ message: of, delayMs, error, evidence, setback }: Extract<Step, { type: "retry" }>): void {
     const { scope } = this.#place;
     const message = of as LiveMessage;
     const { queue, lane, id, key: tag, body } = message;
@@ -221,10 +222,15 @@ class StepWriter {
     const quarantines = (evidence === undefined ? message.ends : message.ends + 1) || null;
     const errors = error === undefined ? message.errors : [...message.errors, error];
     const history = errors.length === 0 ? null : JSON.stringify(errors);
+    const failed = {
+      attempts,
+      history,
+      quarantines,
+      setback: setbackText(setbackAfter(message, error, setback)),
+    };
     if (delayMs <= 0) {
       // This host tries it again, so it stays taken.
-      const set = { attempts, history, quarantines };
-      this.#writes.push({ type: "update", table: messages, key, set });
+      this.#writes.push({ type: "update", table: messages, key, set: failed });
       return;
     }
     const due = dueOf(this.#now, delayMs);
@@ -234,9 +240,7 @@ class StepWriter {
       lane: due,
       id,
       body,
-      attempts,
-      history,
-      quarantines,
+      ...failed,
       ...(tag !== undefined && { tag }),
     };
     if (due !== lane) this.#writes.push({ type: "delete", table: messages, key, blind: true });

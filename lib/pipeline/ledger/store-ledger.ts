@@ -441,7 +441,7 @@ export class StoreLedger implements Ledger {
   #apply({ step, bodies, passed }: Entry, now: number, arrived: Map<string, LiveMessage[]>): void {
     const handOut = this.#handOut;
     this.#outlived(step);
-    if (step.type === "retry") handOut.retried(step.message as LiveMessage, step.delayMs, step.error, now);
+    if (step.type === "retry") handOut.retried(step, now);
     else for (const message of messagesOf(step)) handOut.settled(message);
     this.#carry(step, now);
     this.#recall.over(rememberedBy(step));

@@ -85,6 +85,8 @@ const MESSAGE_COLUMNS = {
   holder: "integer?",
   /** How often it has ended its process, by evidence. Null: never. */
   quarantines: "integer?",
+  /** The passing errors of a store that it met one after another, as JSON. Null: its last attempt met none. */
+  setback: "text?",
 } as const;
 
 /**
@@ -211,10 +213,10 @@ export const carriedChannels: Table<typeof CHANNEL_COLUMNS> = defineTable("pipel
   key: ["scope", "queue"],
 });
 
-/** Version 2 has the column `trace` of executions, version 3 `quarantines` of messages, version 4 `stranded` of executions. */
+/** Version 2 has the column `trace` of executions, version 3 `quarantines` of messages, version 4 `stranded` of executions, version 5 `setback` of messages. */
 export const PIPELINE_SCHEMA: Schema = {
   name: "pipelines",
-  version: 4,
+  version: 5,
   tables: [
     executions,
     messages,

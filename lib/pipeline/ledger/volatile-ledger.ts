@@ -12,9 +12,11 @@ import {
   type Message,
   type Publication,
   type Remembered,
+  type Setback,
   type Step,
 } from "./ledger.js";
 import type { Ended } from "./ledger-machine.js";
+import { setbackAfter } from "./setback.js";
 
 /** What a ledger in memory is made with. */
 export interface VolatileLedgerOptions {
@@ -35,16 +37,23 @@ class LiveMessage implements Message {
   readonly key: string | undefined;
   readonly attempts: number;
   readonly errors: readonly string[];
+  readonly setback: Setback | undefined;
   /** A host works on it. A step about a message that is not taken comes too late. */
   taken = false;
 
-  constructor({ id, queue, value, key }: Publication, attempts: number, errors: readonly string[]) {
+  constructor(
+    { id, queue, value, key }: Publication,
+    attempts: number,
+    errors: readonly string[],
+    setback?: Setback,
+  ) {
     this.id = id;
     this.queue = queue;
     this.value = value;
     this.key = key;
     this.attempts = attempts;
     this.errors = errors;
+    this.setback = setback;
   }
 }
 
@@ -251,13 +260,13 @@ export class VolatileLedger implements Ledger {
     return true;
   }
 
-  #retry({ message, delayMs, error }: Extract<Step, { type: "retry" }>): boolean {
+  #retry({ message, delayMs, error, setback }: Extract<Step, { type: "retry" }>): boolean {
     const live = message as LiveMessage;
     if (!live.taken) return false;
     live.taken = false;
     const next =
       error === undefined
-        ? new LiveMessage(live, live.attempts, live.errors)
+        ? new LiveMessage(live, live.attempts, live.errors, setbackAfter(live, error, setback))
         : new LiveMessage(live, live.attempts + 1, [...live.errors, error]);
     if (delayMs <= 0) {
       this.#of(next.queue).ready.push(next);

@@ -1,8 +1,10 @@
 // Rows of messages as operations show them. Pure.
 
 import type { MessageId } from "../definition/message-id.js";
+import type { Setback } from "../ledger/ledger.js";
 import { decodeEntry, type LineageEntry } from "../ledger/lineage.js";
 import type { RowsOfMessage } from "../ledger/message-rows.js";
+import { setbackOf } from "../ledger/setback.js";
 import { type DeadLetterRow, type LineageRow, type MessageRow, READY } from "../ledger/tables.js";
 import type { DeadMessage, MessageRecord } from "./operations.js";
 
@@ -27,10 +29,11 @@ export function recordOf(id: MessageId, { settled, live, dead }: RowsOfMessage):
   return { id, status: "forgotten", attempt: 0, calls: [], children: 0, errors: [] };
 }
 
-function liveRecord({ id, queue, lane, tag, attempts, history }: MessageRow): MessageRecord {
+function liveRecord({ id, queue, lane, tag, attempts, history, setback }: MessageRow): MessageRecord {
   return {
     ...{ id, status: lane === READY ? "ready" : "delayed", queue, ...keyOf(tag) },
     ...{ attempt: attempts ?? 0, calls: [], children: 0, errors: errorsOf(history) },
+    ...(setback !== null && { setback: setbackOf(setback) as Setback }),
   };
 }
 

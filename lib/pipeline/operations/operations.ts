@@ -2,6 +2,7 @@
 // offers them to its program, and over its admin socket to the command `signalbox pipelines`.
 
 import type { MessageId } from "../definition/message-id.js";
+import type { Setback } from "../ledger/ledger.js";
 import type { CallRecord } from "../ledger/lineage.js";
 import type { ExecutionStatus } from "../ledger/tables.js";
 import type { ReplayOptions } from "../replay/options.js";
@@ -113,6 +114,8 @@ export interface MessageRecord {
   readonly batch?: MessageId;
   /** The errors of the attempts that failed, the oldest first. */
   readonly errors: readonly string[];
+  /** A passing error of a store or a database is in the way of a live message: how often in a row, and the last of these errors. */
+  readonly setback?: Setback;
 }
 
 /** A message with those it comes from and those that come from it. */

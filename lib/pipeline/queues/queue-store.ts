@@ -212,7 +212,7 @@ export class QueueStore {
     const at = this.time.now();
     if (verdict.type === "hold") return [this.#later(message, verdict.delayMs, {})];
     const isEnd = verdict.type !== "done" && "evidence" in verdict;
-    const attempts = isEnd ? message.attempts : message.attempts + 1;
+    const attempts = isEnd || verdict.type === "setback" ? message.attempts : message.attempts + 1;
     const gone: Write = { type: "delete", table, key: [number] };
     if (verdict.type === "done") return named === 1 ? [gone, ...this.#remembered(id, at)] : [gone];
     const by = isEnd ? { evidence: verdict.evidence as string } : {};
@@ -221,6 +221,7 @@ export class QueueStore {
       at,
       error: verdict.error,
       ...by,
+      ...(verdict.type === "setback" && { setbacks: verdict.setbacks }),
     });
     if (verdict.type === "dead") {
       const row = { queue: this.name, id, named, body, tag, attempts, history, at };

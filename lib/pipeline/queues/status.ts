@@ -5,7 +5,9 @@ import type { Duration } from "../../process/duration.js";
 import { duration } from "../../process/duration.js";
 import { only } from "../../process/known-options.js";
 import { text } from "../../process/options.js";
+import { askedWait } from "../../process/retry-after.js";
 import { showThrown } from "../../process/show.js";
+import { passes, passingWait, storeClassOf } from "../../store/error-classes.js";
 import { sentenceFor } from "../definition/sentence.js";
 import { QUEUE_LIMITS, type QueuePolicy } from "./limits.js";
 
@@ -82,6 +84,11 @@ export interface Failure {
    * another way. Ends by evidence count apart from the attempts.
    */
   readonly evidence?: string;
+  /**
+   * A passing error of a store or a database was in the way, so often in a row; `error` is the last of these errors. It is no attempt. Absent:
+   * the attempt failed in another way.
+   */
+  readonly setbacks?: number;
 }
 
 /** How one attempt ended. */
@@ -100,6 +107,13 @@ export type Verdict =
       readonly delayMs: number;
       readonly error: string;
       readonly evidence: string;
+    }
+  /** A passing error of a store was in the way, so often in a row. None of its attempts is used up. */
+  | {
+      readonly type: "setback";
+      readonly delayMs: number;
+      readonly error: string;
+      readonly setbacks: number;
     }
   /** It waits until it is known which message ends the process. */
   | { readonly type: "hold"; readonly delayMs: number };
@@ -123,19 +137,33 @@ export function verdictOnEnd(
 /**
  * What becomes of a message after an attempt.
  *
- * @param attempts - that were made before
+ * @param message - how often it was tried before, and its history
  * @param roll - in [0, 1)
+ * @param wallMs - milliseconds since 1970
  */
 export function verdictOf(
   { attempts: most, backoff }: QueuePolicy,
-  attempts: number,
+  { attempts, history }: { readonly attempts: number; readonly history: string | null },
   outcome: Outcome,
   roll: number,
+  wallMs: number,
 ): Verdict {
   const attempt = attempts + 1;
   const again = (error: string, delayMs = backoffMs(backoff, attempt, roll)): Verdict =>
     attempt >= most ? { type: "dead", error } : { type: "retry", delayMs, error };
-  if (outcome.type === "threw") return again(showThrown(outcome.error));
+  if (outcome.type === "threw") {
+    const text = showThrown(outcome.error);
+    const askedMs = askedWait(outcome.error, wallMs);
+    if (!passes(storeClassOf(outcome.error)))
+      return again(text, Math.max(backoffMs(backoff, attempt, roll), askedMs));
+    const setbacks = (historyOf(history).at(-1)?.setbacks ?? 0) + 1;
+    return {
+      type: "setback",
+      delayMs: Math.max(passingWait(setbacks, roll), askedMs),
+      error: text,
+      setbacks,
+    };
+  }
   const { status } = outcome;
   switch (status.type) {
     case "done":
@@ -153,7 +181,10 @@ export function verdictOf(
 export function withFailure(history: string | null, failure: Failure): string {
   const { historyEntries, errorCharacters } = QUEUE_LIMITS;
   const error = failure.error.slice(0, errorCharacters);
-  return JSON.stringify([...historyOf(history), { ...failure, error }].slice(-historyEntries));
+  const before = historyOf(history);
+  // Of setbacks in a row, the last one says how many there were.
+  if (failure.setbacks !== undefined && before.at(-1)?.setbacks !== undefined) before.pop();
+  return JSON.stringify([...before, { ...failure, error }].slice(-historyEntries));
 }
 
 export function historyOf(history: string | null): Failure[] {

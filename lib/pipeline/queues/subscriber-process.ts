@@ -121,7 +121,8 @@ export class SubscriberProcess implements Callbacks<Note> {
     this.#pids.delete(attempt.delivery);
     const { outcome, children } = attempt.ended ?? { outcome: crashed(signal.reason), children: [] };
     const { policy } = this.#queue;
-    const verdict = verdictOf(policy, attempt.row.attempts, outcome, this.#kernel.env.random());
+    const { env } = this.#kernel;
+    const verdict = verdictOf(policy, attempt.row, outcome, env.random(), env.wallTime());
     const settlement = { verdict, children: verdict.type === "done" ? children : [] };
     this.#loop.dispatch({ type: "handled", delivery: attempt.delivery, verdict: settlement });
   }

@@ -3,6 +3,7 @@
 import { backoffMs } from "../../process/backoff.js";
 import { askedWait } from "../../process/retry-after.js";
 import { showThrown } from "../../process/show.js";
+import { passes, passingWait, storeClassOf } from "../../store/error-classes.js";
 import type { Item } from "../definition/adapter.js";
 import type { Test } from "../definition/condition.js";
 import { DeadLetterError, HopLimitError } from "../definition/errors.js";
@@ -44,7 +45,12 @@ export function publications(
   return children;
 }
 
-/** The step for a message whose attempt has failed: tried again after a wait, or a dead letter. @param roll - in [0, 1) */
+/**
+ * The step for a message whose attempt has failed: tried again after a wait, or a dead letter. A passing error of a store is no attempt: the
+ * message waits longer each time.
+ *
+ * @param roll - in [0, 1)
+ */
 export function afterFailure(
   { retry }: Rules,
   message: Message,
@@ -55,8 +61,12 @@ export function afterFailure(
 ): Step {
   const attempt = message.attempts + 1;
   const text = showThrown(error);
-  const isFinal = attempt >= retry.attempts || isForGood(error);
-  if (isFinal) return { type: "dead", message, error: text, entry };
+  if (passes(storeClassOf(error))) {
+    const times = (message.setback?.times ?? 0) + 1;
+    const delayMs = Math.max(passingWait(times, roll), askedWait(error, wallMs));
+    return { type: "retry", message, delayMs, error: undefined, setback: { times, error: text } };
+  }
+  if (attempt >= retry.attempts || isForGood(error)) return { type: "dead", message, error: text, entry };
   const delayMs = Math.max(backoffMs(retry.backoff, attempt, roll), askedWait(error, wallMs));
   return { type: "retry", message, delayMs, error: text };
 }
