@@ -8,6 +8,7 @@
  *     runtime/     the processes of an execution: a processor for each route, its workers, a reader for each source
  *     host.ts      the host of executions, and the handle of a run
  *     queues/      durable queues without a pipeline
+ *     dead/        what may become of a dead letter, of pipelines as of queues
  *     sources/     files, times and iterables as sources
  *     adapters/    adapters that ship
  *     operations/  all executions of a store: list, inspect, lineage, dead letters
@@ -53,6 +54,10 @@ export { type SqlUpsertOptions, sqlUpsert } from "./adapters/sql-upsert.js";
 export { type ThrottleOptions, throttle } from "./adapters/throttle.js";
 export { type TopologyInlet, topologyInlet } from "./adapters/topology.js";
 export { type AggregateOptions, aggregate, filter, map, split } from "./adapters/values.js";
+export type { Fate } from "./dead/dead-machine.js";
+export { DeadLetterNotFoundError } from "./dead/errors.js";
+export type { DeedOptions, DeedResult, DropOptions, LetterFilter } from "./dead/options.js";
+export type { DeadLetterRecord } from "./dead/records.js";
 export {
   type Adapted,
   type Adapter,
@@ -144,11 +149,10 @@ export type {
   Consumption,
   Letter,
 } from "./queues/carrier.js";
-export { type DeadLetter, DeadLetters } from "./queues/dead-letters.js";
+export { type DeadLetter, DeadLetters, type QueueReplayOptions } from "./queues/dead-letters.js";
 export {
   CarrierError,
   ChannelGoneError,
-  DeadLetterNotFoundError,
   LetterTooLargeError,
   QueueClosedError,
   QueueFullError,

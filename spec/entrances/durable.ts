@@ -233,6 +233,9 @@ export async function pipelines(system: System): Promise<Lines> {
     ],
     "DeadLetters.replay": () => [on(letters.deadLetters, "replay"), "10.13"],
     "DeadLetters.remove": () => [on(letters.deadLetters, "remove"), "10.13"],
+    "DeadLetters.retry": () => [on(letters.deadLetters, "retry"), "10.13", {}],
+    "DeadLetters.edit": () => [on(letters.deadLetters, "edit"), "10.13", "value", {}],
+    "DeadLetters.drop": () => [on(letters.deadLetters, "drop"), "10.13", { reason: "spam" }],
     "Subscription.stop": async () => [on(await subscribed(), "stop"), "shutdown"],
     dead: () => [dead, "why"],
     isDamaged: () => [isDamaged, 1],
@@ -315,6 +318,7 @@ export async function pipelines(system: System): Promise<Lines> {
     "MessageQueue.subscribe": () => [on(letters, "subscribe"), {}, () => done],
     "QueueMessage.publish": () => [on(message, "publish"), letters, 1, {}],
     "DeadLetters.list": () => [on(letters.deadLetters, "list"), {}],
+    "DeadLetters.records": () => [on(letters.deadLetters, "records"), {}],
     feed: () => [feed, fromValues("v", [1]), numbers],
   };
 }

@@ -1,7 +1,7 @@
 // Errors of queues.
 
 import { SignalboxError } from "../../process/errors.js";
-import { kindOf, show, showThrown } from "../../process/show.js";
+import { kindOf, showThrown } from "../../process/show.js";
 
 /**
  * A queue holds as many messages as it may. None of the publication was stored.
@@ -58,22 +58,6 @@ export class QueueTimeoutError extends SignalboxError {
   readonly code = "ERR_QUEUE_TIMEOUT";
   constructor(queue: string, timeoutMs: number) {
     super(`the handler of queue ${queue} took longer than ${timeoutMs} ms`);
-  }
-}
-
-/**
- * There is no dead letter with this id.
- *
- * @remedy List the dead letters. It was removed, or is being tried again.
- */
-export class DeadLetterNotFoundError extends SignalboxError {
-  static override readonly name: string = "DeadLetterNotFoundError";
-  readonly code = "ERR_QUEUE_DEAD_LETTER_NOT_FOUND";
-  /** The id that was asked for. */
-  readonly id: string;
-  constructor(queue: string, id: string) {
-    super(`queue ${queue} has no dead letter ${show(id)}`);
-    this.id = id;
   }
 }
 

@@ -9,6 +9,7 @@ import {
   type Write,
   type WriteSet,
 } from "../../store/index.js";
+import type { Columns, RowOf, Table } from "../../store/table.js";
 import { QueueFullError } from "./errors.js";
 import { QUEUE_LIMITS, type QueuePolicy } from "./limits.js";
 import { newRound } from "./rounds.js";
@@ -16,6 +17,7 @@ import { type Verdict, withFailure } from "./status.js";
 import type { StoreTime } from "./store-time.js";
 import {
   deadMessages,
+  deadRecords,
   type QueuedRow,
   queued,
   SUBSCRIBER_CLAIMS,
@@ -207,7 +209,7 @@ export class QueueStore {
   }
 
   #verdict(message: QueuedRow, verdict: Verdict): Write[] {
-    const { number, id, named, body, tag } = message;
+    const { number, id, named, body, tag, trace } = message;
     const table = queued;
     const at = this.time.now();
     if (verdict.type === "hold") return [this.#later(message, verdict.delayMs, {})];
@@ -224,7 +226,7 @@ export class QueueStore {
       ...(verdict.type === "setback" && { setbacks: verdict.setbacks }),
     });
     if (verdict.type === "dead") {
-      const row = { queue: this.name, id, named, body, tag, attempts, history, at };
+      const row = { queue: this.name, id, named, body, tag, attempts, history, at, trace };
       return [gone, { type: "insert", table: deadMessages, row }];
     }
     return [this.#later(message, verdict.delayMs, { attempts, history })];
@@ -313,18 +315,26 @@ export class QueueStore {
     }
   }
 
-  /** Forgets ids that were remembered for long enough, and those beyond the most. */
+  /** Forgets ids and records of dead letters that were remembered for long enough, and those beyond the most. */
   async forget(): Promise<void> {
+    const { name } = this;
+    const ids = (await this.#oldest(settledIds, "at")).map(({ id }) => [name, id]);
+    const records = (await this.#oldest(deadRecords, "done")).map(({ id, turn }) => [name, id, turn]);
+    const writes = [
+      ...ids.map((key): Write => ({ type: "delete", table: settledIds, key })),
+      ...records.map((key): Write => ({ type: "delete", table: deadRecords, key })),
+    ];
+    if (writes.length > 0) await this.store.commit({ writes });
+  }
+
+  /** What is remembered no longer, by the index that has its time. */
+  async #oldest<C extends Columns>(table: Table<C>, index: string): Promise<RowOf<C>[]> {
     const { store, name, policy } = this;
-    const index = "at";
     const prefix = [name];
     const limit = QUEUE_LIMITS.portion;
-    const over = (await store.count(settledIds, { index, prefix })) - policy.rememberMost;
+    const over = (await store.count(table, { index, prefix })) - policy.rememberMost;
     const below = Math.floor(this.time.now() - policy.rememberMs);
-    const old = await store.scan(settledIds, { index, prefix, below, limit });
-    const oldest =
-      over > old.length ? await store.scan(settledIds, { index, prefix, limit: Math.min(over, limit) }) : old;
-    const writes = oldest.map(({ id }): Write => ({ type: "delete", table: settledIds, key: [name, id] }));
-    if (writes.length > 0) await store.commit({ writes });
+    const old = await store.scan(table, { index, prefix, below, limit });
+    return over > old.length ? store.scan(table, { index, prefix, limit: Math.min(over, limit) }) : old;
   }
 }

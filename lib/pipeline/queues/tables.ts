@@ -1,6 +1,7 @@
 // The tables of queues. A message is ready, held by a subscriber, or delayed: the column that says so is also the index that finds it.
 
 import { defineTable, type Row, type Schema, type Table } from "../../store/index.js";
+import { RECORD_COLUMNS } from "../dead/records.js";
 
 const MESSAGE_COLUMNS = {
   /** The order of the queue. */
@@ -61,6 +62,8 @@ const DEAD_COLUMNS = {
   history: "text?",
   /** When it was given up, by the clock of the store. */
   at: "integer",
+  /** The trace in which it was published. */
+  trace: "text?",
 } as const;
 
 /** Messages that were given up. */
@@ -70,6 +73,19 @@ export const deadMessages: Table<typeof DEAD_COLUMNS> = defineTable("queue_dead"
   indexes: { at: ["queue", "at"] },
 });
 export type DeadRow = Row<typeof deadMessages>;
+
+const DEAD_RECORD_COLUMNS: typeof DEAD_COLUMNS & typeof RECORD_COLUMNS = {
+  ...DEAD_COLUMNS,
+  ...RECORD_COLUMNS,
+};
+
+/** What became of messages that were given up. Remembered as long as ids of settled messages. */
+export const deadRecords: Table<typeof DEAD_RECORD_COLUMNS> = defineTable("queue_dead_records", {
+  columns: DEAD_RECORD_COLUMNS,
+  key: ["queue", "id", "turn"],
+  indexes: { done: ["queue", "done"] },
+});
+export type DeadRecordRow = Row<typeof deadRecords>;
 
 const SETTLED_COLUMNS = { queue: "text", id: "text", at: "integer" } as const;
 
@@ -103,11 +119,11 @@ export const channels: Table<typeof CHANNEL_COLUMNS> = defineTable("queue_channe
   key: ["queue"],
 });
 
-/** Version 2 has the column `trace` of messages. */
+/** Version 2 has the column `trace` of messages; version 3 also of dead letters, and their records. */
 export const QUEUE_SCHEMA: Schema = {
   name: "queues",
-  version: 2,
-  tables: [queued, deadMessages, settledIds, subscribers, channels],
+  version: 3,
+  tables: [queued, deadMessages, deadRecords, settledIds, subscribers, channels],
 };
 
 /** The claims of subscribers have names that begin so. */

@@ -48,8 +48,23 @@ const OF_QUEUE: Record<Exclude<keyof Jobs, "name" | "deadLetters">, Drill | "cha
 const OF_DEAD_LETTERS: Record<keyof DeadLetters<string>, Drill | "changes nothing"> = {
   replay: { before: giveUp, act: (jobs) => jobs.deadLetters.replay("bad"), seen: ready, expected: 1 },
   remove: { before: giveUp, act: (jobs) => jobs.deadLetters.remove("bad"), seen: dead, expected: 0 },
+  retry: { before: giveUp, act: (jobs) => jobs.deadLetters.retry("bad"), seen: ready, expected: 1 },
+  edit: { before: giveUp, act: (jobs) => jobs.deadLetters.edit("bad", "good"), seen: ready, expected: 1 },
+  drop: {
+    before: giveUp,
+    act: (jobs) => jobs.deadLetters.drop("bad", { reason: "spam" }),
+    seen: async (jobs) => [await dead(jobs), (await all(jobs.deadLetters.records()))[0]?.fate],
+    expected: [0, "dropped"],
+  },
   list: "changes nothing",
+  records: "changes nothing",
 };
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
 
 const drillsOf = (of: string, table: Readonly<Record<string, Drill | "changes nothing">>) =>
   Object.entries(table).flatMap(([name, drill]) =>

@@ -2,11 +2,8 @@
 
 import { System } from "signalbox";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  DeadLetterNotFoundError,
-  QueueClosedError,
-  QueueFullError,
-} from "../../../lib/pipeline/queues/errors.js";
+import { DeadLetterNotFoundError } from "../../../lib/pipeline/dead/errors.js";
+import { QueueClosedError, QueueFullError } from "../../../lib/pipeline/queues/errors.js";
 import {
   type MessageQueue,
   openQueues,

@@ -1,0 +1,19 @@
+// The limits of operations on dead letters.
+
+/** Limits that nobody sets. */
+export const DEAD_LIMITS = {
+  /** Dead letters of one operation by a filter, unless the caller says otherwise. */
+  letters: 1_000,
+  /** Most of them. */
+  most: 10_000,
+  /** Most ids of one operation. */
+  ids: 1_000,
+  /** Most letters that a filter looks at in one operation, those that it does not let pass included. */
+  examined: 20_000,
+  /** Letters of one commit. */
+  page: 200,
+  /** How often one letter is tried when others change it at the same time. */
+  attempts: 10,
+  /** Most characters of a reason, and of the name of who has it. */
+  textCharacters: 1_000,
+} as const;
