@@ -1,9 +1,11 @@
-// What the verifying replay of a flow changes for its code: the clock and random numbers. Code that depends on neither takes the
-// recorded way all the same. Only the code of the replay sees the change: it has an asynchronous context
-// of its own.
+// What the verifying replay of a flow changes for its code: the clock, random numbers, and when timers and outcomes come. Code that depends
+// on none of them takes the recorded way all the same. Only the code of the replay sees the change: it has an asynchronous context of
+// its own.
 
 import type { AsyncLocalStorage as Storage } from "node:async_hooks";
+import type { Environment } from "../../process/environment.js";
 import { globalObject, optionalModule } from "../../process/node-modules.js";
+import { ReplayTimer, ReplayTimers } from "./replay-timers.js";
 
 /** How a replay differs from the run that was recorded. */
 export interface Disturbance {
@@ -15,41 +17,68 @@ export interface Disturbance {
   readonly lastBit: 0 | 1;
   /** The first random numbers; behind them come ordinary ones. */
   readonly rolls: readonly number[];
+  /** Outcomes come late, behind all timers of the code, and timers that run at the same time fire in another order. */
+  readonly isLate: boolean;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 /** Most random numbers in a row that are all high, or all low: a loop that waits for another one goes on. */
 const ROLLS = 8;
 
-/** The kinds of replays. One is late and sees high numbers; the other is early, its steps take days, and its numbers are low. */
+/**
+ * The kinds of replays. One is later than now, sees high numbers, and gets outcomes at once. The other is earlier, its steps take days,
+ * its numbers are low, and outcomes come late.
+ */
 export const DISTURBANCES: readonly Disturbance[] = [
-  { shiftMs: 400.5 * DAY_MS, stepMs: 0, lastBit: 0, rolls: Array(ROLLS).fill(0.999_999) },
-  { shiftMs: -200 * DAY_MS, stepMs: DAY_MS, lastBit: 1, rolls: Array(ROLLS).fill(0.000_001) },
+  { shiftMs: 400.5 * DAY_MS, stepMs: 0, lastBit: 0, rolls: Array(ROLLS).fill(0.999_999), isLate: false },
+  { shiftMs: -200 * DAY_MS, stepMs: DAY_MS, lastBit: 1, rolls: Array(ROLLS).fill(0.000_001), isLate: true },
 ];
 
-interface Disturbed extends Disturbance {
-  readonly random: () => number;
-  readings: number;
-  rolled: number;
+/** One replay with a disturbance: what its code has seen so far. */
+export class Disturbed {
+  /** The timers of its code, where they do not fire by the clock. */
+  readonly timers: ReplayTimers | undefined;
+  readonly #by: Disturbance;
+  readonly #env: Environment;
+  #readings = 0;
+  #rolled = 0;
+
+  constructor(by: Disturbance, env: Environment) {
+    this.#by = by;
+    this.#env = env;
+    this.timers = by.isLate ? new ReplayTimers() : undefined;
+  }
+
+  /** Runs code that sees the disturbance, and all that follows from it. Without asynchronous contexts nothing is changed. */
+  run<T>(code: () => T): T {
+    return storage === undefined ? code() : storage.run(this, code);
+  }
+
+  now(): number {
+    const { shiftMs, stepMs, lastBit } = this.#by;
+    const shifted = Math.floor(this.#env.wallTime() + shiftMs + stepMs * this.#readings++);
+    return shifted - (shifted & 1) + lastBit;
+  }
+
+  random(): number {
+    return this.#by.rolls[this.#rolled++] ?? this.#env.random();
+  }
 }
 
 interface Globals {
   Date: DateConstructor;
   readonly Math: { random(): number };
+  setTimeout: typeof setTimeout;
+  clearTimeout: typeof clearTimeout;
 }
 
 const { AsyncLocalStorage } = optionalModule("node:async_hooks") ?? {};
-const storage: Storage<Disturbed> | undefined = AsyncLocalStorage && new AsyncLocalStorage();
+const storage: Storage<Disturbed | undefined> | undefined = AsyncLocalStorage && new AsyncLocalStorage();
 /** Replays that run now. The globals are replaced as long as there is one. */
 let running = 0;
 let restore: () => void = () => undefined;
 
-/** Runs code that sees the disturbance, and all that follows from the code. On a host without asynchronous contexts nothing is changed. */
-export function disturbed<T>(by: Disturbance, random: () => number, code: () => T): T {
-  return storage === undefined ? code() : storage.run({ ...by, random, readings: 0, rolled: 0 }, code);
-}
-
-/** Replaces the clock and the random numbers until the work is done. */
+/** Replaces the clock, the random numbers and the timers until the work is done. */
 export async function withDisturbances<T>(work: () => Promise<T>): Promise<T> {
   if (running++ === 0) restore = replace(globalObject as Globals);
   try {
@@ -59,21 +88,19 @@ export async function withDisturbances<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** What code sees that belongs to a replay. The replay itself reads the host, so it is left for as long as that takes. */
+function seen<T>(look: (by: Disturbed) => T, otherwise: () => T): T {
+  const by = storage?.getStore();
+  return by === undefined
+    ? otherwise()
+    : (storage as Storage<Disturbed | undefined>).run(undefined, look, by);
+}
+
 function replace(globals: Globals): () => void {
   const { Math: numbers } = globals;
-  const before = { Date: globals.Date, random: numbers.random };
-  const now = (): number => {
-    const given = storage?.getStore();
-    const real = before.Date.now();
-    if (given === undefined) return real;
-    const shifted = Math.floor(real + given.shiftMs + given.stepMs * given.readings++);
-    return shifted - (shifted & 1) + given.lastBit;
-  };
-  const random = (): number => {
-    const given = storage?.getStore();
-    if (given === undefined) return before.random();
-    return given.rolls[given.rolled++] ?? given.random();
-  };
+  const before = { ...globals, Date: globals.Date, random: numbers.random };
+  const now = (): number => seen((by) => by.now(), before.Date.now);
+  const random = (): number => seen((by) => by.random(), before.random);
   const clock = new Proxy(before.Date, {
     get: (target, name) => (name === "now" ? now : Reflect.get(target, name)),
     apply: (target) => new target(now()).toString(),
@@ -81,9 +108,34 @@ function replace(globals: Globals): () => void {
   });
   globals.Date = clock;
   numbers.random = random;
+  const putTimersBack = replaceTimers(globals);
   return () => {
+    putTimersBack();
     // Somebody else may have replaced them meanwhile.
     if (globals.Date === clock) globals.Date = before.Date;
     if (numbers.random === random) numbers.random = before.random;
+  };
+}
+
+function replaceTimers(globals: Globals): () => void {
+  const { setTimeout: before, clearTimeout: clearBefore } = globals;
+  const set = new Proxy(before, {
+    apply: (target, self, [fn, ms, ...given]: [() => unknown, unknown, ...unknown[]]) => {
+      const timers = storage?.getStore()?.timers;
+      if (timers === undefined || typeof fn !== "function")
+        return Reflect.apply(target, self, [fn, ms, ...given]);
+      const bound = AsyncLocalStorage?.bind(() => Reflect.apply(fn, undefined, given)) ?? fn;
+      return timers.set(bound, Number(ms) || 0);
+    },
+  });
+  const clear = new Proxy(clearBefore, {
+    apply: (target, self, [timer]: [unknown]) =>
+      timer instanceof ReplayTimer ? timer.close() : Reflect.apply(target, self, [timer]),
+  });
+  globals.setTimeout = set;
+  globals.clearTimeout = clear;
+  return () => {
+    if (globals.setTimeout === set) globals.setTimeout = before;
+    if (globals.clearTimeout === clear) globals.clearTimeout = clearBefore;
   };
 }

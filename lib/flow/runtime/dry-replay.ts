@@ -9,7 +9,7 @@ import { KILL } from "../../process/reason.js";
 import type { FlowDefinition } from "../definition/define.js";
 import type { Entry } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
-import { DISTURBANCES, type Disturbance, disturbed, withDisturbances } from "./disturbance.js";
+import { DISTURBANCES, type Disturbance, Disturbed, withDisturbances } from "./disturbance.js";
 import { FlowProcess } from "./flow-process.js";
 import type { FlowLimits, FlowPort, Payloads } from "./port.js";
 
@@ -26,7 +26,7 @@ export interface DryReplay {
 }
 
 /**
- * Replays a journal with other clocks and random numbers. Gives the first error.
+ * Replays a journal with other clocks, random numbers and orders. Gives the first error.
  *
  * @param time - how many replays of the flow were before: one kind of replay after the other. Undefined: all kinds
  */
@@ -59,18 +59,24 @@ export async function dryReplay(given: DryReplay, signal?: AbortSignal): Promise
   return reason.type === "crash" ? reason.error : undefined;
 }
 
+/** How many outcomes of a late replay wait for what the code does besides, and how long: requests and files need a moment. */
+const LATE_OUTCOMES = 4;
+const LATE_MS = 10;
+/** How long the code has to go on after a timer has fired. */
+const AFTER_TIMER_MS = 1;
+
 function dryPort({ kernel, definition, payloads, limits, disturbance }: DryReplay): FlowPort {
   const never = (): never => {
     throw new InvariantError("a dry replay has no effects");
   };
+  const by = disturbance && new Disturbed(disturbance, kernel.env);
+  const { drain } = new Draining(kernel, by);
   return {
     kernel,
     payloads,
     limits,
     interceptors: [],
-    ...(disturbance !== undefined && {
-      around: (code: () => unknown) => disturbed(disturbance, () => kernel.env.random(), code),
-    }),
+    ...(by !== undefined && { around: (code: () => unknown) => by.run(code) }),
     get store(): never {
       return never();
     },
@@ -81,10 +87,7 @@ function dryPort({ kernel, definition, payloads, limits, disturbance }: DryRepla
       return never();
     },
     now: () => Math.floor(kernel.env.wallTime()),
-    drain: (flow) => {
-      if (kernel.scheduler.drained === undefined) flow.drained();
-      else kernel.scheduler.drained(() => flow.drained());
-    },
+    drain,
     definition: () => definition,
     begin: () => NOBODY,
     isForHospital: () => false,
@@ -97,4 +100,42 @@ function dryPort({ kernel, definition, payloads, limits, disturbance }: DryRepla
     caughtUp: () => undefined,
     idle: () => undefined,
   };
+}
+
+/** Tells a replay that its code has run as far as it can. A late one hears of it when timers have fired, and some time has passed. */
+class Draining {
+  readonly #kernel: Kernel;
+  readonly #by: Disturbed | undefined;
+  #late: number;
+
+  constructor(kernel: Kernel, by: Disturbed | undefined) {
+    this.#kernel = kernel;
+    this.#by = by;
+    this.#late = by?.timers === undefined ? 0 : LATE_OUTCOMES;
+  }
+
+  readonly drain = (flow: { drained(): void }): void => {
+    if (this.#by?.timers === undefined) this.#drained(flow);
+    else this.#after(AFTER_TIMER_MS, () => this.#rest(flow));
+  };
+
+  #rest(flow: { drained(): void }): void {
+    if (this.#by?.timers?.fire() === true) {
+      this.#after(AFTER_TIMER_MS, () => this.#rest(flow));
+      return;
+    }
+    this.#by?.timers?.rested();
+    if (this.#late-- > 0) this.#after(LATE_MS, () => this.#drained(flow));
+    else this.#drained(flow);
+  }
+
+  #drained(flow: { drained(): void }): void {
+    const { scheduler } = this.#kernel;
+    if (scheduler.drained === undefined) flow.drained();
+    else scheduler.drained(() => flow.drained());
+  }
+
+  #after(ms: number, fire: () => void): void {
+    this.#kernel.addTimer(ms, { fire });
+  }
 }

@@ -28,9 +28,9 @@ export interface FlowHostOptions {
   /** Who the host is, for people who look at the store. Default: an id that no other host has. */
   readonly hostId?: string;
   /**
-   * Replays each journal after each of its writes, and twice before a flow ends, with other clocks (`Date`) and other random numbers
-   * (`Math.random`): what its code asks must not depend on them. Finds neither files, requests and `performance.now`, nor what only the result
-   * depends on. For development.
+   * Replays each journal after each of its writes, and twice before a flow ends, with other clocks (`Date`), other random numbers
+   * (`Math.random`), timers (`setTimeout`) in another order, and outcomes that come late: what its code asks must not depend on them. Finds
+   * neither slow requests, `performance.now` and `node:timers`, nor what only the result depends on. For development.
    */
   readonly verify?: boolean;
   /** How values are stored: codecs, classes of errors, sizes. */
