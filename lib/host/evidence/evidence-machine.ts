@@ -5,6 +5,7 @@
 //     a life that code without a name ended               no mark; the next life carries names further
 //     a life that left none (SIGKILL, power, a deploy)    no mark; the next life is *watched*: it notes who runs, at each switch
 //     three watched lives that end at the same subject    that and each further one is a mark: `standing` (native abort, memory)
+//     a life that ended otherwise, between two of those   no matter: a stop, evidence against another, a kill while no code ran
 //     a loop of short lives without progress              a search by halves: one half of the interrupted subjects runs, one waits
 //
 // The search is an experiment with a control. It narrows only when one half runs and the life is short, and then the other half runs
@@ -19,7 +20,8 @@ import { hash } from "../../process/stable-hash.js";
  * - `exit`: the code of the subject called `process.exit`
  * - `uncaught`: an error of its code that nobody caught ended the program
  * - `spin`: its code kept the thread for more than a second, until the program was killed
- * - `standing`: three lives or more in a row ended without a word while its code ran: a native abort, memory, a native stack
+ * - `standing`: three lives or more in a row that ended without a word, while code of a subject ran, ended while its code ran: a native abort,
+ *   memory, a native stack
  * - `search`: alone among the interrupted ones it made lives short, and lives without it went on
  */
 export type EvidenceKind = "exit" | "uncaught" | "spin" | "standing" | "search";
@@ -80,9 +82,13 @@ export interface EvidenceState {
   readonly isWatched: boolean;
   /** The whole of this life carries names into timers and callbacks: without them, it was not known who ended the last one. */
   readonly isCarrying: boolean;
+  /** Its host has stopped in order. */
+  readonly isStopped: boolean;
+  /** So many lives in a row ended in order: their hosts stopped, or code of no subject ended the program. */
+  readonly stops: number;
   /** Evidence that nobody has acted on yet. */
   readonly marks: readonly EvidenceMark[];
-  /** Who ran when the last watched lives ended without evidence, and how often in a row. */
+  /** Who ran when the last watched lives ended without evidence and while code of a subject ran, and how often in a row. */
   readonly stood?: { readonly subject: string; readonly times: number };
   /** Short lives without evidence and without progress, in a row, and the longest of them. */
   readonly loop: { readonly lives: number; readonly longestMs: number };
@@ -123,6 +129,8 @@ export type EvidenceEffect =
 export const SHORT_LIFE_MS = 60_000;
 /** A watched life that lasts so long is watched no more. */
 export const WATCH_MS = 300_000;
+/** So many ends in order, in a row, end the watch. */
+export const CALM_STOPS = 3;
 /** From so many watched lives in a row on, the subject at which they end is blamed. */
 export const STANDING_LIVES = 3;
 /** So many short lives in a row begin a search, and after a search in vain twice as many, up to the most. */
@@ -145,6 +153,8 @@ export function initial(): EvidenceState {
     hasProgressed: false,
     isWatched: false,
     isCarrying: false,
+    isStopped: false,
+    stops: 0,
     marks: [],
     loop: { lives: 0, longestMs: 0 },
     patience: SEARCH_AFTER,
@@ -167,7 +177,7 @@ export function decide(state: EvidenceState, event: EvidenceEvent): Decision {
         ? [{ ...state, marks: state.marks.filter(({ subject }) => subject !== event.subject) }, []]
         : [state, []];
     case "closed":
-      return [calmed({ ...state, isWatched: false, isCarrying: false }), []];
+      return [{ ...stopped(state), isStopped: true }, []];
     default:
       return event satisfies never;
   }
@@ -188,8 +198,10 @@ export function markOf({ marks }: EvidenceState, of: string): EvidenceMark | und
 // ── lives ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function start(last: EvidenceState, end: LifeEnd | undefined): Decision {
-  const ended = end === undefined ? last : judged(last, end);
-  const state = { ...ended, life: last.life + 1, agedMs: 0, hasProgressed: false };
+  // A stop was judged when it came.
+  const isJudged = end === undefined || (end.type === "clean" && last.isStopped);
+  const ended = isJudged ? last : judged({ ...last, stops: end.type === "clean" ? last.stops : 0 }, end);
+  const state = { ...ended, life: last.life + 1, agedMs: 0, hasProgressed: false, isStopped: false };
   const effects: EvidenceEffect[] = [];
   if (state.isCarrying) effects.push({ type: "carry" });
   if (state.isWatched) effects.push({ type: "watch", on: true });
@@ -199,11 +211,12 @@ function start(last: EvidenceState, end: LifeEnd | undefined): Decision {
 function judged(last: EvidenceState, end: LifeEnd): EvidenceState {
   switch (end.type) {
     case "clean":
-      return calmed({ ...last, isWatched: false, isCarrying: false });
+      // Names were known, and it was no subject: there is no need to carry them on.
+      return { ...stopped(last), isCarrying: false };
     case "nameless":
-      return calmed({ ...last, isWatched: false, isCarrying: true });
+      return { ...settled(last), isCarrying: true };
     case "evidence":
-      return marked(calmed(last), { subject: end.subject, kind: end.kind, at: end.at, life: last.life });
+      return marked(settled(last), { subject: end.subject, kind: end.kind, at: end.at, life: last.life });
     case "unknown":
       return unknown(last, end.standing, end.at);
     default:
@@ -211,10 +224,24 @@ function judged(last: EvidenceState, end: LifeEnd): EvidenceState {
   }
 }
 
-/** Neither a loop nor a search goes on. What stood, and what was cleared, is over. */
-function calmed(state: EvidenceState): EvidenceState {
-  const { stood: _, search: __, ...rest } = state;
+const isShort = ({ agedMs }: EvidenceState): boolean => agedMs < SHORT_LIFE_MS;
+
+/** Ended in order. A few short lives are looked at as the one before was: whatever ends lives may have had no time in them. */
+function stopped(last: EvidenceState): EvidenceState {
+  const state = { ...settled(last), stops: last.stops + 1 };
+  if (isShort(last) && state.stops < CALM_STOPS) return state;
+  return { ...forgotten(state), isWatched: false, isCarrying: false };
+}
+
+/** Neither a loop nor a search goes on, and what was cleared is over. Where lives ended is over after a long one only. */
+function settled(state: EvidenceState): EvidenceState {
+  const { search: _, ...rest } = isShort(state) ? state : forgotten(state);
   return { ...rest, loop: { lives: 0, longestMs: 0 }, cleared: [] };
+}
+
+/** Where watched lives ended tells nothing any more. */
+function forgotten({ stood: _, ...rest }: EvidenceState): EvidenceState {
+  return rest;
 }
 
 function marked(state: EvidenceState, mark: EvidenceMark): EvidenceState {
@@ -223,19 +250,20 @@ function marked(state: EvidenceState, mark: EvidenceMark): EvidenceState {
 }
 
 function unknown(last: EvidenceState, standing: string | undefined, at: number): EvidenceState {
-  const { stood, search: _, ...rest } = last;
-  const watched = { ...rest, isWatched: true, isCarrying: false };
-  const isShort = last.agedMs < SHORT_LIFE_MS;
-  const times = isShort && standing !== undefined ? (stood?.subject === standing ? stood.times : 0) + 1 : 0;
-  if (standing !== undefined && times >= STANDING_LIVES) {
-    const state = marked(calmed(watched), { subject: standing, kind: "standing", at, life: last.life });
-    return { ...state, stood: { subject: standing, times } };
-  }
-  const state =
-    times > 0 && standing !== undefined ? { ...watched, stood: { subject: standing, times } } : watched;
-  if (!isShort) return { ...state, loop: { lives: 0, longestMs: 0 } };
-  if (last.search !== undefined) return died(state, last.search);
+  const { search, ...rest } = isShort(last) ? last : forgotten(last);
+  const state = stoodAt({ ...rest, isWatched: true, isCarrying: false }, standing);
+  // A kill while no code of a subject ran leaves what stood, and is no further time.
+  if (state.stood !== undefined && state.stood !== rest.stood && state.stood.times >= STANDING_LIVES)
+    return marked(settled(state), { subject: state.stood.subject, kind: "standing", at, life: last.life });
+  if (!isShort(last)) return { ...state, loop: { lives: 0, longestMs: 0 } };
+  if (search !== undefined) return died(state, search);
   return last.hasProgressed ? { ...state, loop: { lives: 0, longestMs: 0 } } : looped(state);
+}
+
+function stoodAt(state: EvidenceState, standing: string | undefined): EvidenceState {
+  if (standing === undefined || !isShort(state)) return state;
+  const times = state.stood?.subject === standing ? state.stood.times : 0;
+  return { ...state, stood: { subject: standing, times: times + 1 } };
 }
 
 function looped(state: EvidenceState): EvidenceState {
@@ -267,7 +295,7 @@ function died(state: EvidenceState, search: EvidenceSearch): EvidenceState {
 }
 
 function inVain(state: EvidenceState): EvidenceState {
-  return { ...calmed(state), patience: Math.min(SEARCH_AFTER_MOST, 2 * state.patience) };
+  return { ...settled(state), patience: Math.min(SEARCH_AFTER_MOST, 2 * state.patience) };
 }
 
 function middle({ from, to }: EvidenceSearch): number {
@@ -292,7 +320,7 @@ function age(state: EvidenceState, ms: number, at: number): Decision {
   const aged: EvidenceState = { ...state, agedMs: ms };
   if (aged.search !== undefined) return searched(aged, aged.search, at);
   if (!aged.isWatched || ms < WATCH_MS) return [aged, []];
-  return [{ ...calmed(aged), isWatched: false }, [{ type: "watch", on: false }]];
+  return [{ ...settled(aged), isWatched: false }, [{ type: "watch", on: false }]];
 }
 
 /** Whether the half that runs is innocent by now, and what follows. */
@@ -307,7 +335,7 @@ function searched(state: EvidenceState, search: EvidenceSearch, at: number): Dec
   const [culprit, other] = accused ?? [];
   if (culprit === undefined || other !== undefined) return [narrowed(state, from, half), open];
   const mark: EvidenceMark = { subject: culprit, kind: "search", at, life: state.life };
-  return [marked(calmed(state), mark), open];
+  return [marked(settled(state), mark), open];
 }
 
 function narrowed(state: EvidenceState, from: number, to: number): EvidenceState {

@@ -134,7 +134,8 @@ export class Evidence {
     witness.leave(this.#keeper);
     this.#dispatch({ type: "closed" });
     this.#keeper.left();
-    this.#folder?.close(this.#state.marks.length === 0);
+    const { marks, isWatched, isCarrying } = this.#state;
+    this.#folder?.close(marks.length === 0 && !isWatched && !isCarrying);
   }
 
   #dispatch(event: EvidenceEvent): void {

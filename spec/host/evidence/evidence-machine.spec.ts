@@ -115,6 +115,31 @@ describe("evidence", () => {
   });
 });
 
+describe("what stands at one subject", () => {
+  const standing: LifeEnd = { type: "unknown", standing: "flow:a", at: 1 };
+  it.each<readonly [string, LifeEnd]>([
+    ["a stop in order", { type: "clean" }],
+    ["an end by another subject", { type: "evidence", subject: "flow:b", kind: "exit", at: 1 }],
+    ["a kill while no code runs", KILLED],
+  ])("counts on after %s [J400]", (_, between) => {
+    let state = told(initial(), started(), started(KILLED));
+    for (let times = 1; times <= STANDING_LIVES; times++)
+      state = told(state, started(between), started(standing));
+    expect(state.marks).toContainEqual(expect.objectContaining({ subject: "flow:a", kind: "standing" }));
+    // What is between is no time of its own.
+    expect(state.marks.filter(({ kind }) => kind === "standing")).toHaveLength(1);
+  });
+
+  it("is over after a life that was long, and after progress", () => {
+    const long: EvidenceEvent = { type: "aged", ms: SHORT_LIFE_MS, at: 1 };
+    for (const event of [long, { type: "progressed", subject: "flow:a" } as const]) {
+      let state = told(initial(), started(), started(KILLED));
+      for (let times = 1; times < STANDING_LIVES; times++) state = told(state, started(standing));
+      expect(blamed(told(state, event, started(KILLED), started(standing)))).toEqual([]);
+    }
+  });
+});
+
 describe("the search by halves", () => {
   it("begins after short lives without progress, and not before", () => {
     let state = told(initial(), started());

@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { CALM_STOPS } from "../../../lib/host/evidence/evidence-machine.js";
 import { type Evidence, type EvidencePlace, evidencePlaceOf, openEvidence } from "../../../lib/host/index.js";
 
 let folder: string;
@@ -28,12 +29,15 @@ afterEach(() => {
 const open = (path: string | false = folder): Evidence =>
   openAt(evidencePlaceOf(path, { label: "test" }, true));
 
-const openAt = (place: EvidencePlace | undefined): Evidence =>
+const openAt = (
+  place: EvidencePlace | undefined,
+  after: (ms: number, fn: () => void) => void = () => undefined,
+): Evidence =>
   openEvidence({
     place,
     who: "flows",
     now: () => 0,
-    after: () => undefined,
+    after,
     opened: () => undefined,
   });
 
@@ -63,6 +67,26 @@ describe("the evidence of a host", () => {
     evidence.begin("flow:a").run(() => undefined);
     expect(existsSync(folder)).toBe(true);
     evidence.close();
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it("has a later life watched after a kill, over a stop in order that came soon [J205]", () => {
+    left({});
+    open().close();
+    expect(existsSync(folder)).toBe(true);
+    let age = (): void => undefined;
+    const long = openAt(evidencePlaceOf(folder, { label: "test" }, true), (_, fn) => {
+      age = fn;
+    });
+    // 1 s, 2 s, 4 s, … a minute.
+    for (let ages = 1; ages <= 7; ages++) age();
+    long.close();
+    expect(existsSync(folder)).toBe(false);
+    left({});
+    for (let stops = 1; stops <= CALM_STOPS; stops++) {
+      expect(existsSync(folder)).toBe(true);
+      open().close();
+    }
     expect(existsSync(folder)).toBe(false);
   });
 

@@ -1,0 +1,76 @@
+// Who is accused of the ends of a program, from the rules of decisions 120 and 148: by looks at its whole past, where the library keeps a
+// state. Searches by halves are not in it: a test says who the culprit is, and no search may name another one.
+
+import {
+  CALM_STOPS,
+  type EvidenceKind,
+  SHORT_LIFE_MS,
+  STANDING_LIVES,
+  WATCH_MS,
+} from "../../lib/host/evidence/evidence-machine.js";
+
+/** A life of a program that has ended. */
+export interface PastLife {
+  /**
+   * - `stop`: in order
+   * - `word`: the program says that code ended it, how, and of which subject, if that is known
+   * - `silence`: no word, by what code does or by a kill
+   */
+  readonly end: "stop" | "word" | "silence";
+  /** Whose code ran at the end. */
+  readonly by?: string;
+  /** Of a word. */
+  readonly kind?: EvidenceKind;
+  readonly ageMs: number;
+  /** Who committed progress in it. */
+  readonly progressed: readonly string[];
+}
+
+/** A mark that a subject gets for the end of a life. */
+export interface ModelMark {
+  /** From 1. */
+  readonly life: number;
+  readonly subject: string;
+  readonly kind: EvidenceKind;
+}
+
+const isShort = ({ ageMs }: PastLife): boolean => ageMs < SHORT_LIFE_MS;
+
+/** Whether it is noted who runs in a life: from an end without a word on, until it was calm for long, or three times in a row. */
+export function isWatched(past: readonly PastLife[], life: number): boolean {
+  const before = past.slice(0, life - 1);
+  const silence = before.findLastIndex(({ end }) => end === "silence");
+  return silence >= 0 && before.every((_, at) => at <= silence || !isCalm(before, at));
+}
+
+/** Nothing is looked for any more after it. */
+function isCalm(past: readonly PastLife[], at: number): boolean {
+  const one = past[at] as PastLife;
+  if (one.end !== "stop") return one.ageMs >= WATCH_MS;
+  const row = past.slice(Math.max(0, at + 1 - CALM_STOPS), at + 1);
+  return !isShort(one) || (row.length === CALM_STOPS && row.every(({ end }) => end === "stop"));
+}
+
+/** Every mark that is due for these lives, in their order. */
+export function marksOf(past: readonly PastLife[]): readonly ModelMark[] {
+  return past.flatMap((one, index): readonly ModelMark[] => {
+    const { end, by, kind = "standing" } = one;
+    const life = index + 1;
+    if (by === undefined || end === "stop") return [];
+    if (end === "word") return [{ life, subject: by, kind }];
+    return timesStood(past, life, by) >= STANDING_LIVES ? [{ life, subject: by, kind: "standing" }] : [];
+  });
+}
+
+/** How many lives up to this one, without another one between them, ended without a word while this subject's code ran. */
+function timesStood(past: readonly PastLife[], life: number, subject: string): number {
+  let times = 0;
+  for (let at = life; at > 0; at--) {
+    const one = past[at - 1] as PastLife;
+    const isNoted = one.end === "silence" && one.by !== undefined && isWatched(past, at);
+    if (!isShort(one) || isCalm(past, at - 1) || (isNoted && one.by !== subject)) return times;
+    if (isNoted) times++;
+    if (one.progressed.includes(subject)) return times;
+  }
+  return times;
+}
