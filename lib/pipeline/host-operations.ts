@@ -1,5 +1,6 @@
 // The operations of a host's handle: they read its store, and change executions through its process.
 
+import { answered } from "../flow/runtime/operation.js";
 import type { Kernel } from "../process/kernel.js";
 import type { CallOptions, ReplyTo } from "../process/request.js";
 import { storeContext } from "../store/open-store.js";
@@ -22,11 +23,16 @@ import type {
 import { StoreOperations } from "./operations/store-operations.js";
 import { checkReplay, type ReplayOptions } from "./replay/options.js";
 import type { OpenTables } from "./runtime/catalogue.js";
-import { NoLineageError } from "./runtime/errors.js";
+import { ExecutionOutcomeUnknownError, NoLineageError } from "./runtime/errors.js";
 import type { HostRequest } from "./runtime/host-process.js";
 
 /** Asks a host. */
 export type Caller = <R>(build: (replyTo: ReplyTo<R>) => HostRequest, options?: CallOptions) => Promise<R>;
+
+/** The answer of an operation that changes an execution. @throws ExecutionOutcomeUnknownError, and what the operation throws */
+export function changed<T>(operation: string, executionId: string, answer: Promise<T>): Promise<T> {
+  return answered(operation, executionId, answer, (...of) => new ExecutionOutcomeUnknownError(...of));
+}
 
 /** Operations through a host. The host says first where its executions are. */
 export class HostOperations implements PipelineOperations {
@@ -109,12 +115,14 @@ export class HostOperations implements PipelineOperations {
   async replay(id: string, options: ReplayOptions): Promise<ReplayStarted> {
     const request = checkReplay(options);
     const to = options.id ?? this.#kernel.env.id();
-    return this.#call<ReplayStarted>((replyTo) => ({ type: "replay", id, to, request, replyTo }), {
+    const replay = this.#call<ReplayStarted>((replyTo) => ({ type: "replay", id, to, request, replyTo }), {
       timeoutMs: Number.POSITIVE_INFINITY,
     });
+    return changed("replay", to, replay);
   }
 
   #wish(type: "pause" | "resume" | "cancel", id: string): Promise<boolean> {
-    return this.#call<boolean>((replyTo) => ({ type, id, replyTo }));
+    const wish = this.#call<boolean>((replyTo) => ({ type, id, replyTo }));
+    return changed(type, id, wish);
   }
 }

@@ -19,7 +19,7 @@ import { supervisor } from "../supervisor/supervisor.js";
 import { type MessageId, sourceId } from "./definition/message-id.js";
 import type { PipelineDefinition } from "./definition/pipeline.js";
 import type { Queue } from "./definition/queue.js";
-import { type Caller, HostOperations } from "./host-operations.js";
+import { type Caller, changed, HostOperations } from "./host-operations.js";
 import type { Publication } from "./ledger/ledger.js";
 import type {
   DeadFilter,
@@ -144,7 +144,8 @@ export class PipelineHost implements AsyncDisposable {
    * Starts an execution of a pipeline, or attaches to the one that was started under this id before. Fulfilled when the execution is in
    * the store, with its messages. An execution without messages, of a pipeline without sources, is complete at once.
    *
-   * @throws UnknownPipelineError, ExecutionIdTakenError, PipelineInputError, MessageTooLargeError, OptionError, StoreError
+   * @throws UnknownPipelineError, ExecutionIdTakenError, PipelineInputError, MessageTooLargeError, OptionError,
+   * ExecutionOutcomeUnknownError, StoreError
    */
   async start<Input, T = never>(
     pipeline: PipelineDefinition<Input>,
@@ -159,10 +160,11 @@ export class PipelineHost implements AsyncDisposable {
     const input = await inputOf(plan, options.input);
     const messages = options.messages === undefined ? [] : publicationsOf(plan, options.messages);
     const trace = this.#kernel.taps?.executionStarting(name, id);
-    const { attached } = await this.#call<{ readonly attached: boolean }>(
+    const started = this.#call<{ readonly attached: boolean }>(
       (replyTo) => ({ type: "start", id, pipeline: name, input, messages, trace, replyTo }),
       { timeoutMs: Number.POSITIVE_INFINITY },
     );
+    const { attached } = await changed("start", id, started);
     return this.#run(id, attached);
   }
 
@@ -339,12 +341,12 @@ export class PipelineRun {
     return new PipelineRun(id, false, this.#kernel, this.#call);
   }
 
-  /** Gives no more work to workers, until `resume`. False: the execution has ended. @throws ExecutionNotFoundError */
+  /** Gives no more work to workers, until `resume`. False: the execution has ended. @throws ExecutionNotFoundError, ExecutionOutcomeUnknownError */
   pause(): Promise<boolean> {
     return this.#wish("pause");
   }
 
-  /** Lets a paused execution go on. False: the execution has ended. @throws ExecutionNotFoundError */
+  /** Lets a paused execution go on. False: the execution has ended. @throws ExecutionNotFoundError, ExecutionOutcomeUnknownError */
   resume(): Promise<boolean> {
     return this.#wish("resume");
   }
@@ -355,8 +357,7 @@ export class PipelineRun {
   }
 
   #wish(type: "pause" | "resume" | "cancel"): Promise<boolean> {
-    const { id } = this;
-    return this.#call<boolean>((replyTo) => ({ type, id, replyTo }));
+    return this.#operations[type](this.id);
   }
 }
 

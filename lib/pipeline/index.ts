@@ -190,6 +190,7 @@ export {
   ExecutionIdTakenError,
   ExecutionLostError,
   ExecutionNotFoundError,
+  ExecutionOutcomeUnknownError,
   NoLineageError,
   PipelineHostTakenError,
   PipelineInputError,

@@ -38,12 +38,40 @@ export class HeldSource implements StoreSource {
         this.#onItsWay--;
       }
     };
-    return new Proxy(store, {
-      get(target, name) {
-        if (name === "commit") return commit;
-        const value: unknown = Reflect.get(target, name, target);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
+    return withCommit(store, commit);
+  }
+}
+
+/** A store that refuses commits while a test wants it, as one whose server is lost. */
+export class RefusingSource implements StoreSource {
+  readonly label = "refusing";
+  readonly #inner = memory();
+  /** With which every commit fails. */
+  refuses: Error | undefined;
+
+  async open(...args: Parameters<StoreSource["open"]>): Promise<Store> {
+    const store = await this.#inner.open(...args);
+    return withCommit(store, async (set) => {
+      if (this.refuses !== undefined) throw this.refuses;
+      return store.commit(set);
     });
   }
+}
+
+/** The store, with another way to commit. */
+function withCommit(store: Store, commit: Store["commit"]): Store {
+  const submit: Store["submit"] = (set, settled) => {
+    commit(set).then(
+      (committed) => settled(undefined, committed),
+      (error: Error) => settled(error, undefined),
+    );
+  };
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === "commit") return commit;
+      if (name === "submit") return submit;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
 }

@@ -13,12 +13,27 @@ const HOST_MS = 5_000;
 export const operationMs = ({ unreachableMs = STORE_MS }: Pick<StoreSource, "unreachableMs">): number =>
   unreachableMs + HOST_MS;
 
-/** Says so when nobody knows whether an operation took place. @throws FlowOutcomeUnknownError, and what the operation throws */
-export async function answered<T>(operation: string, flowId: string, answer: Promise<T>): Promise<T> {
+/** The error of an operation on the flow or execution with this id whose outcome is unknown. */
+type UnknownOutcome = (operation: string, id: string, cause: unknown) => Error;
+
+const unknownOfFlow: UnknownOutcome = (operation, id, cause) =>
+  new FlowOutcomeUnknownError(operation, id, cause);
+
+/**
+ * Says so when nobody knows whether an operation took place.
+ *
+ * @throws FlowOutcomeUnknownError, or what is given for it; and what the operation throws
+ */
+export async function answered<T>(
+  operation: string,
+  id: string,
+  answer: Promise<T>,
+  unknown: UnknownOutcome = unknownOfFlow,
+): Promise<T> {
   try {
     return await answer;
   } catch (error) {
-    if (isUnknown(error)) throw new FlowOutcomeUnknownError(operation, flowId, error);
+    if (isUnknown(error)) throw unknown(operation, id, error);
     throw error;
   }
 }

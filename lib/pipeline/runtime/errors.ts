@@ -45,6 +45,30 @@ export class ExecutionNotFoundError extends SignalboxError {
 }
 
 /**
+ * No answer came in time, or the store lost its answer: whether the operation took place, or still does, is unknown. `executionId` is the
+ * execution that it was for, also of a start or a replay that was given no id.
+ *
+ * @remedy Look at the execution: `host.get(error.executionId).status()`. A pause, a resume and a cancel may be repeated as they are, and a
+ * start under this id: the second one finds the first. `cause` says why no answer came.
+ */
+export class ExecutionOutcomeUnknownError extends SignalboxError {
+  static override readonly name: string = "ExecutionOutcomeUnknownError";
+  readonly code = "ERR_PIPELINE_OUTCOME_UNKNOWN";
+  /** What was asked: `start`, `replay`, `pause`, `resume` or `cancel`. */
+  readonly operation: string;
+  /** The id of the execution. */
+  readonly executionId: string;
+  constructor(operation: string, executionId: string, cause: unknown) {
+    super(
+      `whether the ${operation} of execution "${executionId}" took place is unknown: no answer came. Look at the execution, or repeat it`,
+      { cause },
+    );
+    this.operation = operation;
+    this.executionId = executionId;
+  }
+}
+
+/**
  * An execution whose completion was awaited has failed, or was cancelled.
  *
  * @remedy Look at the cause and at the dead letters. An execution that has ended does not go on: start another one.
