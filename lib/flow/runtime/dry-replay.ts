@@ -12,6 +12,7 @@ import type { FlowRow } from "../journal/tables.js";
 import { DISTURBANCES, type Disturbance, Disturbed, withDisturbances } from "./disturbance.js";
 import { FlowProcess } from "./flow-process.js";
 import type { FlowLimits, FlowPort, Payloads } from "./port.js";
+import type { ReplayTimers } from "./replay-timers.js";
 
 /** What a dry replay needs. */
 export interface DryReplay {
@@ -59,18 +60,11 @@ export async function dryReplay(given: DryReplay, signal?: AbortSignal): Promise
   return reason.type === "crash" ? reason.error : undefined;
 }
 
-/** How many outcomes of a late replay wait for what the code does besides, and how long: requests and files need a moment. */
-const LATE_OUTCOMES = 4;
-const LATE_MS = 10;
-/** How long the code has to go on after a timer has fired. */
-const AFTER_TIMER_MS = 1;
-
 function dryPort({ kernel, definition, payloads, limits, disturbance }: DryReplay): FlowPort {
   const never = (): never => {
     throw new InvariantError("a dry replay has no effects");
   };
   const by = disturbance && new Disturbed(disturbance, kernel.env);
-  const { drain } = new Draining(kernel, by);
   return {
     kernel,
     payloads,
@@ -87,7 +81,7 @@ function dryPort({ kernel, definition, payloads, limits, disturbance }: DryRepla
       return never();
     },
     now: () => Math.floor(kernel.env.wallTime()),
-    drain,
+    drain: drainOf(kernel, by?.timers),
     definition: () => definition,
     begin: () => NOBODY,
     isForHospital: () => false,
@@ -102,40 +96,17 @@ function dryPort({ kernel, definition, payloads, limits, disturbance }: DryRepla
   };
 }
 
-/** Tells a replay that its code has run as far as it can. A late one hears of it when timers have fired, and some time has passed. */
-class Draining {
-  readonly #kernel: Kernel;
-  readonly #by: Disturbed | undefined;
-  #late: number;
-
-  constructor(kernel: Kernel, by: Disturbed | undefined) {
-    this.#kernel = kernel;
-    this.#by = by;
-    this.#late = by?.timers === undefined ? 0 : LATE_OUTCOMES;
-  }
-
-  readonly drain = (flow: { drained(): void }): void => {
-    if (this.#by?.timers === undefined) this.#drained(flow);
-    else this.#after(AFTER_TIMER_MS, () => this.#rest(flow));
+/** Tells a replay that its code has run as far as it can. A late one hears of it when all timers of its code have fired. */
+function drainOf({ scheduler }: Kernel, timers: ReplayTimers | undefined): FlowPort["drain"] {
+  const rested = (then: () => void): void => {
+    if (scheduler.drained === undefined) then();
+    else scheduler.drained(then);
   };
-
-  #rest(flow: { drained(): void }): void {
-    if (this.#by?.timers?.fire() === true) {
-      this.#after(AFTER_TIMER_MS, () => this.#rest(flow));
-      return;
-    }
-    this.#by?.timers?.rested();
-    if (this.#late-- > 0) this.#after(LATE_MS, () => this.#drained(flow));
-    else this.#drained(flow);
-  }
-
-  #drained(flow: { drained(): void }): void {
-    const { scheduler } = this.#kernel;
-    if (scheduler.drained === undefined) flow.drained();
-    else scheduler.drained(() => flow.drained());
-  }
-
-  #after(ms: number, fire: () => void): void {
-    this.#kernel.addTimer(ms, { fire });
-  }
+  const drain = (flow: { drained(): void }): void =>
+    rested(() => {
+      if (timers?.fire() === true) return drain(flow);
+      timers?.rested();
+      flow.drained();
+    });
+  return drain;
 }

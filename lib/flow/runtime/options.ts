@@ -30,7 +30,7 @@ export interface FlowHostOptions {
   /**
    * Replays each journal after each of its writes, and twice before a flow ends, with other clocks (`Date`), other random numbers
    * (`Math.random`), timers (`setTimeout`) in another order, and outcomes that come late: what its code asks must not depend on them. Finds
-   * neither slow requests, `performance.now` and `node:timers`, nor what only the result depends on. For development.
+   * neither files, requests, `performance.now` and `node:timers`, nor what only the result depends on. For development.
    */
   readonly verify?: boolean;
   /** How values are stored: codecs, classes of errors, sizes. */

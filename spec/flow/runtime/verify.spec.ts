@@ -1,6 +1,5 @@
 // What the read-back of `verify: true` finds: code that looks at the clock, at random numbers or at variables, on its first run.
 
-import { setTimeout as wait } from "node:timers/promises";
 import { System } from "signalbox";
 import { defineFlow, type FlowContext, flowHost } from "signalbox/flow";
 import { memory } from "signalbox/store";
@@ -78,13 +77,6 @@ const RACES: readonly (readonly [string, Body])[] = [
   ],
   ["the order of two timers", inTurn(5, 15)],
   ["the order of three timers", inTurn(20, 1, 10)],
-  [
-    "a promise that no timer of the code settles, and that was slower than a step",
-    async (flow) => {
-      const first = await Promise.race([flow.step("first", () => "step"), wait(5, "other")]);
-      return flow.step(`${first} was first`, () => 2);
-    },
-  ],
 ];
 
 describe("`verify` finds code that depends on", () => {
