@@ -343,17 +343,23 @@ function narrowed(state: EvidenceState, from: number, to: number): EvidenceState
 }
 
 function progress(state: EvidenceState, subject: string): Decision {
-  const { stood, ...rest } = state;
-  const isFree = stood?.subject === subject;
-  let next: EvidenceState = isFree ? rest : state;
-  if (!next.hasProgressed) next = { ...next, hasProgressed: true };
+  const next = advanced(state, subject);
   const { search } = next;
   if (search === undefined) return [next, []];
-  if (!next.cleared.includes(subject))
-    next = { ...next, cleared: [...next.cleared, subject].slice(-MOST_KEPT) };
+  const cleared = next.cleared.includes(subject)
+    ? next.cleared
+    : [...next.cleared, subject].slice(-MOST_KEPT);
   const without = (list: readonly string[]): readonly string[] => list.filter((one) => one !== subject);
   const { accused, ...others } = search;
   const tested = without(search.tested);
-  if (accused === undefined) return [{ ...next, search: { ...others, tested } }, []];
-  return [{ ...next, search: { ...others, tested, accused: without(accused) } }, []];
+  const rest = accused === undefined ? {} : { accused: without(accused) };
+  return [{ ...next, cleared, search: { ...others, tested, ...rest } }, []];
+}
+
+/** The same state, most often: flows and messages progress all the time. */
+function advanced(state: EvidenceState, subject: string): EvidenceState {
+  const isFree = state.stood?.subject === subject;
+  if (!isFree && state.hasProgressed) return state;
+  const { stood, ...rest } = state;
+  return { ...(isFree ? rest : state), hasProgressed: true };
 }
