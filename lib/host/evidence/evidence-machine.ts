@@ -190,6 +190,11 @@ export function nextAge({ agedMs, search, isWatched }: EvidenceState): number | 
   return isWatched ? Math.max(WATCH_MS, agedMs + 1) : undefined;
 }
 
+/** Whether the progress of a subject changes anything. It does not, most often, and flows and messages progress all the time. */
+export function isNews({ hasProgressed, search, stood }: EvidenceState, subject: string): boolean {
+  return !hasProgressed || search !== undefined || stood?.subject === subject;
+}
+
 /** The evidence against a subject that nobody has acted on yet. */
 export function markOf({ marks }: EvidenceState, of: string): EvidenceMark | undefined {
   return marks.find(({ subject }) => subject === of);
@@ -343,7 +348,9 @@ function narrowed(state: EvidenceState, from: number, to: number): EvidenceState
 }
 
 function progress(state: EvidenceState, subject: string): Decision {
-  const next = advanced(state, subject);
+  if (!isNews(state, subject)) return [state, []];
+  const { stood, ...rest } = state;
+  const next = { ...(stood?.subject === subject ? rest : state), hasProgressed: true };
   const { search } = next;
   if (search === undefined) return [next, []];
   const cleared = next.cleared.includes(subject)
@@ -352,14 +359,6 @@ function progress(state: EvidenceState, subject: string): Decision {
   const without = (list: readonly string[]): readonly string[] => list.filter((one) => one !== subject);
   const { accused, ...others } = search;
   const tested = without(search.tested);
-  const rest = accused === undefined ? {} : { accused: without(accused) };
-  return [{ ...next, cleared, search: { ...others, tested, ...rest } }, []];
-}
-
-/** The same state, most often: flows and messages progress all the time. */
-function advanced(state: EvidenceState, subject: string): EvidenceState {
-  const isFree = state.stood?.subject === subject;
-  if (!isFree && state.hasProgressed) return state;
-  const { stood, ...rest } = state;
-  return { ...(isFree ? rest : state), hasProgressed: true };
+  const left = accused === undefined ? {} : { accused: without(accused) };
+  return [{ ...next, cleared, search: { ...others, tested, ...left } }, []];
 }

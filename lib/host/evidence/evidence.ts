@@ -22,6 +22,7 @@ import {
   type EvidenceMark,
   type EvidenceState,
   initial,
+  isNews,
   type LifeEnd,
   markOf,
   nextAge,
@@ -122,9 +123,12 @@ export class Evidence {
   }
 
   begin(subject: string): Subject {
-    return new Running(subject, this.#keeper, () => {
-      if (this.#isOpen) this.#dispatch({ type: "progressed", subject });
-    });
+    return new Running(subject, this.#keeper, this);
+  }
+
+  /** @internal A subject has committed progress. */
+  progressed(subject: string): void {
+    if (this.#isOpen && isNews(this.#state, subject)) this.#dispatch({ type: "progressed", subject });
   }
 
   /** The host stops, and the program goes on. */
@@ -184,13 +188,15 @@ export class Evidence {
 class Running implements Subject, Accountable {
   readonly subject: string;
   readonly keeper: WitnessKeeper;
-  readonly #progress: () => void;
+  readonly #evidence: Evidence;
+  /** The process all of whose code is this subject's. */
+  #process: object | undefined;
   isOpen = true;
 
-  constructor(subject: string, keeper: WitnessKeeper, progress: () => void) {
+  constructor(subject: string, keeper: WitnessKeeper, evidence: Evidence) {
     this.subject = subject;
     this.keeper = keeper;
-    this.#progress = progress;
+    this.#evidence = evidence;
   }
 
   run<T>(fn: () => T): T {
@@ -198,15 +204,18 @@ class Running implements Subject, Accountable {
   }
 
   own(process: object): void {
+    if (!this.isOpen) return;
+    this.#process = process;
     witness.own(process, this);
   }
 
   progressed(): void {
-    this.#progress();
+    this.#evidence.progressed(this.subject);
   }
 
   end(): void {
     this.isOpen = false;
+    if (this.#process !== undefined) witness.disown(this.#process);
   }
 }
 

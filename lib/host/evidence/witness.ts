@@ -55,7 +55,7 @@ class Witness {
   readonly #carrying = new Set<WitnessKeeper>();
   readonly #watching = new Map<WitnessKeeper, Watch>();
   /** Processes all of whose code is one subject's. */
-  readonly #owned = new WeakMap<object, Accountable>();
+  readonly #owned = new Map<object, Accountable>();
   #storage: Storage<Accountable> | undefined;
   /** The subject whose `run` is on the stack, and the process that called it. */
   #inner: Accountable | undefined;
@@ -96,6 +96,11 @@ class Witness {
     this.#owned.set(process, subject);
   }
 
+  /** The subject has ended. */
+  disown(process: object): void {
+    this.#owned.delete(process);
+  }
+
   join(keeper: WitnessKeeper): void {
     if (AsyncLocalStorage === undefined) return;
     if (this.#keepers.size === 0) this.#listen();
@@ -106,6 +111,7 @@ class Witness {
     this.unwatch(keeper);
     this.#carrying.delete(keeper);
     this.#rest();
+    for (const [process, subject] of this.#owned) if (subject.keeper === keeper) this.#owned.delete(process);
     if (!this.#keepers.delete(keeper) || this.#keepers.size > 0) return;
     this.#unhook?.();
   }
