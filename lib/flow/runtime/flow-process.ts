@@ -81,7 +81,8 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   readonly #state: FlowState;
   readonly #sessions = new Set<string>();
   readonly #subject: Subject;
-  readonly #heartbeats: Heartbeats;
+  /** Made when a step makes the first one, or the row has some. */
+  #heartbeats: Heartbeats | undefined;
   readonly #calls = new Map<string, Call>();
   readonly #names = new Map<string, number>();
   readonly #queue: FlowEvent[] = [];
@@ -137,7 +138,6 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.#definition = definition;
     this.flowId = row.id;
     this.#subject = port.begin(row.id);
-    this.#heartbeats = new Heartbeats(this.#heartbeatPort());
     this.seeded = new Seeded(`${row.seed}/${row.generation}`);
     this.#state = initial(history, letters);
     this.#kept = port.readBack ? [...history] : [];
@@ -256,7 +256,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const { payloads } = this.#port;
     let given: unknown;
     try {
-      if (this.#row.heartbeats !== null) await this.#heartbeats.restore(this.#row.heartbeats);
+      if (this.#row.heartbeats !== null) await this.#beating().restore(this.#row.heartbeats);
       const input = payloads.decode(this.#row.input);
       given = isThenable(input) ? await input : input;
     } catch (error) {
@@ -501,7 +501,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       asks,
       calls: this.#calls,
       progress,
-      isBeatless: !this.#heartbeats.isEmpty && this.#heartbeats.ended(endedSteps(items)),
+      isBeatless: this.#heartbeats?.isEmpty === false && this.#heartbeats.ended(endedSteps(items)),
       claim,
     };
   }
@@ -742,12 +742,11 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     const start = (attempt: number): Attempt => {
       const tap = this.#tap(kind, key);
       const ended = (ok: boolean, value: unknown): void => this.#ran(key, plan, attempt, ok, value, more);
-      const lastHeartbeat = this.#heartbeats.last(key)?.progress;
+      const lastHeartbeat = this.#heartbeats?.last(key)?.progress;
       const of = { key, flowId: this.flowId, attempt, token: this.#row.epoch ?? 0, lastHeartbeat };
       const limit = plan.timeoutMs * (plan.timeoutFactor ?? 1) ** (attempt - 1);
-      const run = (): Attempt =>
-        this.#subject.run(() => new Attempt(this.#attempts, of, ended).run(body, limit));
-      return tap === undefined ? run() : tap.around(run);
+      const run = (): Attempt => new Attempt(this.#attempts, of, ended).run(body, limit);
+      return tap === undefined ? this.#subject.run(run) : tap.around(() => this.#subject.run(run));
     };
     return this.#call<T>(kind, key, RUN, { start, finish: more?.finish });
   }
@@ -759,8 +758,13 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     },
     perform: (code) => this.ctx.self.process?.perform(() => this.#subject.run(code)),
     outside: (key) => this.outside(key),
-    beat: (key, progress) => this.#heartbeats.beat(key, progress),
+    beat: (key, progress) => this.#beating().beat(key, progress),
   };
+
+  #beating(): Heartbeats {
+    this.#heartbeats ??= new Heartbeats(this.#heartbeatPort());
+    return this.#heartbeats;
+  }
 
   #heartbeatPort(): HeartbeatPort {
     return {
@@ -969,9 +973,8 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   ): void {
     const { payloads, kernel } = this.#port;
     const value = ok ? given : readable(given);
-    const retry = (): number | undefined =>
-      waitMs ?? retryWait(plan, attempt, value, kernel.env.random(), kernel.env.wallTime());
-    const wait = ok ? undefined : retry();
+    const { env } = kernel;
+    const wait = ok ? undefined : (waitMs ?? retryWait(plan, attempt, value, env.random(), env.wallTime()));
     const retryAt = wait === undefined ? undefined : this.#port.now() + wait;
     const call = this.#calls.get(key);
     if (call === undefined) return;
