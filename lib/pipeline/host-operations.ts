@@ -4,6 +4,7 @@ import { answered } from "../flow/runtime/operation.js";
 import type { Kernel } from "../process/kernel.js";
 import type { CallOptions, ReplyTo } from "../process/request.js";
 import { storeContext } from "../store/open-store.js";
+import { checkGiveUp, type GivenUp, type GiveUpOptions } from "./changes/options.js";
 import type { MessageId } from "./definition/message-id.js";
 import type {
   DeadFilter,
@@ -119,6 +120,14 @@ export class HostOperations implements PipelineOperations {
       timeoutMs: Number.POSITIVE_INFINITY,
     });
     return changed("replay", to, replay);
+  }
+
+  async giveUp(id: string, options: GiveUpOptions): Promise<GivenUp> {
+    const request = checkGiveUp(options);
+    const givenUp = this.#call<GivenUp>((replyTo) => ({ type: "give up", id, request, replyTo }), {
+      timeoutMs: Number.POSITIVE_INFINITY,
+    });
+    return changed("giveUp", id, givenUp);
   }
 
   #wish(type: "pause" | "resume" | "cancel", id: string): Promise<boolean> {

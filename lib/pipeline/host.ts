@@ -16,6 +16,7 @@ import { validated } from "../process/standard-schema.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
 import { supervisor } from "../supervisor/supervisor.js";
+import type { GivenUp, GiveUpOptions } from "./changes/options.js";
 import { type MessageId, sourceId } from "./definition/message-id.js";
 import type { PipelineDefinition } from "./definition/pipeline.js";
 import type { Queue } from "./definition/queue.js";
@@ -356,6 +357,15 @@ export class PipelineRun {
     return this.#wish("cancel");
   }
 
+  /**
+   * Gives up messages in queues and open sources of the execution: they end, with a reason, and count as dropped.
+   *
+   * @throws PipelineChangeError, ExecutionNotFoundError, NoLineageError, OptionError
+   */
+  giveUp(options: GiveUpOptions): Promise<GivenUp> {
+    return this.#operations.giveUp(this.id, options);
+  }
+
   #wish(type: "pause" | "resume" | "cancel"): Promise<boolean> {
     return this.#operations[type](this.id);
   }
@@ -379,10 +389,16 @@ function summaryOf({
   pending,
   created,
   ended,
+  dropped,
+  stranded,
   totals,
 }: Record): PipelineSummary {
-  const summary = { id, pipeline, status, inputs, done, dead, pending, created, ended };
-  return totals === undefined ? summary : { ...summary, totals };
+  return {
+    ...{ id, pipeline, status, inputs, done, dead, pending, created, ended },
+    ...(dropped !== undefined && { dropped }),
+    ...(stranded !== undefined && { stranded }),
+    ...(totals !== undefined && { totals }),
+  };
 }
 
 /**

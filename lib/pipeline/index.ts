@@ -54,6 +54,8 @@ export { type SqlUpsertOptions, sqlUpsert } from "./adapters/sql-upsert.js";
 export { type ThrottleOptions, throttle } from "./adapters/throttle.js";
 export { type TopologyInlet, topologyInlet } from "./adapters/topology.js";
 export { type AggregateOptions, aggregate, filter, map, split } from "./adapters/values.js";
+export { PipelineChangeError } from "./changes/errors.js";
+export type { ChangeOptions, GivenUp, GiveUpOptions } from "./changes/options.js";
 export type { Fate } from "./dead/dead-machine.js";
 export { DeadLetterNotFoundError } from "./dead/errors.js";
 export type { DeedOptions, DeedResult, DropOptions, LetterFilter } from "./dead/options.js";
@@ -115,7 +117,7 @@ export { HttpBodyError, HttpFailedError, HttpStatusError } from "./http/errors.j
 export type { Fetch, HttpReply } from "./http/exchange.js";
 export { ExecutionGoneError, MessageTooLargeError, StepTooLargeError } from "./ledger/errors.js";
 export type { LedgerCounts, Setback } from "./ledger/ledger.js";
-export type { CallRecord } from "./ledger/lineage.js";
+export type { CallRecord, MessageChange } from "./ledger/lineage.js";
 export type { ExecutionStatus } from "./ledger/tables.js";
 export { ExecutionWaitTimeoutError } from "./operations/errors.js";
 export {

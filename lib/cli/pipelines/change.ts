@@ -4,6 +4,7 @@ import type { ExecutionSummary, PipelineOperations } from "../../pipeline/operat
 import { RateMeter } from "../../pipeline/runtime/progress.js";
 import { oneLine } from "../../process/printable.js";
 import { Refusal } from "../shell/answer.js";
+import { Misuse } from "../shell/arguments.js";
 import { forEach } from "../shell/each.js";
 import { EXIT } from "../shell/exit.js";
 import { lengthGiven } from "../shell/values.js";
@@ -110,6 +111,47 @@ const replay = defineCommand({
   },
 });
 
+const giveUp = defineCommand({
+  words: ["ID"],
+  summary:
+    "ends messages and open sources of an execution that cannot or shall not go on; they count as dropped",
+  options: {
+    reason: { value: "TEXT", help: "why, for those who look at the execution later" },
+    stranded: { help: "all that it needs and its pipeline does not have" },
+    all: { help: "all that is left: the execution completes" },
+    queue: { value: "QUEUE", many: true, help: "all messages of this queue; several times for several" },
+    source: { value: "SOURCE", many: true, help: "this source gives nothing more; likewise" },
+    message: { value: "MESSAGE", many: true, help: "this message; likewise" },
+  },
+  run: async ({ words: [id], options }, context) => {
+    const { reason, stranded, all, queue, source, message } = options;
+    if (reason === undefined)
+      throw new Misuse('--reason is required, such as --reason "the customer has gone"');
+    const operations = await context.operations();
+    const asked = {
+      reason,
+      ...(stranded && { stranded }),
+      ...(all && { all }),
+      ...(queue.length > 0 && { queues: queue }),
+      ...(source.length > 0 && { sources: source }),
+      ...(message.length > 0 && { messages: message }),
+    };
+    let { messages, sources, more } = await operations.giveUp(id as string, asked);
+    while (more) {
+      // Its sources are closed by now, and it has more in its queues.
+      const { sources: _, ...rest } = asked;
+      const some = await operations.giveUp(id as string, rest);
+      messages += some.messages;
+      sources += some.sources;
+      more = some.more;
+    }
+    context.show({ id, messages, sources }, () =>
+      oneLine(`${id}: gave up ${count(messages)} messages and ${count(sources)} sources`),
+    );
+    return messages + sources > 0 ? EXIT.fine : EXIT.no;
+  },
+});
+
 export const CHANGE: Readonly<Record<string, PipelinesCommand>> = {
   wait,
   pause: each(
@@ -119,5 +161,6 @@ export const CHANGE: Readonly<Record<string, PipelinesCommand>> = {
   ),
   resume: each("lets paused executions go on", "goes on", (on, id) => on.resume(id)),
   cancel: each("ends executions: what is in work is aborted", "is cancelled", (on, id) => on.cancel(id)),
+  "give-up": giveUp,
   replay,
 };

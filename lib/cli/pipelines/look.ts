@@ -98,6 +98,7 @@ function columns({ style, host }: CommandContext): readonly Column<ExecutionSumm
     { title: "DONE", cell: ({ done }) => count(done), align: "right" },
     { title: "PENDING", cell: ({ pending }) => number(pending), align: "right" },
     { title: "DEAD", cell: ({ dead }) => number(dead), align: "right", paint: style.bad },
+    { title: "DROPPED", cell: ({ dropped = 0 }) => number(dropped), align: "right" },
     { title: "STARTED", cell: ({ created }) => whenText(created, now) },
     { title: "TOOK", cell: ({ created, ended }) => (ended === undefined ? "" : lengthOf(ended - created)) },
     { title: "REPLAYS", cell: ({ replays = "" }) => replays, shrinks: true },
@@ -130,6 +131,7 @@ function details(found: ExecutionDetails, { host, style }: CommandContext): stri
     ["done", count(found.done)],
     ["pending", number(found.pending)],
     ["dead", number(found.dead), style.bad],
+    ["dropped", number(found.dropped ?? 0)],
     ["input", valueText(found.input)],
     ["error", valueText(found.error), style.bad],
   ]);
@@ -145,8 +147,8 @@ function details(found: ExecutionDetails, { host, style }: CommandContext): stri
     host.columns,
   );
   const sources = found.sources.map(
-    ({ name, given, open }) =>
-      `  ${oneLine(name)}: ${count(given)} given${open ? ", and it may give more" : ""}`,
+    ({ name, given, open, dropped }) =>
+      `  ${oneLine(name)}: ${count(given)} given${open ? ", and it may give more" : ""}${dropped === undefined ? "" : `, given up: ${oneLine(dropped)}`}`,
   );
   return [
     ...lines,
@@ -240,9 +242,13 @@ function lineageText({ message, chain, children }: Lineage, context: CommandCont
   const failed = message.errors.map(
     (error, i) => `    attempt ${i + 1}: ${context.style.bad(firstLine(error))}`,
   );
+  const changes = (message.changes ?? []).map(
+    ({ what, at, queue, by, reason }) =>
+      `    ${what} in the queue ${oneLine(queue)} by ${oneLine(by)}, ${context.host.iso(at)}${reason === undefined ? "" : `: ${oneLine(reason)}`}`,
+  );
   return [
     ...part("comes from", chain),
-    ...["message", `  ${messageLine(message, context)}`, ...calls, ...failed],
+    ...["message", `  ${messageLine(message, context)}`, ...calls, ...failed, ...changes],
     ...part("children", children),
     ...(message.children > children.length ? ["  … --children lists all"] : []),
   ].join("\n");

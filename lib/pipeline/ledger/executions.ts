@@ -32,6 +32,8 @@ export interface NewExecution {
   /** The id that the user gave. */
   readonly id: string;
   readonly pipeline: string;
+  /** The version of the pipeline. Absent: 1. */
+  readonly version?: number;
   readonly config: Body | null;
   readonly input: Body | null;
   /** The number of the execution whose messages it replays, and the place at which the replay begins. */
@@ -101,6 +103,9 @@ function rowOf(given: NewExecution, number: number, now: number): ExecutionRow {
     trace: given.trace ?? null,
     totals: null,
     stranded: null,
+    version: given.version ?? null,
+    changed: null,
+    dropped: null,
   };
 }
 

@@ -261,7 +261,7 @@ export class HandOut {
   }
 
   #loadedRow(row: MessageRow): LiveMessage | undefined {
-    const { id, queue, tag, attempts, history, lane, body, quarantines, setback } = row;
+    const { id, queue, tag, attempts, history, lane, body, quarantines, setback, changes } = row;
     const errors = history === null ? NO_ERRORS : (JSON.parse(history) as string[]);
     const of = {
       id,
@@ -273,6 +273,7 @@ export class HandOut {
       body,
       ends: quarantines ?? 0,
       setback: setbackOf(setback),
+      changes: changes ?? undefined,
     };
     return this.#loaded(this.of(queue), of);
   }
@@ -327,6 +328,38 @@ export class HandOut {
     }
   }
 
+  /**
+   * People have changed messages of the execution: whatever they have put into a queue is read, and queues are counted anew.
+   *
+   * @returns whether a message that this host has handed out is not its own any more
+   */
+  async changed(): Promise<boolean> {
+    const { store, place } = this.#port;
+    for (const queue of this.#queues.values()) queue.added(ANY);
+    const known = [...this.#queues.values()].flatMap((queue) => [...queue.known.values()]);
+    let isAnyGone = false;
+    for (let at = 0; at < known.length; at += MOST_KEYS) {
+      const some = known.slice(at, at + MOST_KEYS).filter(({ state }) => state === "taken");
+      const keys = some.map(({ queue, lane, id }) => [place.scope, queue, lane, id]);
+      const rows = await store.get(messages, keys);
+      for (const [i, message] of some.entries()) {
+        if (message.state !== "taken" || this.#isOwn(rows[i])) continue;
+        this.of(message.queue).forget(message);
+        isAnyGone = true;
+      }
+    }
+    for (const { ready } of this.#queues.values())
+      ready.splice(0, ready.length, ...ready.filter(({ state }) => state === "taken"));
+    await this.#count([...this.#queues.values()]);
+    return isAnyGone;
+  }
+
+  /** In a store of one process, all messages are of its host. */
+  #isOwn(row: MessageRow | undefined): boolean {
+    const { shared, claim } = this.#port.place;
+    return row !== undefined && (!shared || row.holder === claim.token);
+  }
+
   // ── what other hosts do ──────────────────────────────────────────────────────────────────────────────────────
 
   /** There may be messages that others have published or given back. @param name - the queue; absent: all of them */
@@ -338,14 +371,19 @@ export class HandOut {
 
   /** Counts the queues anew whose marks matter: others publish to them and settle, too. @param all - also those that nobody waits for */
   async recount(all: boolean): Promise<void> {
+    await this.#count(
+      [...this.#queues.values()].filter((queue) => queue.mark > 0 || (all && queue.isWatched)),
+    );
+  }
+
+  async #count(queues: readonly StoreQueue[]): Promise<void> {
     const { store, place } = this.#port;
-    const counted = [...this.#queues.values()].filter((queue) => queue.mark > 0 || (all && queue.isWatched));
     await Promise.all(
-      counted.map(async (queue) => {
+      queues.map(async (queue) => {
         queue.depth = await store.count(messages, { prefix: [place.scope, queue.name] });
       }),
     );
-    if (counted.some(({ mark, depth }) => depth < mark)) this.#port.call();
+    if (queues.some(({ mark, depth }) => depth < mark)) this.#port.call();
   }
 
   // ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -367,6 +405,10 @@ export class HandOut {
   }
 }
 
+/** Sorts before all ids of messages. */
+const ANY = "";
+/** Rows that are looked up at a time. */
+const MOST_KEYS = 500;
 /** Rows of one reading. */
 const FEWEST_ROWS = 32;
 const MOST_ROWS = 100_000;

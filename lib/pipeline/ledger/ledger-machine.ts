@@ -10,6 +10,9 @@
 //   exactly once   a message leaves `live` once, by its id and epoch, and pending falls by one with it: one step alone makes it 0
 //   never missed   the step that takes the last one away sees 0 itself, and ends the execution in the same commit
 //
+// People change the same state: whoever they give up leaves `live`, and what they move waits elsewhere under a new epoch. So a host that
+// works on it comes too late, and the three lines above hold for their steps as for those of hosts.
+//
 // Each step is applied as a whole or refused as a whole. Maps and sets are changed in place: a state is used once.
 
 import type { MessageId } from "../definition/message-id.js";
@@ -38,9 +41,10 @@ export interface LedgerState {
   /** Open sources: how many messages each has given. */
   readonly open: Map<string, number>;
   pending: number;
-  /** Messages that have left `live`; `dead` of them are dead letters. */
+  /** Messages that have left `live`; `dead` of them are dead letters, and `dropped` were given up. */
   done: number;
   dead: number;
+  dropped: number;
   ended: Ended | undefined;
 }
 
@@ -75,6 +79,10 @@ export type LedgerEvent =
   | { readonly type: "return"; readonly taken: Taken; readonly delayed: boolean }
   /** The delay of a message is over. */
   | { readonly type: "due"; readonly id: MessageId }
+  /** People give messages up, and a source: all of them or none. */
+  | { readonly type: "give up"; readonly ids: readonly MessageId[]; readonly source: string | undefined }
+  /** People move messages to another queue, where they are ready. */
+  | { readonly type: "move"; readonly ids: readonly MessageId[]; readonly to: string }
   /** A source threw, or people end the execution. */
   | { readonly type: "end"; readonly as: "failed" | "cancelled" };
 
@@ -95,6 +103,7 @@ export function initial(sources: readonly string[], messages: readonly NewMessag
     pending,
     done: 0,
     dead: 0,
+    dropped: 0,
     ended: pending === 0 ? "completed" : undefined,
   };
 }
@@ -155,12 +164,36 @@ export function decide(state: LedgerState, event: LedgerEvent): [LedgerState, re
       live.set(event.id, { ...message, state: "ready" });
       return [state, NONE];
     }
+    case "give up":
+      return givenUp(state, event);
+    case "move": {
+      if (!event.ids.every((id) => live.has(id))) return refused("not live");
+      for (const id of new Set(event.ids)) {
+        const { epoch } = live.get(id) as LiveMessage;
+        live.set(id, { id, queue: event.to, epoch: epoch + 1, state: "ready" });
+      }
+      return [state, NONE];
+    }
     case "end":
       state.ended = event.as;
       return [state, [{ type: "ended", as: event.as }]];
     default:
       return event satisfies never;
   }
+}
+
+function givenUp(
+  state: LedgerState,
+  { ids, source }: Extract<LedgerEvent, { type: "give up" }>,
+): [LedgerState, readonly LedgerEffect[]] {
+  const { live, open } = state;
+  if (!ids.every((id) => live.has(id))) return [state, [{ type: "refused", why: "not live" }]];
+  if (source !== undefined && !open.delete(source)) return [state, [{ type: "refused", why: "not open" }]];
+  if (source !== undefined) state.pending--;
+  const all = new Set(ids);
+  for (const id of all) remove(state, { id, epoch: 0 });
+  state.dropped += all.size;
+  return [state, completed(state)];
 }
 
 /** A batch that names a message twice holds it once. */

@@ -115,6 +115,13 @@ export interface LedgerListener {
   onlyHeld(): void;
   /** From here on this host reads a source that nobody else does. */
   source(name: string, place: SourcePlace): void;
+  /**
+   * People have changed messages or sources of the execution.
+   *
+   * @param closed - the sources that are not open any more
+   * @param isAnyGone - a message that has arrived here is not in its place any more: steps about it are refused
+   */
+  changed(closed: readonly string[], isAnyGone: boolean): void;
   /** The execution is paused or goes on, as somebody on another host wishes. */
   paused(isPaused: boolean): void;
   /** The execution has ended. Nothing follows. */

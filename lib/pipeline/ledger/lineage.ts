@@ -3,6 +3,7 @@
 //
 //     status attempt children route batch     a line for the message, its fields divided by tabs
 //     r error                                 a line for each attempt before that failed
+//     p what at queue by reason               a line for each thing that people did with it
 //     status started took gave adapter …      a line for each call: started as the difference to the call before, in milliseconds,
 //                                             took in microseconds
 //
@@ -31,11 +32,27 @@ export interface CallRecord {
   readonly error?: string;
 }
 
+/** Something that people did with a message. */
+export interface MessageChange {
+  /** `moved`: to another queue. `given up`: it was ended, and nothing comes of it. */
+  readonly what: "moved" | "given up";
+  /** When, in milliseconds since 1970, by the clock of the store. */
+  readonly at: number;
+  /** The queue in which it was. */
+  readonly queue: string;
+  /** Who did it. */
+  readonly by: string;
+  /** Why, if they have said so. */
+  readonly reason?: string;
+}
+
 /** What became of a message. */
 export interface LineageEntry {
   readonly id: MessageId;
+  /** Empty: no route of its execution took from its queue. */
   readonly route: string;
-  readonly status: "completed" | "dead" | "cancelled";
+  /** `dropped`: people have ended it. */
+  readonly status: "completed" | "dead" | "cancelled" | "dropped";
   /** 1 for the first. */
   readonly attempt: number;
   readonly calls: readonly CallRecord[];
@@ -45,14 +62,20 @@ export interface LineageEntry {
   readonly batch?: MessageId;
   /** The errors of the attempts before, the oldest first. A dead letter has them in its own row. */
   readonly errors?: readonly string[];
+  /** What people did with it, the oldest first. Absent: nothing. */
+  readonly changes?: readonly MessageChange[];
 }
 
-const MESSAGE = { completed: "c", dead: "d", cancelled: "x" } as const;
+const MESSAGE = { completed: "c", dead: "d", cancelled: "x", dropped: "g" } as const;
 /** Begins the line of an attempt that failed. */
 const RETRIED = "r\t";
+/** Begins the line of something that people did. */
+const CHANGED = "p\t";
+const CHANGE = { moved: "m", "given up": "g" } as const;
 const CALL = { completed: "c", skipped: "s", ended: "e", failed: "f" } as const;
 const MESSAGE_STATUS = invert(MESSAGE);
 const CALL_STATUS = invert(CALL);
+const CHANGES = invert(CHANGE);
 
 function invert<K extends string>(letters: Readonly<Record<K, string>>): ReadonlyMap<string, K> {
   return new Map(Object.entries(letters).map(([name, letter]) => [letter as string, name as K]));
@@ -68,10 +91,11 @@ const whole = (text: string | undefined): number => Number.parseInt(text as stri
 
 /** An entry as its row holds it. */
 export function encodeEntry(entry: LineageEntry): string {
-  const { route, status, attempt, calls, children, batch, errors } = entry;
+  const { route, status, attempt, calls, children, batch, errors, changes } = entry;
   let text = `${MESSAGE[status]}\t${number(attempt)}\t${number(children)}\t${packed(route)}`;
   if (batch !== undefined) text += `\t${packed(batch)}`;
   if (errors !== undefined) for (const error of errors) text += `\n${RETRIED}${packed(error)}`;
+  if (changes !== undefined) for (const change of changes) text += `\n${encodeChange(change)}`;
   let last = 0;
   for (const call of calls) {
     const started = Math.floor(call.startedMs);
@@ -89,6 +113,21 @@ export function encodeEntry(entry: LineageEntry): string {
 /** Nothing is unlike an empty text. */
 const optional = (text: string | undefined): string => (text === undefined ? "" : packed(text));
 
+function encodeChange({ what, at, queue, by, reason }: MessageChange): string {
+  const text = `${CHANGED}${CHANGE[what]}\t${number(Math.floor(at))}\t${packed(queue)}\t${packed(by)}`;
+  return reason === undefined ? text : `${text}\t${packed(reason)}`;
+}
+
+function decodeChange(line: string): MessageChange {
+  const [letter, at, queue, by, reason] = line.slice(CHANGED.length).split("\t");
+  const what = CHANGES.get(letter as string);
+  if (what === undefined) throw new InvariantError(`${line} is no change of a message`);
+  return {
+    ...{ what, at: whole(at), queue: unpacked(queue as string), by: unpacked(by as string) },
+    ...(reason !== undefined && { reason: unpacked(reason) }),
+  };
+}
+
 /** The entry that a row holds. */
 export function decodeEntry(id: MessageId, text: string | Uint8Array): LineageEntry {
   const lines = (typeof text === "string" ? text : new TextDecoder().decode(text)).split("\n");
@@ -97,7 +136,12 @@ export function decodeEntry(id: MessageId, text: string | Uint8Array): LineageEn
   if (status === undefined) throw new InvariantError(`${lines[0]} is no entry of a lineage`);
   let last = 0;
   const errors: string[] = [];
+  const changes: MessageChange[] = [];
   const calls = lines.slice(1).flatMap((line) => {
+    if (line.startsWith(CHANGED)) {
+      changes.push(decodeChange(line));
+      return [];
+    }
     if (line.startsWith(RETRIED)) {
       errors.push(unpacked(line.slice(RETRIED.length)));
       return [];
@@ -115,6 +159,7 @@ export function decodeEntry(id: MessageId, text: string | Uint8Array): LineageEn
     children: whole(children),
     ...(batch !== undefined && { batch: unpacked(batch) }),
     ...(errors.length > 0 && { errors }),
+    ...(changes.length > 0 && { changes }),
   };
 }
 

@@ -15,6 +15,8 @@ export interface LiveMessageFields extends Message {
   readonly lane: number;
   /** The value as its row holds it: adapters may change the value. */
   readonly body: Body;
+  /** What people did with it, as its row says it. Undefined: nothing. */
+  readonly changes?: string | undefined;
   /** In whose name its code runs. Called when it is tried. */
   accused(): Accused;
 }
@@ -31,6 +33,7 @@ export class LiveMessage implements Message {
   readonly ends: number;
   readonly lane: number;
   readonly body: Body;
+  readonly changes: string | undefined;
   readonly accused: () => Accused;
   /** `taken`: somebody works on it. `settling`: a step about it is on its way. `gone`: whatever comes is too late. */
   state: "taken" | "settling" | "gone" = "taken";
@@ -48,6 +51,7 @@ export class LiveMessage implements Message {
     this.ends = of.ends;
     this.lane = of.lane;
     this.body = of.body;
+    this.changes = of.changes;
     this.accused = of.accused;
   }
 

@@ -28,8 +28,11 @@ export interface CommitsPort {
   committed(entries: readonly Entry[], writing: Writing, now: number, ends: boolean): void;
   /** The step came too late to be written. */
   late(step: Step): void;
-  /** A set was refused. Fulfilled with true when the execution goes on. */
-  refused(): Promise<boolean>;
+  /**
+   * A set was refused. Fulfilled with what is to be done with its steps: nothing, because the execution has ended; or the one that came too
+   * late is looked for; or all are tried again, because people have changed messages.
+   */
+  refused(): Promise<"ended" | "late" | "changed">;
   /** The step was refused alone: another host was faster. */
   overtaken(step: Step): void;
   /** A set is on its way, and its outcome is known. */
@@ -155,11 +158,11 @@ export class StepCommits {
     }
     // The steps stay in flight until it is known why.
     port.refused().then(
-      (goesOn) => {
+      (why) => {
         this.#flight = undefined;
         if (port.closed) return;
-        if (goesOn && entries.length === 1) port.overtaken((entries[0] as Entry).step);
-        else if (goesOn) this.#single.push(...entries);
+        if (why === "late" && entries.length === 1) port.overtaken((entries[0] as Entry).step);
+        else if (why !== "ended") this.#single.unshift(...entries);
         port.call();
       },
       (cause: unknown) => {

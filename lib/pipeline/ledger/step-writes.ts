@@ -4,8 +4,8 @@
 // update, and behind it the end is decided: whoever makes `pending` 0 ends the execution in the same commit.
 
 import type { AnyRow, Claim, RowExpectation, Write, WriteSet } from "../../store/index.js";
-import type { Publication, Remembered, Step } from "./ledger.js";
-import { encodeEntry, type LineageEntry } from "./lineage.js";
+import type { Message, Publication, Remembered, Step } from "./ledger.js";
+import { encodeEntry, type LineageEntry, type MessageChange } from "./lineage.js";
 import type { Body, LiveMessage } from "./live-message.js";
 import { setbackAfter, setbackText } from "./setback.js";
 import {
@@ -44,6 +44,11 @@ export interface Place {
   readonly kept?: ReadonlySet<string>;
   /** A broker carries the messages: those that nobody has taken are in the outbox until it has them. */
   readonly carried: boolean;
+  /**
+   * `changed` of the row of the execution, as far as this host knows. Rows of a store of one process do not say who has taken them, so
+   * its steps are refused once people have changed messages. Undefined: steps are refused by the rows alone.
+   */
+  readonly changed?: number | null;
 }
 
 /** A write set, and what it does to the counts. */
@@ -80,7 +85,9 @@ class StepWriter {
   constructor(place: Place, now: number) {
     this.#place = place;
     this.#now = now;
-    this.#expect = [{ table: executions, key: [place.scope], is: { ended: null } }];
+    const { scope, changed } = place;
+    const is = changed === undefined ? { ended: null } : { ended: null, changed };
+    this.#expect = [{ table: executions, key: [scope], is }];
   }
 
   add({ step, bodies, passed, extra, expect }: Entry): void {
@@ -89,13 +96,13 @@ class StepWriter {
       case "settle":
         this.#settle(step.message as LiveMessage);
         this.#publish(step.children, bodies, passed);
-        if (step.entry !== undefined) this.#lineage(step.entry);
+        if (step.entry !== undefined) this.#lineage(step.entry, step.message as LiveMessage);
         this.#remember(step.remember, extra);
         return;
       case "emit":
         for (const message of new Set(step.messages)) this.#settle(message as LiveMessage);
         this.#publish(step.children, bodies, passed);
-        for (const entry of step.entries ?? []) this.#lineage(entry);
+        this.#lineages(step.entries ?? [], step.messages);
         this.#remember(step.remember, extra);
         return;
       case "retry":
@@ -103,7 +110,7 @@ class StepWriter {
         return;
       case "dead":
         this.#bury(step.message as LiveMessage, step.error);
-        if (step.entry !== undefined) this.#lineage(step.entry);
+        if (step.entry !== undefined) this.#lineage(step.entry, step.message as LiveMessage);
         return;
       case "source":
         this.#source(step.source, { given: step.from });
@@ -242,6 +249,7 @@ class StepWriter {
       body,
       ...failed,
       ...(tag !== undefined && { tag }),
+      ...(message.changes !== undefined && { changes: message.changes }),
     };
     if (due !== lane) this.#writes.push({ type: "delete", table: messages, key, blind: true });
     this.#writes.push({ type: "put", table: messages, row });
@@ -280,8 +288,16 @@ class StepWriter {
       });
   }
 
-  #lineage(entry: LineageEntry): void {
-    const row = { scope: this.#place.scope, id: entry.id, entry: encodeEntry(entry) };
+  #lineages(entries: readonly LineageEntry[], all: readonly Message[]): void {
+    const byId = new Map(all.map((message) => [message.id, message]));
+    for (const entry of entries) this.#lineage(entry, byId.get(entry.id) as LiveMessage);
+  }
+
+  /** With what people did with the message. */
+  #lineage(entry: LineageEntry, { changes }: LiveMessage): void {
+    const whole =
+      changes === undefined ? entry : { ...entry, changes: JSON.parse(changes) as MessageChange[] };
+    const row = { scope: this.#place.scope, id: entry.id, entry: encodeEntry(whole) };
     this.#writes.push({ type: "put", table: lineage, row });
   }
 

@@ -52,6 +52,7 @@ import {
   outbox,
   READY,
   READY_NEWS,
+  sources,
 } from "./tables.js";
 
 /** What a ledger over a store is made with. */
@@ -100,7 +101,7 @@ export class StoreLedger implements Ledger {
   readonly #options: StoreLedgerOptions;
   readonly #limits: LedgerLimits;
   readonly #encoding: EncodingOptions;
-  readonly #place: Place;
+  #place: Place;
   readonly #handOut: HandOut;
   readonly #commits: StepCommits;
   readonly #recall: Recall;
@@ -126,6 +127,12 @@ export class StoreLedger implements Ledger {
   #unanswered = 0;
   #ticks = 0;
   #cancelTick: (() => void) | undefined;
+  /** How often people have changed messages of the execution, as far as this ledger knows. */
+  #changed: number | null;
+  /** People have changed something, and a set is in flight that was submitted before. */
+  #isBehind = false;
+  /** It catches up with what people have changed, and writes nothing meanwhile. */
+  #catchingUp: Promise<void> | undefined;
   /** When others were last notified of ready messages, by queue. */
   readonly #newsAt = new Map<string, number>();
 
@@ -137,7 +144,9 @@ export class StoreLedger implements Ledger {
     this.#encoding = { maxMessageBytes, commitSize: this.#limits.commitSize, payloads };
     const scope = execution.number;
     const carried = options.carried !== undefined;
-    this.#place = { scope, claim, shared: store.shared, carried, kept: options.kept ?? NO_QUEUES };
+    const place = { scope, claim, shared: store.shared, carried, kept: options.kept ?? NO_QUEUES };
+    this.#changed = execution.changed;
+    this.#place = store.shared ? place : { ...place, changed: execution.changed };
     this.#clockOffset = known.clock - context.now();
     const { pending, done, dead, inputs } = execution;
     this.#counts = { pending, done, dead, inputs };
@@ -153,7 +162,8 @@ export class StoreLedger implements Ledger {
     this.#commits = this.#makeCommits();
     this.#peers = store.shared ? this.#makePeers() : undefined;
     if (this.#peers !== undefined) this.#tick();
-    else if (execution.ended !== null) this.#look();
+    // People may have changed it since its row was read.
+    else this.#look();
     this.#call();
   }
 
@@ -217,8 +227,11 @@ export class StoreLedger implements Ledger {
     const ledger = this;
     const handOut = this.#handOut;
     return new StepCommits({
-      ...{ store: this.#options.store, place: this.#place },
+      store: this.#options.store,
       ...{ batchMessages: this.#limits.batchMessages, commitSize: this.#limits.commitSize },
+      get place() {
+        return ledger.#place;
+      },
       get closed() {
         return ledger.#state === "closed";
       },
@@ -230,7 +243,7 @@ export class StoreLedger implements Ledger {
       settled: () => this.#answered(),
       committed: (entries, writing, now, ends) => this.#committed(entries, writing, now, ends),
       late: (step) => this.#late(step),
-      refused: () => this.#goesOn(),
+      refused: () => this.#whyRefused(),
       overtaken: (step) => this.#overtaken(step),
       call: () => this.#call(),
       lost: (error) => this.#lose(error),
@@ -396,6 +409,7 @@ export class StoreLedger implements Ledger {
   #flush(): void {
     this.#called = false;
     if (this.#state === "closed") return;
+    if (this.#catchingUp !== undefined) return;
     this.#commits.write();
     if (this.#state === "running") {
       this.#handOut.serve();
@@ -435,6 +449,7 @@ export class StoreLedger implements Ledger {
       return;
     }
     for (const [queue, some] of arrived) this.#options.listener.arrived(queue, some);
+    if (this.#isBehind) this.#look();
     this.#call();
   }
 
@@ -492,13 +507,52 @@ export class StoreLedger implements Ledger {
     this.#options.listener.refused(step);
   }
 
-  /** Whether the execution goes on, now that a set was refused. */
-  async #goesOn(): Promise<boolean> {
+  async #whyRefused(): Promise<"ended" | "late" | "changed"> {
     const row = await this.#row();
-    if (this.#state === "closed") return false;
-    if (row !== undefined && row.ended === null) return true;
-    this.#gone(row);
-    return false;
+    if (this.#state === "closed") return "ended";
+    if (row === undefined || row.ended !== null) {
+      this.#gone(row);
+      return "ended";
+    }
+    if (row.changed === this.#changed) return "late";
+    await this.#catchUp(row);
+    return "changed";
+  }
+
+  /** False: there is nothing more to look at for now. */
+  async #mayCatchUp(row: ExecutionRow): Promise<boolean> {
+    // What is in flight is refused, and then the ledger catches up; or it was committed before the change.
+    this.#isBehind = this.#commits.inFlight;
+    if (!this.#isBehind) await this.#catchUp(row);
+    return this.#state !== "closed";
+  }
+
+  /**
+   * People have changed messages or sources. No step is in flight, or the one that was is refused: what the row counts, and what is read
+   * from here on, is what this ledger goes on with. If they took away what this host works on, its processes begin again.
+   */
+  #catchUp({ changed, pending, done, dead, inputs }: ExecutionRow): Promise<void> {
+    this.#changed = changed;
+    this.#isBehind = false;
+    if (!this.#place.shared) this.#place = { ...this.#place, changed };
+    this.#counts = { pending, done, dead, inputs };
+    const catching = this.#compareAll().finally(() => {
+      if (this.#catchingUp === catching) this.#catchingUp = undefined;
+      this.#call();
+    });
+    this.#catchingUp = catching;
+    return catching;
+  }
+
+  async #compareAll(): Promise<void> {
+    const { store, listener } = this.#options;
+    const isAnyGone = await this.#handOut.changed();
+    const places = await store.scan(sources, { prefix: [this.#place.scope], limit: MOST_SOURCES });
+    if (this.#state === "closed") return;
+    listener.changed(
+      places.filter(({ open }) => open === 0).map(({ name }) => name),
+      isAnyGone,
+    );
   }
 
   async #row(): Promise<ExecutionRow | undefined> {
@@ -564,6 +618,7 @@ export class StoreLedger implements Ledger {
       this.#gone(row);
       return;
     }
+    if (row.changed !== this.#changed && !(await this.#mayCatchUp(row))) return;
     if (this.#peers === undefined) return;
     if (!this.#commits.inFlight) {
       const before = this.#counts.pending;
@@ -628,6 +683,8 @@ export class StoreLedger implements Ledger {
   }
 }
 
+/** Sources of an execution that are looked at. */
+const MOST_SOURCES = 10_000;
 /** After the end of a process over a batch, so many messages of its queue go one by one. */
 const ONE_BY_ONE = 1_000;
 /** Nobody has the message with this key any more. */

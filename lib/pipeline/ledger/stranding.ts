@@ -57,3 +57,26 @@ export async function strand(
   }
   return missing.length === 0 ? undefined : missing;
 }
+
+/** What people have given up or moved is not missing any more. Nothing is found here that was not missing before: that takes the code. */
+export async function restrand(store: Store, number: number): Promise<void> {
+  const [row] = await store.get(executions, [[number]]);
+  const before = row === undefined ? undefined : strandedOf(row);
+  if (row === undefined || before === undefined) return;
+  const { queues, sources: open } = await remainingWork(store, row);
+  const missing = before.filter(
+    ({ part, name }) =>
+      (part !== "queue" && part !== "source") || (part === "queue" ? queues : open).includes(name),
+  );
+  if (missing.length === before.length) return;
+  const stranded = missing.length === 0 ? null : JSON.stringify(missing);
+  const key = [number];
+  await store.commit({
+    writes: [
+      {
+        ...{ type: "when", table: executions, key, is: { stranded: row.stranded } },
+        writes: [{ type: "update", table: executions, key, set: { stranded } }],
+      },
+    ],
+  });
+}

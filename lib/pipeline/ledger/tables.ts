@@ -38,6 +38,12 @@ const EXECUTION_COLUMNS = {
   totals: "payload?",
   /** What it needs and its pipeline does not have, as JSON. Null: nothing, as far as a host has looked. */
   stranded: "text?",
+  /** The version of its pipeline with which it began, or to which people have moved it. Null: 1. */
+  version: "integer?",
+  /** How often people have changed its messages and sources. Null: never. See changes.ts. */
+  changed: "integer?",
+  /** Messages that people have ended; they count among those that are done. Null: none. */
+  dropped: "integer?",
 } as const;
 
 /** One row an execution: its frozen configuration, and the counters that decide its completion. */
@@ -87,6 +93,8 @@ const MESSAGE_COLUMNS = {
   quarantines: "integer?",
   /** The passing errors of a store that it met one after another, as JSON. Null: its last attempt met none. */
   setback: "text?",
+  /** What people did with it, as JSON: see `MessageChange`. Null: nothing. */
+  changes: "text?",
 } as const;
 
 /**
@@ -154,6 +162,8 @@ const SOURCE_COLUMNS = {
   open: "integer",
   /** The token of the claim of the host that reads it. Null: nobody does, or the store has one process. */
   holder: "integer?",
+  /** Why people have closed it. Null: they have not. */
+  dropped: "text?",
 } as const;
 
 /** How far the sources of an execution are. */
@@ -213,10 +223,13 @@ export const carriedChannels: Table<typeof CHANNEL_COLUMNS> = defineTable("pipel
   key: ["scope", "queue"],
 });
 
-/** Version 2 has the column `trace` of executions, version 3 `quarantines` of messages, version 4 `stranded` of executions, version 5 `setback` of messages. */
+/**
+ * Version 2 has the column `trace` of executions, version 3 `quarantines` of messages, version 4 `stranded` of executions, version 5
+ * `setback` of messages, version 6 `version`, `changed` and `dropped` of executions, `changes` of messages and `dropped` of sources.
+ */
 export const PIPELINE_SCHEMA: Schema = {
   name: "pipelines",
-  version: 5,
+  version: 6,
   tables: [
     executions,
     messages,

@@ -2,7 +2,7 @@
 
 import type { MessageId } from "../definition/message-id.js";
 import type { Setback } from "../ledger/ledger.js";
-import { decodeEntry, type LineageEntry } from "../ledger/lineage.js";
+import { decodeEntry, type LineageEntry, type MessageChange } from "../ledger/lineage.js";
 import type { RowsOfMessage } from "../ledger/message-rows.js";
 import { setbackOf } from "../ledger/setback.js";
 import { type DeadLetterRow, type LineageRow, type MessageRow, READY } from "../ledger/tables.js";
@@ -29,19 +29,31 @@ export function recordOf(id: MessageId, { settled, live, dead }: RowsOfMessage):
   return { id, status: "forgotten", attempt: 0, calls: [], children: 0, errors: [] };
 }
 
-function liveRecord({ id, queue, lane, tag, attempts, history, setback }: MessageRow): MessageRecord {
+function liveRecord({
+  id,
+  queue,
+  lane,
+  tag,
+  attempts,
+  history,
+  setback,
+  changes,
+}: MessageRow): MessageRecord {
   return {
     ...{ id, status: lane === READY ? "ready" : "delayed", queue, ...keyOf(tag) },
     ...{ attempt: attempts ?? 0, calls: [], children: 0, errors: errorsOf(history) },
     ...(setback !== null && { setback: setbackOf(setback) as Setback }),
+    ...(changes !== null && { changes: JSON.parse(changes) as MessageChange[] }),
   };
 }
 
 /** @param dead - of a dead letter, what else is known of it */
 export function settledRecord({ id, entry }: LineageRow, dead: DeadLetterRow | undefined): MessageRecord {
-  const { route, status, attempt, calls, children, batch, errors } = decodeEntry(id, entry);
+  const { route, status, attempt, calls, children, batch, errors, changes } = decodeEntry(id, entry);
   return {
-    ...{ id, status, route, attempt, calls, children },
+    ...{ id, status, attempt, calls, children },
+    ...(route !== "" && { route }),
+    ...(changes !== undefined && { changes }),
     ...(batch !== undefined && { batch }),
     ...(dead !== undefined && { queue: dead.queue, ...keyOf(dead.tag) }),
     errors: dead === undefined ? (errors ?? []) : errorsOf(dead.history),

@@ -11,6 +11,7 @@ import {
   pageOf,
   pendingAfter,
 } from "../../admin/protocol.js";
+import type { GiveUpOptions } from "../changes/options.js";
 import type { ReplayOptions } from "../replay/options.js";
 import { ExecutionWaitTimeoutError } from "./errors.js";
 import type {
@@ -93,6 +94,10 @@ const OPERATIONS: Readonly<Record<string, { readonly args: readonly string[]; re
   pause: { args: ["id"], run: (on, args) => on.pause(id(args)) },
   resume: { args: ["id"], run: (on, args) => on.resume(id(args)) },
   cancel: { args: ["id"], run: (on, args) => on.cancel(id(args)) },
+  giveUp: {
+    args: ["id", "by", "reason", "messages", "queues", "sources", "stranded", "all", "limit"],
+    run: (on, args) => on.giveUp(id(args), rest<GiveUpOptions>(args, "id")),
+  },
   replay: {
     args: ["id", "newId", "messages", "dead", "route", "partial"],
     run: (on, args) => {
@@ -168,6 +173,7 @@ export function remoteOperations(ask: Ask): PipelineOperations {
     pause: (of) => gives("pause", { id: of }),
     resume: (of) => gives("resume", { id: of }),
     cancel: (of) => gives("cancel", { id: of }),
+    giveUp: (of, options) => gives("giveUp", { ...options, id: of }),
     replay: (of, { id: newId, ...options }) =>
       gives("replay", { ...options, id: of, ...(newId !== undefined && { newId }) }),
   };

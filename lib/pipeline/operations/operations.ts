@@ -1,9 +1,10 @@
 // The operations on all executions of a store: to find them, to look at what became of each message, and to change their course. A host
 // offers them to its program, and over its admin socket to the command `signalbox pipelines`.
 
+import type { GivenUp, GiveUpOptions } from "../changes/options.js";
 import type { MessageId } from "../definition/message-id.js";
 import type { Setback } from "../ledger/ledger.js";
-import type { CallRecord } from "../ledger/lineage.js";
+import type { CallRecord, MessageChange } from "../ledger/lineage.js";
 import type { ExecutionStatus } from "../ledger/tables.js";
 import type { ReplayOptions } from "../replay/options.js";
 import type { PipelineSummary } from "../runtime/summary.js";
@@ -73,6 +74,8 @@ export interface SourceState {
   readonly given: number;
   /** Whether it may give more. */
   readonly open: boolean;
+  /** Why people have given it up. Absent: they have not. */
+  readonly dropped?: string;
 }
 
 /** An execution as `inspect` shows it. */
@@ -94,10 +97,10 @@ export interface MessageRecord {
   /** The id of the message: the path of its descent. */
   readonly id: MessageId;
   /**
-   * `ready` and `delayed`: it is in its queue, or in work. `completed`: its route has settled it. `dead`: it was given up. `forgotten`:
-   * nothing is known of it any more, or it never was.
+   * `ready` and `delayed`: it is in its queue, or in work. `completed`: its route has settled it. `dead`: it is a dead letter. `dropped`:
+   * people have ended it. `forgotten`: nothing is known of it any more, or it never was.
    */
-  readonly status: "ready" | "delayed" | "completed" | "dead" | "cancelled" | "forgotten";
+  readonly status: "ready" | "delayed" | "completed" | "dead" | "cancelled" | "dropped" | "forgotten";
   /** Its queue, where that is known. */
   readonly queue?: string;
   /** The route that has settled it. */
@@ -116,6 +119,8 @@ export interface MessageRecord {
   readonly errors: readonly string[];
   /** A passing error of a store or a database is in the way of a live message: how often in a row, and the last of these errors. */
   readonly setback?: Setback;
+  /** What people did with it, the oldest first. Absent: nothing. */
+  readonly changes?: readonly MessageChange[];
 }
 
 /** A message with those it comes from and those that come from it. */
@@ -223,6 +228,14 @@ export interface PipelineOperations {
   resume(id: string): Promise<boolean>;
   /** Ends an execution: what is in work is aborted, and settles nothing. False: it has ended already. */
   cancel(id: string): Promise<boolean>;
+  /**
+   * Gives up messages in queues and open sources of an execution, of a part or of all that is left. A message that is given up is done and
+   * counts as dropped: nothing comes of it, its value is kept, and a host that works on it settles nothing. Of an execution that has ended
+   * nothing is given up.
+   *
+   * @throws PipelineChangeError when one of `messages` is in no queue or one of `sources` is not open; OptionError
+   */
+  giveUp(id: string, options: GiveUpOptions): Promise<GivenUp>;
   /**
    * Does messages of an execution again, in a new execution that names it: the one that is replayed is not touched. The new one has the
    * configuration that the pipeline has now.

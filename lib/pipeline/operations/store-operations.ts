@@ -9,6 +9,9 @@ import { processName } from "../../process/process-name.js";
 import type { Store } from "../../store/index.js";
 import { readPage } from "../../store/row-pages.js";
 import { newsOf } from "../../store/topic-news.js";
+import { giveUp } from "../changes/give-up.js";
+import { checkGiveUp, type GivenUp, type GiveUpOptions } from "../changes/options.js";
+import { routesByQueue } from "../definition/configuration.js";
 import { ancestorsOf, isMessageId, type MessageId } from "../definition/message-id.js";
 import { endExecution, findExecution, setPaused } from "../ledger/executions.js";
 import { decodeEntry } from "../ledger/lineage.js";
@@ -30,7 +33,6 @@ import { ReplayError } from "../replay/errors.js";
 import { fillReplay } from "../replay/fill.js";
 import { checkReplay, type ReplayOptions } from "../replay/options.js";
 import { ExecutionNotFoundError, UnknownPipelineError } from "../runtime/errors.js";
-import { routesByQueue } from "./configuration.js";
 import { ExecutionWaitTimeoutError } from "./errors.js";
 import { cursorOf, queryOf } from "./execution-query.js";
 import { deadMessageOf, hasFailed, recordOf, settledRecord } from "./message-view.js";
@@ -135,7 +137,10 @@ export class StoreOperations implements PipelineOperations {
       input: await this.#shown(row.input),
       ...(row.error !== null && { error: await this.#shown(row.error) }),
       queues: await this.#depths(scope, routesByQueue(configuration)),
-      sources: places.map(({ name, given, open }) => ({ name, given, open: open === 1 })),
+      sources: places.map(({ name, given, open, dropped }) => ({
+        ...{ name, given, open: open === 1 },
+        ...(dropped !== null && { dropped }),
+      })),
     };
   }
 
@@ -301,6 +306,12 @@ export class StoreOperations implements PipelineOperations {
     return endExecution(this.#store, (await this.#row(id)).number, "cancelled", null);
   }
 
+  async giveUp(id: string, options: GiveUpOptions): Promise<GivenUp> {
+    const request = checkGiveUp(options);
+    const row = await this.#row(id);
+    return giveUp(this.#store, row, routesByQueue(await this.#shown(row.config)), request);
+  }
+
   async replay(id: string, options: ReplayOptions): Promise<ReplayStarted> {
     const request = checkReplay(options);
     const row = await this.#row(id);
@@ -347,6 +358,7 @@ function summaryOf(row: ExecutionRow): ExecutionSummary {
   return {
     ...{ id, pipeline, status: status as ExecutionStatus, inputs, done, dead, pending, created },
     ended: ended ?? undefined,
+    ...(row.dropped !== null && { dropped: row.dropped }),
     ...(stranded !== undefined && { stranded }),
   };
 }

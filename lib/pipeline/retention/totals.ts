@@ -25,6 +25,8 @@ export class Totals {
   readonly #routes = new Map<string, Sums>();
 
   add({ route, status, children, calls }: LineageEntry): void {
+    // No route took it.
+    if (route === "") return;
     const sums = this.#routes.get(route) ?? { route, in: 0, out: 0, dead: 0, tookMs: 0, longestMs: 0 };
     this.#routes.set(route, sums);
     const tookMs = calls.reduce((sum, call) => sum + call.tookMs, 0);

@@ -2,6 +2,7 @@
 
 import type { Payloads } from "../../flow/payload/payloads.js";
 import type { Store } from "../../store/index.js";
+import type { GivenUp, GiveUpRequest } from "../changes/options.js";
 import type { MissingPart } from "../definition/missing.js";
 import type { LedgerListener, Publication } from "../ledger/ledger.js";
 import type { Ended } from "../ledger/ledger-machine.js";
@@ -77,6 +78,8 @@ export interface Catalogue {
   pause(record: Record, paused: boolean): Promise<boolean>;
   /** Ends an execution that does not run here. False: it has ended. */
   end(record: Record, as: "failed" | "cancelled", error: unknown): Promise<boolean>;
+  /** Gives messages and sources of an execution up. @throws PipelineChangeError, NoLineageError */
+  giveUp(record: Record, request: GiveUpRequest): Promise<GivenUp>;
   /** The ledger of an execution has ended it. */
   ended(record: Record, as: Ended, error: unknown): void;
   bytesOf(value: unknown): number;

@@ -9,7 +9,7 @@ import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
-import { type ExitReason, formatReason, KILL, NORMAL, SHUTDOWN } from "../../process/reason.js";
+import { type ExitReason, formatReason, KILL, NORMAL, SHUTDOWN, shutdown } from "../../process/reason.js";
 import { spawnIn } from "../../process/spawn-in.js";
 import { Queue } from "../../supervisor/queue.js";
 import { countRestart, type RestartLimits } from "../../supervisor/restart-rule.js";
@@ -58,10 +58,15 @@ export type ExecutionMessage =
   | { readonly type: "pause" }
   | { readonly type: "resume" }
   | { readonly type: "source"; readonly name: string; readonly place: SourcePlace }
+  /** People have changed what its processes work on. */
+  | { readonly type: "changed"; readonly closed: readonly string[]; readonly isAnyGone: boolean }
   | { readonly type: "end"; readonly as: "failed" | "cancelled"; readonly error: unknown };
 
 /** How often children may be replaced before the execution gives up. */
 const RESTARTS: RestartLimits = { intensity: 10, periodMs: 10_000, backoff: { minMs: 50, maxMs: 5_000 } };
+
+/** Its host is to start its process again, at once. */
+export const BEGIN_AGAIN: ExitReason = shutdown("people have changed what it works on");
 
 interface Child {
   readonly behaviour: Processor | SourceReader;
@@ -210,12 +215,22 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
         if (this.#isPaused) (child.behaviour as SourceReader).tell({ type: "pause" });
         return this.#start(child);
       }
+      case "changed":
+        return this.#changed(message.closed, message.isAnyGone);
       case "end":
         this.#error = message.error;
         return this.#ledger?.submit(message);
       default:
         return message satisfies never;
     }
+  }
+
+  /** What people took away is not worked on any more: all begin again from the ledger, once they have ended what they have at hand. */
+  #changed(closed: readonly string[], isAnyGone: boolean): void {
+    const isRead = closed.some((name) => this.#sources.get(name)?.closed === false);
+    if (isRead || isAnyGone) this.#stop(BEGIN_AGAIN);
+    // What is held in batches may be all that is pending.
+    else this.#held();
   }
 
   #tellAll(news: { readonly type: "pause" | "resume" | "abort" }): void {
@@ -351,6 +366,10 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
 
   source(name: string, place: SourcePlace): void {
     this.#tell({ type: "source", name, place });
+  }
+
+  changed(closed: readonly string[], isAnyGone: boolean): void {
+    this.#tell({ type: "changed", closed, isAnyGone });
   }
 
   paused(isPaused: boolean): void {

@@ -15,6 +15,7 @@ import type { ReplyTo } from "../../process/request.js";
 import { FencedError } from "../../store/index.js";
 import { Queue } from "../../supervisor/queue.js";
 import { countRestart, type RestartLimits } from "../../supervisor/restart-rule.js";
+import type { GivenUp, GiveUpRequest } from "../changes/options.js";
 import { ExecutionGoneError } from "../ledger/errors.js";
 import type { Publication } from "../ledger/ledger.js";
 import type { Ended } from "../ledger/ledger-machine.js";
@@ -28,7 +29,7 @@ import {
   ExecutionNotFoundError,
   UnknownPipelineError,
 } from "./errors.js";
-import { Execution, type ExecutionMessage } from "./execution.js";
+import { BEGIN_AGAIN, Execution, type ExecutionMessage } from "./execution.js";
 import { Lookout } from "./lookout.js";
 import type { PipelineHostSettings } from "./options.js";
 import type { PipelinePlan } from "./plan.js";
@@ -56,6 +57,12 @@ export type HostRequest =
       readonly to: string;
       readonly request: ReplayRequest;
       readonly replyTo: ReplyTo<{ readonly id: string; readonly messages: number }>;
+    }
+  | {
+      readonly type: "give up";
+      readonly id: string;
+      readonly request: GiveUpRequest;
+      readonly replyTo: ReplyTo<GivenUp>;
     }
   /** Answered when the execution has ended. */
   | { readonly type: "completed"; readonly id: string; readonly replyTo: ReplyTo<Record> }
@@ -258,6 +265,12 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
         return this.#reply(message.replyTo, await this.#pause(record, message.type, catalogue));
       case "cancel":
         return this.#reply(message.replyTo, await this.#cancel(record, catalogue));
+      case "give up": {
+        const givenUp = await catalogue.giveUp(record, message.request);
+        // Of an execution that does not run here nobody else tells that it has completed.
+        await this.#announce(record.id);
+        return this.#reply(message.replyTo, givenUp);
+      }
       case "replay":
         return this.#reply(message.replyTo, await this.#replay(record, message, catalogue));
       default:
@@ -398,6 +411,10 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   #again(ctx: Context<HostMessage>, loaded: Loaded, reason: ExitReason): void {
     const catalogue = this.#catalogue as Catalogue;
     const { record } = loaded;
+    if (reason === BEGIN_AGAIN) {
+      this.#run(loaded);
+      return;
+    }
     const why: unknown = reason.type === "crash" ? reason.error : new Error(formatReason(reason));
     if (isCurable(why)) {
       // Not its own fault: it is tried for as long as it takes.

@@ -6,6 +6,9 @@ import type { Kernel } from "../../process/kernel.js";
 import { processName } from "../../process/process-name.js";
 import { type Claim, FencedError, type Store } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
+import { giveUp } from "../changes/give-up.js";
+import type { GivenUp, GiveUpRequest } from "../changes/options.js";
+import { routesByQueue } from "../definition/configuration.js";
 import { type MissingPart, partsOf } from "../definition/missing.js";
 import { PIPELINE_DEFAULTS } from "../definition/policy.js";
 import { sentenceFor } from "../definition/sentence.js";
@@ -307,6 +310,13 @@ export class StoreCatalogue implements Catalogue {
     return endExecution(this.#store, number, as, stored);
   }
 
+  async giveUp({ number }: Record, request: GiveUpRequest): Promise<GivenUp> {
+    const [row] = await this.#store.get(executions, [[number]]);
+    const { config } = row as ExecutionRow;
+    const routes = routesByQueue(config === null ? undefined : await this.#payloads.load(config));
+    return giveUp(this.#store, row as ExecutionRow, routes, request);
+  }
+
   ended({ number }: Record): void {
     // The ledger has written it.
     this.#ledgers.delete(number);
@@ -333,6 +343,7 @@ export class StoreCatalogue implements Catalogue {
       ended: ended ?? undefined,
       ...(row.totals !== null && { totals: JSON.parse(row.totals as string) as readonly RouteTotals[] }),
       ...(stranded !== undefined && { stranded }),
+      ...(row.dropped !== null && { dropped: row.dropped }),
       trace: row.trace ?? null,
       input: row.input === null ? undefined : await this.#payloads.load(row.input),
       error: row.error === null ? undefined : await this.#payloads.load(row.error),

@@ -63,6 +63,7 @@ export class Ear implements LedgerListener {
   allHeld = 0;
   readonly places: Map<string, SourcePlace> = new Map();
   pauses: boolean[] = [];
+  changes: { readonly closed: readonly string[]; readonly isAnyGone: boolean }[] = [];
 
   committed(steps: readonly Step[]): void {
     this.steps.push(...steps);
@@ -81,6 +82,9 @@ export class Ear implements LedgerListener {
   }
   source(name: string, place: SourcePlace): void {
     this.places.set(name, place);
+  }
+  changed(closed: readonly string[], isAnyGone: boolean): void {
+    this.changes.push({ closed, isAnyGone });
   }
   paused(isPaused: boolean): void {
     this.pauses.push(isPaused);

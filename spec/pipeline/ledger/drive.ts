@@ -3,9 +3,18 @@
 import * as fc from "fast-check";
 import type { StoreSource } from "signalbox/store";
 import { expect } from "vitest";
+import { giveUp } from "../../../lib/pipeline/changes/give-up.js";
+import type { ChangeSelection } from "../../../lib/pipeline/changes/options.js";
 import { childId, sourceId } from "../../../lib/pipeline/definition/message-id.js";
 import type { Message, Publication, Step } from "../../../lib/pipeline/ledger/ledger.js";
-import { deadLetters, executions, lineage, memory, messages } from "../../../lib/pipeline/ledger/tables.js";
+import {
+  deadLetters,
+  type ExecutionRow,
+  executions,
+  lineage,
+  memory,
+  messages,
+} from "../../../lib/pipeline/ledger/tables.js";
 import { MortalSource } from "../../../lib/testing/flows/mortal-store.js";
 import { Bench } from "./bench.js";
 import { type Facts, Model } from "./model.js";
@@ -18,7 +27,7 @@ const SOURCES = ["s", "t"] as const;
 export interface Move {
   readonly what:
     | ("want" | "settle" | "dead" | "retry" | "emit" | "source" | "close" | "end")
-    | ("pass" | "check" | "crash" | "fail" | "unknown" | "unread" | "hold");
+    | ("pass" | "check" | "crash" | "fail" | "unknown" | "unread" | "hold" | "give up");
   readonly which: number;
   readonly count: number;
   /** About a message that was stepped on before, or from a place that a source has left. */
@@ -39,6 +48,7 @@ export const moves: fc.Arbitrary<Move[]> = fc.array(
           ...(["close", "crash", "crash", "fail", "unknown", "unread", "hold"] as const),
         ),
       },
+      { weight: 2, arbitrary: fc.constant("give up" as const) },
       { weight: 1, arbitrary: fc.constantFrom("end" as const, "check" as const, "check" as const) },
     ),
     which: fc.nat(50),
@@ -115,6 +125,8 @@ export class Drive {
       case "hold":
         this.#troubles.held ??= [];
         return;
+      case "give up":
+        return this.#giveUp(which, count);
       case "source": {
         const source = pick(SOURCES) as string;
         const from = (this.#given.get(source) ?? 0) + (stale ? 1 : 0);
@@ -132,6 +144,55 @@ export class Drive {
         if (message !== undefined) this.#step(what, message, count, which);
       }
     }
+  }
+
+  /** People end messages, those at hand among them, and sometimes a source. */
+  async #giveUp(which: number, count: number): Promise<void> {
+    await this.#quiet();
+    const { model } = this;
+    const { store } = this.#bench;
+    if (store === undefined || model.ended !== undefined) return;
+    const ids = [...model.live.keys()].slice(which % 7, (which % 7) + count);
+    const source = which % 5 === 0 ? [...model.open.keys()][0] : undefined;
+    const ask = async (of: ChangeSelection): Promise<void> => {
+      const [row] = await store.get(executions, [[this.#bench.row.number]]);
+      const request = { by: "test", reason: "a test", limit: 100, of };
+      await giveUp(store, row as ExecutionRow, new Map(), request);
+    };
+    if (ids.length > 0) await ask({ type: "messages", ids });
+    model.giveUp(ids, undefined);
+    if (model.ended !== undefined || source === undefined) return this.#afterChange(ids, which);
+    await ask({ type: "named", queues: [], sources: [source] });
+    model.giveUp([], source);
+    await this.#afterChange(ids, which);
+  }
+
+  /** A host begins again when it worked on what is gone. Without that, whatever it still submits is refused. */
+  async #afterChange(ids: readonly string[], which: number): Promise<void> {
+    await this.#bench.settled();
+    const isAny = this.#atHand.some(({ id }) => ids.includes(id));
+    if (this.model.ended === undefined) {
+      if (isAny) expect(this.#bench.ear.changes.some(({ isAnyGone }) => isAnyGone)).toBe(true);
+      if (isAny && which % 2 === 0) await this.#beginAgain();
+    }
+    await this.#check();
+  }
+
+  async #beginAgain(): Promise<void> {
+    const { ledger, claim, store } = this.#bench;
+    await this.#reopen(async () => {
+      await ledger.close();
+      await claim.release();
+      await store?.close();
+    });
+  }
+
+  /** All that was submitted is known, and the store works. */
+  async #quiet(): Promise<void> {
+    await this.#check();
+    if (this.#troubles.commit === undefined && this.#troubles.reads === 0) return;
+    this.#troubles.commit = undefined;
+    this.#troubles.reads = 0;
   }
 
   #want(queue: string, count: number): void {
@@ -307,10 +368,12 @@ export class Drive {
       store.scan(lineage, scan),
       store.scan(memory, scan),
     ]);
-    const { pending, done, dead, inputs, status, ended } = execution as NonNullable<typeof execution>;
+    const { pending, done, dead, dropped, inputs, status, ended } = execution as NonNullable<
+      typeof execution
+    >;
     const list = (text: string | null): unknown => JSON.parse(text ?? "[]");
     return {
-      ...{ pending, done, dead, inputs, ended: ended === null ? undefined : status },
+      ...{ pending, done, dead, dropped: dropped ?? 0, inputs, ended: ended === null ? undefined : status },
       live: live
         .map(({ queue, id, attempts, history }) => JSON.stringify([queue, id, attempts ?? 0, list(history)]))
         .sort(),

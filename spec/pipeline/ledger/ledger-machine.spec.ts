@@ -13,7 +13,9 @@ import { sized } from "../../support/proof.js";
 
 /** What a host does: numbers choose among what there is, now and long ago. */
 interface Move {
-  readonly what: "take" | "source" | "close" | "settle" | "dead" | "emit" | "return" | "due" | "end";
+  readonly what:
+    | ("take" | "source" | "close" | "settle" | "dead" | "emit" | "return" | "due" | "end")
+    | ("give up" | "move");
   readonly which: number;
   readonly count: number;
   /** Uses what was true earlier: an old epoch, or a message that was settled. */
@@ -34,6 +36,8 @@ const move: fc.Arbitrary<Move> = fc.record({
       "emit",
       "return",
       "due",
+      "give up",
+      "move",
     ] as const),
   ),
   which: fc.nat(20),
@@ -110,6 +114,14 @@ class Past {
         const id = pick([...live.keys()]);
         return id === undefined ? undefined : { type: "due", id };
       }
+      case "give up": {
+        const ids = stale && one !== undefined ? [one.id] : [...live.keys()].slice(which, which + count);
+        return { type: "give up", ids: [...ids, ...ids], source: which === 1 ? source : undefined };
+      }
+      case "move": {
+        const ids = stale && one !== undefined ? [one.id] : [...live.keys()].slice(which, which + count);
+        return { type: "move", ids, to: "r" };
+      }
       default:
         return { type: "end", as: "cancelled" };
     }
@@ -124,20 +136,28 @@ const snapshot = ({ live, settled, open, ...counts }: LedgerState): unknown => (
 });
 
 /** Counts a past from its steps alone: which ids were ever made, and which have left. */
-function counted(accepted: readonly LedgerEvent[]): { pending: number; done: number; dead: number } {
+function counted(
+  accepted: readonly LedgerEvent[],
+): Readonly<Record<"pending" | "done" | "dead" | "dropped", number>> {
   const made = new Set(["first"]);
   const left = new Set<string>();
   let open = 2;
   let dead = 0;
+  let dropped = 0;
   for (const event of accepted) {
     if (event.type === "close") open--;
+    if (event.type === "give up") {
+      for (const id of event.ids) left.add(id);
+      dropped += new Set(event.ids).size;
+      if (event.source !== undefined) open--;
+    }
     if (event.type === "settle") left.add(event.taken.id);
     if (event.type === "settle" && event.dead) dead++;
     if (event.type === "emit") for (const { id } of event.taken) left.add(id);
     if (event.type === "source") for (const { id } of event.messages) made.add(id);
     if (event.type === "settle" || event.type === "emit") for (const { id } of event.children) made.add(id);
   }
-  return { pending: made.size - left.size + open, done: left.size, dead };
+  return { pending: made.size - left.size + open, done: left.size, dead, dropped };
 }
 
 const pasts = (check: (past: Past) => void): void =>
@@ -156,8 +176,8 @@ describe("the machine of a ledger", () => {
   it("has as many pending as live messages and open sources, and counts as a model does [Y3]", () => {
     pasts(({ state, accepted }) => {
       expect(state.pending).toBe(state.live.size + state.open.size);
-      const { pending, done, dead } = state;
-      expect({ pending, done, dead }).toEqual(counted(accepted));
+      const { pending, done, dead, dropped } = state;
+      expect({ pending, done, dead, dropped }).toEqual(counted(accepted));
     });
   });
 
@@ -187,6 +207,20 @@ describe("the machine of a ledger", () => {
       for (const id of state.live.keys()) expect(state.settled.has(id)).toBe(false);
       expect(state.settled.size).toBe(state.done);
     });
+  });
+
+  it("lets nobody settle what people have given up or moved, as it was taken before [Y460]", () => {
+    let late = 0;
+    pasts(({ state, taken, accepted }) => {
+      const last = accepted.at(-1);
+      if (state.ended !== undefined || (last?.type !== "give up" && last?.type !== "move")) return;
+      for (const one of taken.filter(({ id }) => last.ids.includes(id))) {
+        const [, effects] = decide(state, { type: "settle", taken: one, children: [], dead: false });
+        expect(effects).toEqual([{ type: "refused", why: "overtaken" }]);
+        late++;
+      }
+    });
+    expect(late).toBeGreaterThan(0);
   });
 
   it("counts the children of a message with its end, so that none of them is the last too early (bugs 1, 2, 3)", () => {

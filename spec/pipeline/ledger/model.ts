@@ -19,6 +19,7 @@ export interface Facts {
   readonly pending: number;
   readonly done: number;
   readonly dead: number;
+  readonly dropped: number;
   readonly inputs: number;
   readonly live: readonly string[];
   readonly letters: readonly string[];
@@ -35,6 +36,7 @@ export class Model {
   readonly memory: Map<string, unknown> = new Map();
   done = 0;
   dead = 0;
+  dropped = 0;
   inputs = 0;
   ended: string | undefined;
 
@@ -52,7 +54,7 @@ export class Model {
       letters: new Map(this.letters),
       lineage: new Set(this.lineage),
       memory: new Map(this.memory),
-      ...{ done: this.done, dead: this.dead, inputs: this.inputs, ended: this.ended },
+      ...{ done: this.done, dead: this.dead, inputs: this.inputs, ended: this.ended, dropped: this.dropped },
     });
     return copy;
   }
@@ -127,15 +129,27 @@ export class Model {
     return true;
   }
 
+  /** People end messages and a source. */
+  giveUp(ids: readonly string[], source: string | undefined): void {
+    for (const id of ids) {
+      this.live.delete(id);
+      this.lineage.add(id);
+      this.done++;
+      this.dropped++;
+    }
+    if (source !== undefined) this.open.delete(source);
+    if (this.live.size + this.open.size === 0) this.ended ??= "completed";
+  }
+
   #remember(all: readonly Remembered[] = []): void {
     for (const { adapter, key, value } of all) this.memory.set(`${adapter}/${key}`, value);
   }
 
   facts(): Facts {
-    const { done, dead, inputs, ended } = this;
+    const { done, dead, dropped, inputs, ended } = this;
     return {
       pending: this.live.size + this.open.size,
-      ...{ done, dead, inputs, ended },
+      ...{ done, dead, dropped, inputs, ended },
       live: [...this.live]
         .map(([id, { queue, attempts, errors }]) => JSON.stringify([queue, id, attempts, errors]))
         .sort(),

@@ -68,9 +68,18 @@ const replay = {
   expected: 1,
 };
 
+const giveUp = {
+  act: ({ run }: Life) => run.giveUp({ all: true, reason: "nobody waits for it" }),
+  seen: async ({ run }: Life) => {
+    const { status: as, done, dropped } = await run.completed();
+    return { as, done, dropped };
+  },
+  expected: { as: "completed", done: 1, dropped: 1 },
+};
+
 /** All operations of a run: whoever adds one says here what it leaves, or that it reads. */
 const OF_RUN: Record<Exclude<keyof PipelineRun, "id" | "attached">, Drill | "reads"> = {
-  ...{ pause, resume, cancel, replay },
+  ...{ pause, resume, cancel, replay, giveUp },
   ...{ completed: "reads", status: "reads", progress: "reads", follow: "reads", inspect: "reads" },
   ...{ lineage: "reads", failures: "reads", deadLetters: "reads" },
 };
@@ -80,6 +89,10 @@ const OF_OPERATIONS: Record<keyof PipelineOperations, Drill | "reads"> = {
   pause: { ...pause, act: ({ host, run }) => host.operations.pause(run.id) },
   resume: { ...resume, act: ({ host, run }) => host.operations.resume(run.id) },
   cancel: { ...cancel, act: ({ host, run }) => host.operations.cancel(run.id) },
+  giveUp: {
+    ...giveUp,
+    act: ({ host, run }) => host.operations.giveUp(run.id, { all: true, reason: "nobody waits for it" }),
+  },
   replay: { ...replay, act: ({ host, run }) => host.operations.replay(run.id, { id: "again", dead: true }) },
   ...{ list: "reads", executions: "reads", status: "reads", inspect: "reads", lineage: "reads" },
   ...{ children: "reads", batch: "reads", messages: "reads", failures: "reads", deadLetters: "reads" },

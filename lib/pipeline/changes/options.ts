@@ -1,0 +1,110 @@
+// What people ask of the messages of an execution, checked.
+
+import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
+import { count, flag, text } from "../../process/options.js";
+import { processName } from "../../process/process-name.js";
+import { isMessageId, type MessageId } from "../definition/message-id.js";
+
+/** Who changes an execution, and why. */
+export interface ChangeOptions {
+  /** Who, for those who look at the execution later. Default: the process, such as `process 4711 on shop-2`. */
+  readonly by?: string;
+  /** Why, likewise. */
+  readonly reason?: string;
+  /** Most messages of one call, 1 to 100,000. Default 10,000. */
+  readonly limit?: number;
+}
+
+/** What is given up: `messages`, `queues`, `sources`, or queues and sources together; or `stranded`; or `all`. */
+export interface GiveUpOptions extends ChangeOptions {
+  /** Why, for those who look at the execution later. */
+  readonly reason: string;
+  /** These messages, at most 1,000. Each must be in a queue. */
+  readonly messages?: readonly MessageId[];
+  /** All messages of these queues. */
+  readonly queues?: readonly string[];
+  /** These sources: they give nothing more. */
+  readonly sources?: readonly string[];
+  /** All that the execution needs and its pipeline does not have. */
+  readonly stranded?: boolean;
+  /** Everything that is left: the execution completes. */
+  readonly all?: boolean;
+}
+
+/** What was given up. It is durable. */
+export interface GivenUp {
+  /** Messages that have ended. */
+  readonly messages: number;
+  /** Sources that give nothing more. */
+  readonly sources: number;
+  /** The limit was reached, or hosts were faster again and again: ask once more for the rest. */
+  readonly more: boolean;
+}
+
+/** Messages and sources of an execution. */
+export type ChangeSelection =
+  | { readonly type: "messages"; readonly ids: readonly MessageId[] }
+  | { readonly type: "named"; readonly queues: readonly string[]; readonly sources: readonly string[] }
+  | { readonly type: "stranded" }
+  | { readonly type: "all" };
+
+/** What is to be given up, checked. */
+export interface GiveUpRequest {
+  readonly by: string;
+  readonly reason: string;
+  readonly of: ChangeSelection;
+  readonly limit: number;
+}
+
+/** Most messages that one call names. */
+const MOST_NAMED = 1_000;
+const LIMIT = 10_000;
+const MOST = 100_000;
+
+/** @throws OptionError */
+export function checkGiveUp(options: GiveUpOptions): GiveUpRequest {
+  only("", options, ["by", "reason", "messages", "queues", "sources", "stranded", "all", "limit"]);
+  const { messages, queues, sources, by, limit } = options;
+  const stranded = flag("stranded", options.stranded ?? false);
+  const all = flag("all", options.all ?? false);
+  const isNamed = queues !== undefined || sources !== undefined;
+  const kinds = [messages !== undefined, isNamed, stranded, all].filter((one) => one).length;
+  if (kinds !== 1)
+    throw new OptionError(
+      "giveUp",
+      options,
+      "an object with one of `messages`, `queues` and `sources`, `stranded: true` or `all: true`",
+    );
+  const of: ChangeSelection =
+    messages !== undefined
+      ? { type: "messages", ids: messageIds("messages", messages) }
+      : isNamed
+        ? { type: "named", queues: names("queues", queues ?? []), sources: names("sources", sources ?? []) }
+        : { type: stranded ? "stranded" : "all" };
+  return { by: whoOf(by), reason: text("reason", options.reason), of, limit: limitOf(limit) };
+}
+
+export function whoOf(by: string | undefined): string {
+  return by === undefined ? processName() : text("by", by);
+}
+
+export function limitOf(limit: number | undefined): number {
+  const most = count("limit", limit ?? LIMIT, 1);
+  if (most > MOST) throw new OptionError("limit", limit, `1 to ${MOST}`);
+  return most;
+}
+
+export function messageIds(path: string, ids: readonly MessageId[]): readonly MessageId[] {
+  if (!Array.isArray(ids) || ids.length === 0 || ids.length > MOST_NAMED)
+    throw new OptionError(path, ids, `a list of 1 to ${MOST_NAMED} ids of messages`);
+  for (const [i, id] of ids.entries())
+    if (!isMessageId(id)) throw new OptionError(`${path}[${i}]`, id, "the id of a message, such as 10.13");
+  return [...new Set(ids)];
+}
+
+export function names(path: string, all: readonly string[]): readonly string[] {
+  if (!Array.isArray(all) || all.length > MOST_NAMED)
+    throw new OptionError(path, all, `a list of at most ${MOST_NAMED} names`);
+  return [...new Set(all.map((name, i) => text(`${path}[${i}]`, name)))];
+}
