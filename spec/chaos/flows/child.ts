@@ -1,6 +1,6 @@
 // The host that is killed: `child.js PLAN`. It starts the flows of its plan, or finds them again, and records what they do.
 
-import { readFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { System, supervisor } from "signalbox";
 import { flowHost } from "signalbox/flow";
@@ -9,10 +9,11 @@ import { mailFor, mailOf } from "../../flow/programs/program.js";
 import { killingAt, withPoints } from "../points.js";
 import { storeAt } from "../stores.js";
 import { Recorder } from "./deeds.js";
-import { IDLE, type Plan, UP } from "./plan.js";
-import { book } from "./stores.js";
+import { IDLE, type Plan, UP, visitsOf } from "./plan.js";
+import { book, transfer } from "./stores.js";
 
 const plan = JSON.parse(readFileSync(process.argv[2] as string, "utf8")) as Plan;
+const { accounts } = plan;
 const recorder = new Recorder(plan.record);
 const { point, passed } = killingAt(plan.killAt);
 
@@ -26,7 +27,7 @@ const program = programFlow({
     recorder.add({ type: "seen", flow, step, booked });
     point();
   },
-  book,
+  book: accounts === undefined ? book : (tx, flow, step) => transfer(tx, flow, step, accounts),
 });
 
 /** The host may be gone for a while, with its store: then what is asked of it is asked again. All of it is idempotent. */
@@ -53,6 +54,9 @@ const PASSING: ReadonlySet<string> = new Set([
 const PAUSE_MS = 20;
 
 const system = new System({ name: plan.host ?? "host", report: false });
+system.events.on("hospital", (report) => {
+  if ("flow" in report) appendFileSync(visitsOf(plan.record), `${JSON.stringify(report)}\n`);
+});
 const store = withPoints(storeAt(plan.store, plan.leaseMs), point);
 const definition = flowHost({ store, flows: [program] });
 const child = { id: "host", name: "flows", start: definition };

@@ -2,11 +2,12 @@
 // goes, every flow ends as its program says.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import fc from "fast-check";
+import type { HospitalReport } from "../../../lib/flow/hospital/events.js";
 import { Random } from "../../../lib/testing/kit/random.js";
 import { type Node, programs } from "../../flow/programs/program.js";
 import { findingsOf, isClean } from "../../flow/programs/record.js";
@@ -15,7 +16,7 @@ import { leaseOf, type Strikes, stopMsOf } from "../strikes.js";
 import { readDeeds } from "./deeds.js";
 import { type KillReport, lineOf } from "./kills.js";
 import { Loopback } from "./loopback.js";
-import type { Plan } from "./plan.js";
+import { type Plan, visitsOf } from "./plan.js";
 
 export interface HostsOptions extends Strikes {
   /** How often a host is cut off from the server, loudly or silently. */
@@ -26,8 +27,14 @@ export interface HostsOptions extends Strikes {
   readonly seed: number;
   readonly server: PostgresServer;
   readonly flowsPerStrike: number;
+  /** Between how many accounts flows move money. 0: random programs run instead. */
+  readonly accounts: number;
+  /** How many loops without end keep the machine busy. */
+  readonly busy: number;
   readonly child: readonly string[];
   bookings(): Promise<ReadonlyMap<string, number>>;
+  /** What else is wrong at the end, in words. */
+  faults?(): Promise<readonly string[]>;
   progress?(strikes: number, what: string): void;
 }
 
@@ -35,6 +42,7 @@ type Strike = "kill" | "stop" | "cut" | "silence" | "restart";
 
 /** The longest wait before something strikes: some lives of a flow. */
 const CALM_MS = 500;
+const BUSY_CALM_MS = 4_000;
 /** A host that has not ended by itself within this time after its last start hangs. */
 const HANG_MS = 240_000;
 const SLEEP_MS = 300;
@@ -50,16 +58,41 @@ export async function strikeHosts(options: HostsOptions): Promise<KillReport> {
     { length: options.hosts },
     (_, n) => new HostProcess(options, folder, record, `host-${n}`),
   );
+  const loops = Array.from({ length: options.busy }, () => spawn(process.execPath, ["-e", "for(;;);"]));
   try {
     await strike(options, hosts, flows, record);
   } finally {
     for (const host of hosts) await host.end();
+    for (const loop of loops) loop.kill("SIGKILL");
   }
-  const findings = findingsOf(flows, readDeeds(record), await options.bookings());
+  const found = findingsOf(flows, readDeeds(record), await options.bookings());
+  // Random programs fail on purpose. A transfer has no reason to come to the hospital.
+  const visits = options.accounts > 0 ? visitsIn(visitsOf(record)) : [];
+  const faults = (await options.faults?.()) ?? [];
+  const findings = { ...found, wrong: [...found.wrong, ...visits, ...faults] };
   const clean = isClean(findings);
   if (clean) rmSync(folder, { recursive: true });
   const line = lineOf(options, flows.size, findings);
   return { kills: options.kills, flows: flows.size, findings, clean, folder, line };
+}
+
+/** Two transfers, one after another. */
+const TRANSFERS: Node = {
+  ...{ type: "sequence", name: "both" },
+  of: [
+    { type: "book", name: "one", value: 1 },
+    { type: "book", name: "two", value: 2 },
+  ],
+};
+
+/** Which flows came to the hospital, and why, in words. */
+function visitsIn(path: string): string[] {
+  if (!existsSync(path)) return [];
+  const lines = readFileSync(path, "utf8").split("\n");
+  const reports = lines.filter((line) => line !== "").map((line) => JSON.parse(line) as HospitalReport);
+  return reports.flatMap((report) =>
+    "record" in report ? [`${report.flow} was in the hospital: ${report.record.symptom.message}`] : [],
+  );
 }
 
 /** Everything that is to strike, in a random order. */
@@ -84,9 +117,12 @@ async function strike(
   const random = new Random(options.seed);
   const strikes = strikesOf(options, random);
   const numRuns = strikes.length * options.flowsPerStrike;
-  const made = fc
-    .sample(programs({ sleepMs: SLEEP_MS, mail: true }), { numRuns, seed: options.seed })
-    .values();
+  const made =
+    options.accounts > 0
+      ? Array<Node>(numRuns).fill(TRANSFERS).values()
+      : fc.sample(programs({ sleepMs: SLEEP_MS, mail: true }), { numRuns, seed: options.seed }).values();
+  // Behind busy loops, hosts take longer until they are up.
+  const calmMs = options.busy > 0 ? BUSY_CALM_MS : CALM_MS;
   for (const host of hosts) await host.proxy.open();
   for (const [done, what] of strikes.entries()) {
     const fresh = new Map<string, Node>();
@@ -97,7 +133,7 @@ async function strike(
     // A host learns of new flows when it is started: the one that is struck starts again with all that have no end.
     if (!host.runs) host.start(unfinished(flows, record));
     for (const other of hosts) if (!other.runs) other.start(unfinished(flows, record));
-    await pause(random.unit() * CALM_MS);
+    await pause(random.unit() * calmMs);
     // A host that is cut off for less than a lease keeps its claim.
     const forMs =
       what === "stop"
@@ -161,7 +197,9 @@ class HostProcess {
     this.file = join(own, "plan.json");
     this.proxy = new Loopback(own, options.server.socket);
     const url = `postgresql://test@localhost:5432/postgres?host=${encodeURIComponent(own)}`;
-    this.plan = { store: { type: "postgres", url }, record, host: name, leaseMs: options.leaseMs };
+    const { leaseMs, accounts } = options;
+    this.plan = { store: { type: "postgres", url }, record, host: name, leaseMs };
+    if (accounts > 0) this.plan = { ...this.plan, accounts };
   }
 
   get runs(): boolean {

@@ -25,6 +25,19 @@ describePostgres("flows on PostgreSQL", () => {
   });
 
   it.runIf(proving)(
+    "that move money between ten accounts on three hosts, which are killed on a busy machine, all end, with exact sums and none in the hospital [J420]",
+    async () => {
+      const load = { hosts: 3, accounts: 10, busy: 4, seed: SEED, child: program.args };
+      const report = await strikePostgres({
+        kills: graded({ quick: 1, short: 3, full: 10 }),
+        cuts: 0,
+        ...load,
+      });
+      expect(report.findings).toMatchObject({ lost: [], repeated: [], bookings: [], wrong: [] });
+    },
+  );
+
+  it.runIf(proving)(
     "lose nothing on two hosts that are killed, stopped and cut off while the server restarts [J57]",
     async () => {
       const strikes = { kills: 4, stops: 2, cuts: 3, restarts: 2 };

@@ -42,13 +42,14 @@ describe("flows on SQLite", () => {
 describe("the command line of chaos:flows", () => {
   it("has defaults, and takes how often what strikes, seed, store, hosts and lease [J340]", () => {
     expect(readChaosOptions([])).toEqual({
-      ...{ kills: 100, stops: 0, restarts: 0, cuts: 0 },
+      ...{ kills: 100, stops: 0, restarts: 0, cuts: 0, accounts: 0, busy: 0 },
       ...{ seed: 1, store: "sqlite", hosts: 1, leaseMs: undefined, everyPoint: false },
     });
     const strikes = ["--kills", "1000", "--stops", "20", "--server-restarts", "3", "--cuts", "4"];
+    const load = ["--accounts", "10", "--busy", "8"];
     const places = ["--seed", "7", "--store", "postgres", "--hosts", "3", "--lease-ms", "500"];
-    expect(readChaosOptions([...strikes, ...places])).toEqual({
-      ...{ kills: 1_000, stops: 20, restarts: 3, cuts: 4 },
+    expect(readChaosOptions([...strikes, ...places, ...load])).toEqual({
+      ...{ kills: 1_000, stops: 20, restarts: 3, cuts: 4, accounts: 10, busy: 8 },
       ...{ seed: 7, store: "postgres", hosts: 3, leaseMs: 500, everyPoint: false },
     });
   });
@@ -63,6 +64,9 @@ describe("the command line of chaos:flows", () => {
     [["--server-restarts", "1"], "SQLite has no server"],
     [["--lease-ms", "500"], "--lease-ms"],
     [["--cuts", "1", "--store", "postgres"], "--hosts 2 or more"],
+    [["--accounts", "10", "--store", "postgres"], "--hosts 2 or more"],
+    [["--accounts", "1", "--store", "postgres", "--hosts", "2"], "--accounts is 1"],
+    [["--busy", "65", "--store", "postgres", "--hosts", "2"], "--busy is 65"],
     [["--every-point", "--store", "postgres"], "--store sqlite"],
     [["--every-point", "--stops", "1"], "--stops"],
     [["--kill", "1"], "--kill"],

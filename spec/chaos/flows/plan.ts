@@ -16,7 +16,12 @@ export interface Plan {
   readonly host?: string | undefined;
   /** How long the claim of a host holds without renewal. */
   readonly leaseMs?: number | undefined;
+  /** Between how many accounts bookings move money. Undefined: they move none. */
+  readonly accounts?: number | undefined;
 }
+
+/** The file to which hosts append the flows that come to the hospital, beside the record. */
+export const visitsOf = (record: string): string => `${record}.visits`;
 
 /** Printed when the host is up. */
 export const UP = "up";
