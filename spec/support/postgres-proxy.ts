@@ -37,6 +37,8 @@ export interface PostgresProxy {
   refuses: boolean;
   /** How many connections were made. */
   readonly connections: number;
+  /** Leads new connections to another server, as a cluster does when its first one is lost. */
+  leadTo(server: PostgresServer): void;
   /** Cuts all connections. */
   cutAll(): void;
   stop(): Promise<void>;
@@ -63,7 +65,10 @@ class CuttingProxy implements PostgresProxy {
   #isArmed = false;
   #target: Pair | undefined;
 
+  #server: PostgresServer;
+
   constructor(server: PostgresServer, folder: string) {
+    this.#server = server;
     this.#folder = folder;
     this.connection = { ...server.connection, host: folder };
     this.#listener = createServer((client) => {
@@ -72,7 +77,7 @@ class CuttingProxy implements PostgresProxy {
         client.destroy();
         return;
       }
-      const pair = new Pair(this, client, createConnection(server.socket));
+      const pair = new Pair(this, client, createConnection(this.#server.socket));
       this.#pairs.add(pair);
       pair.ended.then(() => this.#pairs.delete(pair));
     });
@@ -97,6 +102,10 @@ class CuttingProxy implements PostgresProxy {
 
   wasCut(): boolean {
     return this.#target?.isCut === true;
+  }
+
+  leadTo(server: PostgresServer): void {
+    this.#server = server;
   }
 
   cutAll(): void {

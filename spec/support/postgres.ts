@@ -47,16 +47,17 @@ export interface PostgresServer extends AsyncDisposable {
 
 const PORT = 5432;
 const PROGRAMS = ["postgres", "initdb"];
+const BASE_BACKUP = "pg_basebackup";
 
-/** The folder with the programs of a server, the newest if there are several. */
-function programs(): string | undefined {
+/** The folder with these programs of a server, the newest if there are several. */
+function programs(wanted: readonly string[] = PROGRAMS): string | undefined {
   const debian = "/usr/lib/postgresql";
   const versions = existing(debian).sort((a, b) => Number(b) - Number(a));
   const folders = [
     ...(process.env.PATH ?? "").split(delimiter),
     ...versions.map((version) => join(debian, version, "bin")),
   ];
-  return folders.find((folder) => PROGRAMS.every((name) => isProgram(join(folder, name))));
+  return folders.find((folder) => wanted.every((name) => isProgram(join(folder, name))));
 }
 
 function existing(folder: string): string[] {
@@ -111,14 +112,47 @@ export function describePostgres(title: string, tests: () => void): void {
 /** Starts a new, empty server. @throws Error where there is none; see {@link noPostgres} */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const bin = programs();
+  if (noPostgres !== undefined || bin === undefined) throw new Error(noPostgres);
+  return started(options, (data, as) => {
+    const initialise = ["-D", data, "-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+    execFileSync(join(bin, "initdb"), initialise, { ...as, stdio: "pipe" });
+  });
+}
+
+/** Why there can be no standby here. Undefined: there can. */
+export const noStandby: string | undefined =
+  noPostgres ?? (programs([BASE_BACKUP]) === undefined ? `no ${BASE_BACKUP} on this machine` : undefined);
+
+/** Starts a hot standby of a server: a copy that follows it and only reads, until it is promoted by `pg_promote()`. */
+export async function startStandby({ connection }: PostgresServer): Promise<PostgresServer> {
+  const bin = programs([BASE_BACKUP]);
+  if (noStandby !== undefined || bin === undefined) throw new Error(noStandby);
+  const from = ["-h", connection.host, "-p", String(connection.port), "-U", connection.user];
+  return started({}, (data, as) => {
+    const copy = [...from, "-D", data, "-R", "-X", "stream", "-c", "fast", "--no-sync"];
+    execFileSync(join(bin, BASE_BACKUP), copy, { ...as, stdio: "pipe" });
+  });
+}
+
+/** As whom, where and in which environment the programs of a server run. */
+interface RunAs extends Partial<User> {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** A server in a folder of its own. @param fill - makes its data */
+async function started(
+  options: PostgresOptions,
+  fill: (data: string, as: RunAs) => void,
+): Promise<PostgresServer> {
+  const bin = programs();
   const user = serverUser();
   if (noPostgres !== undefined || bin === undefined || user === "none") throw new Error(noPostgres);
   const folder = mkdtempSync(join(tmpdir(), "signalbox-pg-"));
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
-  const as = { cwd: folder, ...user, env: { LC_ALL: "C", PATH: process.env.PATH } };
+  const as: RunAs = { cwd: folder, ...user, env: { LC_ALL: "C", PATH: process.env.PATH } };
   const data = join(folder, "data");
-  const initialise = ["-D", data, "-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
-  execFileSync(join(bin, "initdb"), initialise, { ...as, stdio: "pipe" });
+  fill(data, as);
   const settings = {
     listen_addresses: "",
     unix_socket_directories: folder,
@@ -172,7 +206,7 @@ class Server implements PostgresServer {
       child.stderr?.on("data", (chunk: Buffer) => {
         // Read to the end of the server's life, or the pipe would fill and stop it.
         if (log.length < 100_000) log += chunk.toString();
-        if (log.includes("ready to accept connections")) resolve();
+        if (/ready to accept (read-only )?connections/.test(log)) resolve();
       });
       child.once("error", reject);
       child.once("close", (code) => reject(new Error(`the server ended with ${code}:\n${log}`)));

@@ -61,7 +61,8 @@ export function pgConnector(label: string, settings: PgSettings): Connector {
       const connection = new PgConnection(client, settings, events, after);
       try {
         await client.connect();
-        await connection.send([{ text: settings.setUp }]);
+        const [, role] = await connection.send([{ text: settings.setUp }, { text: ROLE }]);
+        if (role?.rows[0]?.[0] === STANDBY) throw new ConnectionLostError(standbyError());
       } catch (error) {
         connection.destroy();
         throw error instanceof ConnectionLostError ? error : serverError(error);
@@ -70,6 +71,17 @@ export function pgConnector(label: string, settings: PgSettings): Connector {
       return connection;
     },
   };
+}
+
+const STANDBY = "standby";
+const ROLE = `select case when pg_is_in_recovery() then '${STANDBY}' else 'primary' end`;
+
+/**
+ * A standby only reads, and refuses the default isolation as a statement that it does not know. So a connection to it is as none: there will be
+ * one when it is promoted, or when the way leads to another server.
+ */
+function standbyError(): Error {
+  return Object.assign(new Error("the server is a standby, which only reads"), { code: "25006" });
 }
 
 class PgConnection implements Connection {

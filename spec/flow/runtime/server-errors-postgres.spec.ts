@@ -9,7 +9,19 @@ import { System } from "signalbox";
 import { defineFlow, flowHost } from "signalbox/flow";
 import { postgres, type SqlTransaction } from "signalbox/store";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { describePostgres, type PostgresServer, startPostgres } from "../../support/postgres.js";
+import {
+  describePostgres,
+  noStandby,
+  type PostgresServer,
+  startPostgres,
+  startStandby,
+} from "../../support/postgres.js";
+import { startProxy } from "../../support/postgres-proxy.js";
+
+/** How many flows are in a transaction when the server is lost. */
+const FLOWS = 4;
+/** How many connections to the standby they make before it writes. */
+const READS = 5;
 
 /** Other waits than the hospital's own, and nothing else that users would not have. */
 const hospital = { backoff: { minMs: 10, maxMs: 50 } };
@@ -223,6 +235,64 @@ describePostgres("an error of the server in a flow's transaction", () => {
     expect(await result).toBe("booked");
     expect(await rows()).toBe(1);
   });
+});
+
+describePostgres("a server that is lost, and whose standby takes over", () => {
+  if (noStandby !== undefined) console.log(`skip  a standby that takes over: ${noStandby}`);
+  it.runIf(noStandby === undefined)(
+    "holds flows up while the standby only reads, and all go on when it writes: each transaction is there once [J422]",
+    async () => {
+      await using first = await startPostgres();
+      await using standby = await startStandby(first);
+      const proxy = await startProxy(first);
+      const [before, after] = [new Client(first.connection), new Client(standby.connection)];
+      for (const client of [before, after]) {
+        client.on("error", () => undefined);
+        await client.connect();
+      }
+      await before.query("create table booked (id int primary key)");
+      let open = (): void => undefined;
+      const gate = new Promise<void>((resolve) => {
+        open = resolve;
+      });
+      let met = 0;
+      const book = defineFlow("book", async (flow, id: number) => {
+        await flow.idempotent("before", async () => id);
+        await flow.transaction("book", async (tx) => {
+          met++;
+          if (met <= FLOWS) await gate;
+          await tx.execute("insert into booked values ($1)", [id]);
+        });
+        return id;
+      });
+      await using system = new System({ report: false });
+      const visits: unknown[] = [];
+      system.events.on("hospital", (report) => visits.push(report));
+      const store = postgres(proxy.connection);
+      const flows = await system.start(flowHost({ store, flows: [book] }));
+      const runs = await Promise.all(Array.from({ length: FLOWS }, (_, id) => flows.start(book, id)));
+      const results = Promise.all(runs.map((run) => run.result({ timeoutMs: 60_000 })));
+      while (met < FLOWS) await new Promise((resolve) => setImmediate(resolve));
+      // What is acknowledged so far is on the standby.
+      const { rows } = await before.query("select pg_current_wal_lsn() at");
+      const isBehind = "select pg_last_wal_replay_lsn() < $1::pg_lsn behind";
+      while ((await after.query(isBehind, [rows[0].at])).rows[0].behind);
+      proxy.leadTo(standby);
+      await first.kill();
+      open();
+      // Meanwhile the flows meet a server that only reads, and nothing is written.
+      for (const seen = proxy.connections; proxy.connections < seen + READS; )
+        await new Promise((resolve) => setImmediate(resolve));
+      expect((await after.query("select 1 from booked")).rows).toEqual([]);
+      await after.query("select pg_promote()");
+      expect(await results).toEqual(Array.from({ length: FLOWS }, (_, id) => id));
+      expect((await after.query("select count(*)::int n from booked")).rows).toEqual([{ n: FLOWS }]);
+      expect(visits).toEqual([]);
+      for (const client of [before, after]) await client.end().catch(() => undefined);
+      await system.stop();
+      await proxy.stop();
+    },
+  );
 });
 
 /** Why no small file system can be made here. */
