@@ -3,6 +3,7 @@
  *
  *     evidence/   who is to blame when a program dies again and again: evidence-machine.ts decides, evidence.ts is a host's use of it,
  *                 witness.ts knows who runs, evidence-place.ts is where it is written
+ *     handles/    how a handle outlives its host: call-machine.ts decides, host-calls.ts asks, running-hosts.ts knows which hosts run
  */
 
 export {
@@ -22,4 +23,8 @@ export {
   type EvidencePlace,
   evidencePlaceOf,
 } from "./evidence/evidence-place.js";
+export { HostGoneError } from "./handles/errors.js";
+export { type CallRules, type HostCaller, HostCalls } from "./handles/host-calls.js";
+export { isHostOver } from "./handles/host-over.js";
+export { RunningHosts } from "./handles/running-hosts.js";
 export { type HostEvidenceOptions, hostEvidence } from "./host-evidence.js";

@@ -1,8 +1,7 @@
 // The operations of a host's handle: they read its store, and change executions through its process.
 
-import { answered } from "../flow/runtime/operation.js";
+import type { CallRules, HostCaller } from "../host/index.js";
 import type { Kernel } from "../process/kernel.js";
-import type { CallOptions, ReplyTo } from "../process/request.js";
 import { storeContext } from "../store/open-store.js";
 import { checkGiveUp, type GivenUp, type GiveUpOptions } from "./changes/options.js";
 import type { MessageId } from "./definition/message-id.js";
@@ -28,12 +27,17 @@ import { ExecutionOutcomeUnknownError, NoLineageError } from "./runtime/errors.j
 import type { HostRequest } from "./runtime/host-process.js";
 
 /** Asks a host. */
-export type Caller = <R>(build: (replyTo: ReplyTo<R>) => HostRequest, options?: CallOptions) => Promise<R>;
+export type Caller = HostCaller<HostRequest>;
 
-/** The answer of an operation that changes an execution. @throws ExecutionOutcomeUnknownError, and what the operation throws */
-export function changed<T>(operation: string, executionId: string, answer: Promise<T>): Promise<T> {
-  return answered(operation, executionId, answer, (...of) => new ExecutionOutcomeUnknownError(...of));
-}
+/** Of an operation that changes an execution: it is not asked twice, unless its repeat finds what the first did. */
+export const changing = (
+  operation: string,
+  executionId: string,
+  repeat: NonNullable<CallRules["repeat"]> = "if untaken",
+): CallRules => ({
+  repeat,
+  unknown: (cause) => new ExecutionOutcomeUnknownError(operation, executionId, cause),
+});
 
 /** Operations through a host. The host says first where its executions are. */
 export class HostOperations implements PipelineOperations {
@@ -116,10 +120,12 @@ export class HostOperations implements PipelineOperations {
   async replay(id: string, options: ReplayOptions): Promise<ReplayStarted> {
     const request = checkReplay(options);
     const to = options.id ?? this.#kernel.env.id();
-    const replay = this.#call<ReplayStarted>((replyTo) => ({ type: "replay", id, to, request, replyTo }), {
-      timeoutMs: Number.POSITIVE_INFINITY,
-    });
-    return changed("replay", to, replay);
+    const timeoutMs = Number.POSITIVE_INFINITY;
+    return this.#call<ReplayStarted>(
+      (replyTo) => ({ type: "replay", id, to, request, replyTo }),
+      { timeoutMs },
+      changing("replay", to),
+    );
   }
 
   async giveUp(id: string, options: GiveUpOptions): Promise<GivenUp> {
@@ -131,7 +137,6 @@ export class HostOperations implements PipelineOperations {
   }
 
   #wish(type: "pause" | "resume" | "cancel", id: string): Promise<boolean> {
-    const wish = this.#call<boolean>((replyTo) => ({ type, id, replyTo }));
-    return changed(type, id, wish);
+    return this.#call<boolean>((replyTo) => ({ type, id, replyTo }), undefined, changing(type, id));
   }
 }

@@ -3,6 +3,7 @@
 import { adminServer } from "../admin/admin-server.js";
 import { socketOf } from "../admin/admin-socket.js";
 import { operationMs } from "../flow/runtime/operation.js";
+import { HostCalls } from "../host/index.js";
 import { checkCallOptions } from "../process/calls.js";
 import { OptionError } from "../process/errors.js";
 import { waitForExit } from "../process/exited.js";
@@ -11,7 +12,7 @@ import { only } from "../process/known-options.js";
 import { address, delay, kernelOf, text } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
 import { SHUTDOWN } from "../process/reason.js";
-import type { CallOptions, ReplyTo } from "../process/request.js";
+import type { CallOptions } from "../process/request.js";
 import { validated } from "../process/standard-schema.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
@@ -20,7 +21,7 @@ import type { GivenUp, GiveUpOptions } from "./changes/options.js";
 import { type MessageId, sourceId } from "./definition/message-id.js";
 import type { PipelineDefinition } from "./definition/pipeline.js";
 import type { Queue } from "./definition/queue.js";
-import { type Caller, changed, HostOperations } from "./host-operations.js";
+import { type Caller, changing, HostOperations } from "./host-operations.js";
 import type { Publication } from "./ledger/ledger.js";
 import type {
   DeadFilter,
@@ -125,21 +126,24 @@ export class PipelineHost implements AsyncDisposable {
   readonly #address: Pid<never> | string;
   readonly #kernel: Kernel;
   readonly #settings: PipelineHostSettings;
+  readonly #calls: HostCalls<HostRequest>;
 
   /** @internal */
   constructor(where: Pid<never> | string, kernel: Kernel, settings: PipelineHostSettings) {
     this.#address = where;
     this.#kernel = kernel;
     this.#settings = settings;
+    const { hosts, store } = settings;
+    const what = "pipeline host";
+    this.#calls = new HostCalls({ kernel, address: where, hosts, what, isDurable: store !== undefined });
   }
 
-  #call<R>(build: (replyTo: ReplyTo<R>) => HostRequest, options?: CallOptions): Promise<R> {
-    checkCallOptions(options);
+  readonly #call: Caller = (build, options, rules) => {
     // Longer than the store waits for its server: an operation that is slow is no operation that failed.
     const { store } = this.#settings;
-    const limit = store === undefined ? {} : { timeoutMs: operationMs(store) };
-    return this.#kernel.calls.call(undefined, this.#address, build as never, { ...limit, ...options });
-  }
+    const timeoutMs = store === undefined ? this.#kernel.limits.callTimeoutMs : operationMs(store);
+    return this.#calls.call(build, { timeoutMs, ...options }, rules);
+  };
 
   /**
    * Starts an execution of a pipeline, or attaches to the one that was started under this id before. Fulfilled when the execution is in
@@ -161,11 +165,12 @@ export class PipelineHost implements AsyncDisposable {
     const input = await inputOf(plan, options.input);
     const messages = options.messages === undefined ? [] : publicationsOf(plan, options.messages);
     const trace = this.#kernel.taps?.executionStarting(name, id);
-    const started = this.#call<{ readonly attached: boolean }>(
-      (replyTo) => ({ type: "start", id, pipeline: name, input, messages, trace, replyTo }),
+    const request = options.id === undefined ? id : this.#kernel.env.id();
+    const { attached } = await this.#call<{ readonly attached: boolean }>(
+      (replyTo) => ({ type: "start", id, pipeline: name, input, messages, trace, request, replyTo }),
       { timeoutMs: Number.POSITIVE_INFINITY },
+      changing("start", id, "always"),
     );
-    const { attached } = await changed("start", id, started);
     return this.#run(id, attached);
   }
 
@@ -174,7 +179,7 @@ export class PipelineHost implements AsyncDisposable {
    * one, each operation throws a NoLineageError.
    */
   get operations(): PipelineOperations {
-    return new HostOperations(this.#kernel, (build, options) => this.#call(build, options));
+    return new HostOperations(this.#kernel, this.#call);
   }
 
   /** The handle of an execution by its id. The execution need not exist. */
@@ -183,7 +188,7 @@ export class PipelineHost implements AsyncDisposable {
   }
 
   #run(id: string, attached: boolean): PipelineRun {
-    return new PipelineRun(id, attached, this.#kernel, (build, options) => this.#call(build, options));
+    return new PipelineRun(id, attached, this.#kernel, this.#call);
   }
 
   /** Stops the host: workers end what they have at hand, the executions stay in the store. */

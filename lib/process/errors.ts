@@ -124,22 +124,25 @@ export class CallTimeoutError extends SignalboxError {
 
 /**
  * The callee ended before it replied, or did not run at all. `reason` is its exit reason, and `cause` the
- * Error of a crash.
+ * Error of a crash. `request` says whether the callee may have done the work.
  *
- * @remedy Match on `reason`. A supervisor restarts a crashed callee: call again when the request may be
- * repeated.
+ * @remedy Match on `reason`. A supervisor restarts a crashed callee: call again when `request` is `withdrawn`, or when the request
+ * may be repeated.
  */
 export class CalleeExitedError extends SignalboxError {
   static override readonly name: string = "CalleeExitedError";
   readonly code = "ERR_CALLEE_EXITED";
   /** The exit reason of the callee; `noproc` when the callee did not run at all. */
   readonly reason: ExitReason;
-  constructor(to: string, reason: ExitReason) {
+  /** `withdrawn`: the callee never began with the request. `taken`: it had. `kept`: that is not known. */
+  readonly request: RequestFate;
+  constructor(to: string, reason: ExitReason, request: RequestFate = "kept") {
     super(
       `${to} ended before it replied: ${formatReason(reason)}`,
       reason.type === "crash" ? { cause: reason.error } : undefined,
     );
     this.reason = reason;
+    this.request = request;
   }
 }
 

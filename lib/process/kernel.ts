@@ -335,7 +335,10 @@ export class Kernel implements ScheduledSystem {
       const { context, message } = entry;
       if (context === undefined) this.refuse(to, message, reason);
       else context.runInAsyncScope(this.refuse, this, to, message, reason);
-    } else if (entry instanceof Request && entry.open) this.deadLetter(to, entry.message, reason);
+    } else if (entry instanceof Request && entry.open) {
+      entry.isUntaken = reason === "exited";
+      this.deadLetter(to, entry.message, reason);
+    }
   }
 
   /** @param why - builds the error that says more, for listeners only */

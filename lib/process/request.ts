@@ -84,6 +84,8 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   private status: CallOutcome | "open" = "open";
   /** Stays in the mailbox of the callee when its wait ends early. */
   declare isKept: boolean;
+  /** The callee ended, or was never there, before it took the request. */
+  declare isUntaken: boolean;
   message: unknown = undefined;
   callee: Process | undefined = undefined;
   next: Request | undefined = undefined;
@@ -274,7 +276,9 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
 
   /** The callee died, or was never there. */
   calleeExited(reason: ExitReason): void {
-    this.fail(new CalleeExitedError(String(this.to), reason), "callee-exited");
+    const isUntaken = this.isUntaken || (reason.type === "noproc" && this.callee === undefined);
+    const fate = isUntaken ? "withdrawn" : this.callee === undefined ? "kept" : "taken";
+    this.fail(new CalleeExitedError(String(this.to), reason, fate), "callee-exited");
   }
 
   /** The timeout. */
@@ -339,6 +343,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
 /** What few calls have: a field of the prototype costs the others no memory. */
 Object.assign(Request.prototype, {
   isKept: false,
+  isUntaken: false,
   waiter: undefined,
   signal: undefined,
   onClose: undefined,

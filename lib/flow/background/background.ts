@@ -1,9 +1,9 @@
 // Work of a host that no caller waits for. A store that fails only puts it off: it is tried again, after waits that grow, until it is done.
 
+import { isHostOver } from "../../host/index.js";
 import { type Backoff, backoffMs } from "../../process/backoff.js";
-import { SignalboxError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
-import { classOf, classOfCode } from "../../store/error-classes.js";
+import { classOf } from "../../store/error-classes.js";
 import { StoreError, StoreOverloadedError, StoreVersionError } from "../../store/index.js";
 import type { StoreOutage } from "./outage.js";
 
@@ -51,11 +51,6 @@ export function isCurable(error: unknown): error is Error {
 /** Whether the store has no space, memory or connection now. A host that starts then waits: to start it again would meet the same, again and again. */
 export function isFull(error: unknown): error is Error {
   return isCurable(error) && classOf(error) === "exhausted";
-}
-
-/** Whether the store takes nothing more from this host: its claim is lost, or the store is closed. */
-export function isHostOver(error: unknown): error is Error {
-  return error instanceof SignalboxError && classOfCode(error.code) === "over";
 }
 
 export class Background {

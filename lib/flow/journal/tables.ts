@@ -64,6 +64,8 @@ const FLOW_COLUMNS = {
   heartbeats: "payload?",
   /** The trace context of its start. */
   trace: "text?",
+  /** The call that started it under an id of the caller: its repeat is no second start. */
+  request: "text?",
   created: "integer",
   updated: "integer",
   finished: "integer?",
@@ -192,12 +194,12 @@ export function taken({ epoch }: Pick<FlowRow, "epoch">, token: number): number 
 }
 
 /**
- * The schema of flows. Version 2 has the column `epoch`, version 3 has `on_cancel`, version 4 has `heartbeats`. Without `flow_blobs`, values are in a code that no
+ * The schema of flows. Version 2 has the column `epoch`, version 3 has `on_cancel`, version 4 has `heartbeats`, version 5 has `request`. Without `flow_blobs`, values are in a code that no
  * release ever wrote.
  */
 export const FLOW_SCHEMA: Schema = {
   name: "flow",
-  version: 4,
+  version: 5,
   tables: [flows, journal, mail, events, blobs, remains],
   requires: [blobs.name],
 };

@@ -176,6 +176,7 @@ function rowOf(row: FlowRow, id: string, now: number): Omit<FlowRow, "number"> {
   const { number: _, ...same } = row;
   return {
     ...same,
+    request: null,
     id,
     status: "paused",
     wish: "fork",

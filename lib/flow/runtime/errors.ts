@@ -256,11 +256,11 @@ export class FlowOutcomeUnknownError extends SignalboxError {
   readonly code = "ERR_FLOW_OUTCOME_UNKNOWN";
   /** What was asked: `start`, `send`, `cancel`, and so on. */
   readonly operation: string;
-  /** The id of the flow. */
+  /** The id of the flow; for an operation on a schedule, the name of the schedule. */
   readonly flowId: string;
-  constructor(operation: string, flowId: string, cause: unknown) {
+  constructor(operation: string, flowId: string, cause: unknown, what: "flow" | "schedule" = "flow") {
     super(
-      `whether the ${operation} of flow "${flowId}" took place is unknown: no answer came. Look at the flow, or repeat it`,
+      `whether the ${operation} of ${what} "${flowId}" took place is unknown: no answer came. Look at the ${what}, or repeat it`,
       {
         cause,
       },

@@ -1,5 +1,6 @@
 // Flow hosts as users define them, and the handles of a host and of a flow.
 
+import { type CallRules, type HostCaller, HostCalls } from "../../host/index.js";
 import { checkCallOptions } from "../../process/calls.js";
 import { OptionError } from "../../process/errors.js";
 import { waitForExit } from "../../process/exited.js";
@@ -8,7 +9,7 @@ import { only } from "../../process/known-options.js";
 import { address, flag, kernelOf, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { SHUTDOWN } from "../../process/reason.js";
-import type { CallOptions, ReplyTo } from "../../process/request.js";
+import type { CallOptions } from "../../process/request.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
 import type { AnyFlow, FlowDefinition, MessageTypes } from "../definition/define.js";
@@ -16,7 +17,7 @@ import { named } from "../definition/names.js";
 import type { Stored } from "../journal/entry.js";
 import type { FlowRow, FlowStatus } from "../journal/tables.js";
 import { checkTiming, type StartTiming, TIMING } from "../queues/options.js";
-import { Schedules } from "../schedules/schedules.js";
+import { type ScheduleAsk, Schedules } from "../schedules/schedules.js";
 import { FlowFailedError, FlowInHospitalError, FlowNotFoundError, UnknownFlowError } from "./errors.js";
 import {
   type EventPage,
@@ -28,7 +29,7 @@ import {
 import { FlowHospital } from "./hospital-handle.js";
 import { HostProcess } from "./host-process.js";
 import type { FlowEnd, HostRequest, Started } from "./messages.js";
-import { answered, operationMs } from "./operation.js";
+import { mayRepeat, once, operationMs } from "./operation.js";
 import { checkHost, type FlowHostOptions, type HostSettings } from "./options.js";
 import { inputOf } from "./orders.js";
 import type { NewFlow } from "./port.js";
@@ -112,11 +113,20 @@ export function flowHost(
   };
 }
 
+/** What is read may be asked again, and so may what a repeat leaves as it is. */
+function rulesOfSchedule(ask: ScheduleAsk): CallRules {
+  if (ask.do === "list") return {};
+  return ask.do === "put"
+    ? mayRepeat(ask.do, ask.schedule.name, "schedule")
+    : once(ask.do, ask.name, "schedule");
+}
+
 /** A running host of flows. */
 export class FlowHost implements AsyncDisposable {
   readonly #address: Pid<never> | string;
   readonly #kernel: Kernel;
   readonly #settings: HostSettings;
+  readonly #calls: HostCalls<HostRequest>;
   /** The schedules of the store. */
   readonly schedules: Schedules;
 
@@ -125,14 +135,15 @@ export class FlowHost implements AsyncDisposable {
     this.#address = where;
     this.#kernel = kernel;
     this.#settings = settings;
-    this.schedules = new Schedules((ask) => this.#call((replyTo) => ({ type: "schedules", ask, replyTo })));
+    const { hosts } = settings;
+    this.#calls = new HostCalls({ kernel, address: where, hosts, what: "flow host", isDurable: true });
+    this.schedules = new Schedules((ask) =>
+      this.#call((replyTo) => ({ type: "schedules", ask, replyTo }), undefined, rulesOfSchedule(ask)),
+    );
   }
 
-  #call<R>(build: (replyTo: ReplyTo<R>) => HostRequest, options?: CallOptions): Promise<R> {
-    checkCallOptions(options);
-    const timeoutMs = operationMs(this.#settings.store);
-    return this.#kernel.calls.call(undefined, this.#address, build as never, { timeoutMs, ...options });
-  }
+  readonly #call: HostCaller<HostRequest> = (build, options, rules) =>
+    this.#calls.call(build, { timeoutMs: operationMs(this.#settings.store), ...options }, rules);
 
   /**
    * Starts a flow, or attaches to the flow that was started under this id with this input before. Fulfilled when the flow is durable.
@@ -150,9 +161,13 @@ export class FlowHost implements AsyncDisposable {
     const fresh = this.#starts(flow, timing, attach);
     const id = given === undefined ? undefined : named("id", given);
     const request = await fresh(id, input);
-    const call = (): Promise<Started> =>
-      this.#call<Started>((replyTo) => ({ type: "start", flow: request, replyTo }));
-    const started = await answered("start", request.id, this.#settings.starts.take(call));
+    const started = await this.#settings.starts.take(() =>
+      this.#call<Started>(
+        (replyTo) => ({ type: "start", flow: request, replyTo }),
+        undefined,
+        mayRepeat("start", request.id),
+      ),
+    );
     return this.#run<O>(started);
   }
 
@@ -182,14 +197,12 @@ export class FlowHost implements AsyncDisposable {
     const send = async (isLast: boolean): Promise<void> => {
       const flows = page;
       page = [];
-      const id = flows[0]?.id ?? "";
-      const call = this.#call<readonly Started[]>((replyTo) => ({
-        type: "start many",
-        flows,
-        isLast,
-        replyTo,
-      }));
-      for (const started of await answered("start", id, call)) runs.push(this.#run<O>(started));
+      const started = await this.#call<readonly Started[]>(
+        (replyTo) => ({ type: "start many", flows, isLast, replyTo }),
+        undefined,
+        mayRepeat("start", flows[0]?.id ?? ""),
+      );
+      for (const one of started) runs.push(this.#run<O>(one));
     };
     let i = 0;
     for (const one of starts) {
@@ -220,23 +233,24 @@ export class FlowHost implements AsyncDisposable {
     return async (given, input) => {
       const id = given ?? this.#kernel.env.id();
       const stored = await inputOf(payloads, definition, input, id);
-      return { ...more, id, input: stored, trace: this.#kernel.taps?.flowStarting(name, id) };
+      const request = given === undefined ? id : this.#kernel.env.id();
+      return { ...more, id, request, input: stored, trace: this.#kernel.taps?.flowStarting(name, id) };
     };
   }
 
   #run<O>({ id, attached }: Started): FlowRun<O> {
-    return new FlowRun<O>(id, attached, (build, more) => this.#call(build, more), this.#settings);
+    return new FlowRun<O>(id, attached, this.#kernel, this.#call, this.#settings);
   }
 
   /** The handle of a flow by its id. The flow need not exist. */
   get<O = unknown>(id: string): FlowRun<O> {
-    return new FlowRun<O>(text("id", id), true, (build, more) => this.#call(build, more), this.#settings);
+    return new FlowRun<O>(text("id", id), true, this.#kernel, this.#call, this.#settings);
   }
 
   /** The flows that failed and are kept, and how they go on. */
   get hospital(): FlowHospital {
-    return new FlowHospital((ask, options) =>
-      this.#call<unknown>((replyTo) => ({ type: "hospital", ask, replyTo }), options),
+    return new FlowHospital((ask, options, rules) =>
+      this.#call<unknown>((replyTo) => ({ type: "hospital", ask, replyTo }), options, rules),
     );
   }
 
@@ -256,21 +270,27 @@ export class FlowHost implements AsyncDisposable {
   }
 }
 
-type Caller = <R>(build: (replyTo: ReplyTo<R>) => HostRequest, options?: CallOptions) => Promise<R>;
-
 /** A flow, from outside. */
 export class FlowRun<Output> {
   /** The id of the flow. */
   readonly id: string;
   /** Whether it was there before the start. */
   readonly attached: boolean;
-  readonly #call: Caller;
+  readonly #kernel: Kernel;
+  readonly #call: HostCaller<HostRequest>;
   readonly #settings: HostSettings;
 
   /** @internal */
-  constructor(id: string, attached: boolean, call: Caller, settings: HostSettings) {
+  constructor(
+    id: string,
+    attached: boolean,
+    kernel: Kernel,
+    call: HostCaller<HostRequest>,
+    settings: HostSettings,
+  ) {
     this.id = id;
     this.attached = attached;
+    this.#kernel = kernel;
     this.#call = call;
     this.#settings = settings;
   }
@@ -316,12 +336,13 @@ export class FlowRun<Output> {
   send(topic: string, value: unknown, options: { readonly messageId?: string } = {}): Promise<void> {
     const { id } = this;
     only("", options, ["messageId"]);
-    const { messageId } = options;
+    // The id is made here: a repeat that the next host gets is the same message.
+    const { messageId = this.#kernel.env.id() } = options;
     named("topic", topic);
-    return answered(
-      "send",
-      id,
-      this.#call<undefined>((replyTo) => ({ type: "send", id, topic, value, messageId, replyTo })),
+    return this.#call<undefined>(
+      (replyTo) => ({ type: "send", id, topic, value, messageId, replyTo }),
+      undefined,
+      mayRepeat("send", id),
     );
   }
 
@@ -347,11 +368,9 @@ export class FlowRun<Output> {
 
   #wish(wish: "cancel" | "kill" | "pause" | "resume"): Promise<void> {
     const { id } = this;
-    return answered(
-      wish,
-      id,
-      this.#call<undefined>((replyTo) => ({ type: "wish", id, wish, replyTo })),
-    );
+    // A flow that was paused may have been resumed by others since.
+    const rules = wish === "cancel" || wish === "kill" ? mayRepeat(wish, id) : once(wish, id);
+    return this.#call<undefined>((replyTo) => ({ type: "wish", id, wish, replyTo }), undefined, rules);
   }
 
   /**
@@ -377,6 +396,11 @@ export class FlowRun<Output> {
   /** Asks the flow's code: see `flow.query`. */
   query<T>(name: string, argument?: unknown): Promise<T> {
     const { id } = this;
-    return this.#call<unknown>((replyTo) => ({ type: "query", id, name, argument, replyTo })) as Promise<T>;
+    const rules = { isUserCode: true };
+    return this.#call<T>(
+      (replyTo) => ({ type: "query", id, name, argument, replyTo: replyTo as never }),
+      undefined,
+      rules,
+    );
   }
 }

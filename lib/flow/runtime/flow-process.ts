@@ -1,6 +1,6 @@
 // The process of a flow: runs the code, carries out the effects of its machine, and brings back what came of them.
 
-import type { Subject } from "../../host/index.js";
+import { isHostOver, type Subject } from "../../host/index.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
@@ -21,7 +21,6 @@ import {
   type Write,
   type WriteSet,
 } from "../../store/index.js";
-import { isHostOver } from "../background/background.js";
 import type { StepContext } from "../definition/context.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import { countedKey, outsideKey } from "../definition/names.js";

@@ -1,5 +1,6 @@
 // The hospital of a host, from outside.
 
+import type { CallRules } from "../../host/index.js";
 import { only } from "../../process/known-options.js";
 import { count, oneOf, text } from "../../process/options.js";
 import type { CallOptions } from "../../process/request.js";
@@ -7,7 +8,7 @@ import type { UnknownFlows } from "../hospital/events.js";
 import type { PatientFilter } from "../hospital/hospital-machine.js";
 import type { PatientInfo } from "../hospital/patients.js";
 import { SYMPTOM_KINDS } from "../hospital/symptom.js";
-import { answered } from "./operation.js";
+import { once } from "./operation.js";
 
 /** What a host is asked about its hospital. */
 export type HospitalAsk =
@@ -16,7 +17,7 @@ export type HospitalAsk =
   | { readonly type: "observe"; readonly id: string; readonly reason: string }
   | { readonly type: "unknown" };
 
-type Asker = (ask: HospitalAsk, options?: CallOptions) => Promise<unknown>;
+type Asker = (ask: HospitalAsk, options?: CallOptions, rules?: CallRules) => Promise<unknown>;
 
 const PATIENTS = 1_000;
 
@@ -77,7 +78,7 @@ export class FlowHospital {
   async discharge(which: string | PatientFilter, options?: CallOptions): Promise<string[]> {
     const filter = typeof which === "string" ? { flow: text("which", which) } : checkFilter(which);
     const id = filter.flow ?? "of the filter";
-    return (await answered("discharge", id, this.#ask({ type: "discharge", filter }, options))) as string[];
+    return (await this.#ask({ type: "discharge", filter }, options, once("discharge", id))) as string[];
   }
 
   /**
@@ -89,7 +90,7 @@ export class FlowHospital {
    */
   async observe(id: string, reason: string, options?: CallOptions): Promise<void> {
     const ask: HospitalAsk = { type: "observe", id: text("id", id), reason: text("reason", reason) };
-    await answered("observation", id, this.#ask(ask, options));
+    await this.#ask(ask, options, once("observation", id));
   }
 
   /**

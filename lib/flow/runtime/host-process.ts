@@ -86,6 +86,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   #draining: { drained(): void }[] = [];
   #stopping: ExitReason | undefined;
   #hasStarted = false;
+  #hasEnded = false;
   readonly #services: Pid<never>[] = [];
   #unwatch: (() => void) | undefined;
   queues!: Queues;
@@ -169,6 +170,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     this.queues.look();
     this.background.do("hospital", () => this.ward.open(this.#settings.definitions.all));
     await this.#serve(ctx);
+    if (ctx.alive) this.#settings.hosts.add(this.kernel, ctx.self);
   }
 
   /** A part of the start, done when the store has space for it. */
@@ -226,8 +228,8 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
         if (outage.type === "ended" && this.#hasStarted) this.#recovered();
       },
       end: (error) => {
-        // What the host reads after its end is nobody's any more.
-        if (this.#ctx.alive)
+        // What a host meets after its end is no reason of it: a host that lets go has closed its store.
+        if (this.#ctx.alive && !this.#hasEnded)
           this.kernel.stop(this.#ctx.self.process as never, crash(error as Error), undefined);
       },
     };
@@ -353,6 +355,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   }
 
   async terminate(): Promise<void> {
+    this.#hasEnded = true;
     this.#rest();
     for (const { pid } of this.loaded.values())
       pid.process && this.kernel.stop(pid.process, KILLED_BY_HOST, undefined);

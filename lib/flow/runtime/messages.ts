@@ -26,7 +26,7 @@ export type HostRequest =
       readonly id: string;
       readonly topic: string;
       readonly value: unknown;
-      readonly messageId: string | undefined;
+      readonly messageId: string;
       readonly replyTo: ReplyTo<undefined>;
     }
   | {

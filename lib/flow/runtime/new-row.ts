@@ -39,6 +39,8 @@ export function newRow(flow: NewFlow, now: number): Omit<FlowRow, "number"> {
     progress: null,
     heartbeats: null,
     trace: flow.trace ?? null,
+    // An id that was made for the start says as much.
+    request: flow.request === undefined || flow.request === flow.id ? null : flow.request,
     created: now,
     updated: now,
     finished: null,

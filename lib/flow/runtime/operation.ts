@@ -1,7 +1,7 @@
-// Operations that change something: how long they may take, and what is known when no answer came.
+// Operations that change something: how long they may take, and what is done when their host ends meanwhile.
 
-import { CallTimeoutError } from "../../process/errors.js";
-import { StoreError, type StoreSource } from "../../store/index.js";
+import type { CallRules } from "../../host/index.js";
+import type { StoreSource } from "../../store/index.js";
 import { FlowOutcomeUnknownError } from "./errors.js";
 
 /** How long a store without a server may take, in milliseconds: another program may hold its lock. */
@@ -13,33 +13,14 @@ const HOST_MS = 5_000;
 export const operationMs = ({ unreachableMs = STORE_MS }: Pick<StoreSource, "unreachableMs">): number =>
   unreachableMs + HOST_MS;
 
-/** The error of an operation on the flow or execution with this id whose outcome is unknown. */
-type UnknownOutcome = (operation: string, id: string, cause: unknown) => Error;
+/** Of an operation whose repeat finds what the first did: the next host is asked, too. */
+export const mayRepeat = (operation: string, of: string, what?: "schedule"): CallRules => ({
+  repeat: "always",
+  unknown: (cause) => new FlowOutcomeUnknownError(operation, of, cause, what),
+});
 
-const unknownOfFlow: UnknownOutcome = (operation, id, cause) =>
-  new FlowOutcomeUnknownError(operation, id, cause);
-
-/**
- * Says so when nobody knows whether an operation took place.
- *
- * @throws FlowOutcomeUnknownError, or what is given for it; and what the operation throws
- */
-export async function answered<T>(
-  operation: string,
-  id: string,
-  answer: Promise<T>,
-  unknown: UnknownOutcome = unknownOfFlow,
-): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (isUnknown(error)) throw unknown(operation, id, error);
-    throw error;
-  }
-}
-
-/** A request that the host had taken, or a commit whose answer was lost. One that was withdrawn never takes place. */
-function isUnknown(error: unknown): boolean {
-  if (error instanceof CallTimeoutError) return error.request !== "withdrawn";
-  return error instanceof StoreError && (error as { readonly known?: unknown }).known === "unknown";
-}
+/** Of an operation that is not asked twice: whether it took place is unknown when the host ends that began with it. */
+export const once = (operation: string, of: string, what?: "schedule"): CallRules => ({
+  ...mayRepeat(operation, of, what),
+  repeat: "if untaken",
+});

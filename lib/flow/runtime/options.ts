@@ -1,6 +1,6 @@
 // Options of a flow host, checked once.
 
-import { checkEvidence, type EvidenceOption } from "../../host/index.js";
+import { checkEvidence, type EvidenceOption, RunningHosts } from "../../host/index.js";
 import { type Duration, LONGEST_DURATION_MS } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
@@ -84,6 +84,8 @@ const STARTS_AT_ONCE = 500;
 
 /** Options of a host, checked. */
 export interface HostSettings {
+  /** The hosts of this definition that run. */
+  readonly hosts: RunningHosts;
   /** The turns of starts. */
   readonly starts: Turns;
   readonly store: StoreSource;
@@ -183,6 +185,7 @@ export function checkHost(options: FlowHostOptions, services: readonly HostServi
     if (definitions.find(one?.flow?.name) === undefined)
       throw new OptionError(`schedules[${i}]`, one, "a schedule(…) of one of the flows of the host");
   return {
+    hosts: new RunningHosts(),
     starts: new Turns(STARTS_AT_ONCE),
     queues,
     schedules: options.schedules,

@@ -150,6 +150,8 @@ export interface NewFlow {
   readonly parentKey?: string;
   /** It goes on when its parent is cancelled or killed. */
   readonly isLeft?: boolean;
+  /** The call that starts it, for a start from outside: the id of the flow if it was made for this start. */
+  readonly request?: string | undefined;
   /** The trace that it belongs to. */
   readonly trace?: string | undefined;
   /** It may be there with another input. */

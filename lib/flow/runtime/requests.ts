@@ -87,7 +87,7 @@ export class Requests {
       case "result":
         return this.#awaitEnd(request.id, request.replyTo);
       case "send": {
-        const { id, topic, value, messageId = host.kernel.env.id() } = request;
+        const { id, topic, value, messageId } = request;
         await host.orders.apply(
           await host.orders.mail(id, MESSAGE + topic, value, `outside/${messageId}`, null),
         );

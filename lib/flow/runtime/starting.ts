@@ -76,6 +76,7 @@ export class Starting {
     const debounce = `${flow.name}/${key}`;
     for (;;) {
       const [found] = await this.#host.store.scan(flows, { index: "debounce", prefix: [debounce], limit: 1 });
+      if (found !== undefined && isOf(found, flow.request)) return { id: found.id, attached: false };
       const due = Math.min(this.#host.now() + waitMs, (found?.created ?? this.#host.now()) + atMostMs);
       const fresh = { ...newRow(flow, this.#host.now()), waiting: null, due, debounce };
       const writes: Write[] = [];
@@ -135,13 +136,17 @@ export class Starting {
   }
 
   /** A flow of this id is there. What began anew has another input since. @throws FlowIdTakenError, FlowInputDiffersError */
-  async #attached(row: FlowRow, { name, input, attach }: NewFlow): Promise<Started> {
+  async #attached(row: FlowRow, { name, input, attach, request }: NewFlow): Promise<Started> {
     if (row.name !== name) throw new FlowIdTakenError(row.id, row.name, name);
     if (attach !== true && row.generation === 0) {
       const [known = null] = await resolved(this.#host.store, [row.input]);
       const decode = (stored: Stored): unknown => this.#host.payloads.decode(stored);
       if (!(await isSameInput(known, input, decode))) throw new FlowInputDiffersError(row.id, name);
     }
-    return { id: row.id, attached: true };
+    return { id: row.id, attached: !isOf(row, request) };
   }
 }
+
+/** Whether a call has started this flow: it is asked again when its host has ended before it answered. */
+const isOf = ({ id, request }: FlowRow, call: string | undefined): boolean =>
+  call !== undefined && call === (request ?? id);

@@ -43,6 +43,8 @@ export interface NewExecution {
   readonly messages: readonly FirstMessage[];
   /** The trace in which it was started. */
   readonly trace?: string | undefined;
+  /** The call that starts it: the id of the execution if it was made for this start. */
+  readonly request?: string | undefined;
 }
 
 /** How often a number is looked for when other hosts create executions at the same time. */
@@ -60,7 +62,7 @@ export async function createExecution(
 ): Promise<{ readonly row: ExecutionRow; readonly isNew: boolean }> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const there = await findExecution(store, given.id);
-    if (there !== undefined) return { row: there, isNew: false };
+    if (there !== undefined) return { row: there, isNew: isOf(there, given.request) };
     const [last] = await store.scan(executions, { reverse: true, limit: 1 });
     const row = rowOf(given, (last?.number ?? 0) + 1, await store.clock());
     try {
@@ -73,6 +75,10 @@ export async function createExecution(
   }
   throw new InvariantError(`no number for the execution ${given.id} in ${ATTEMPTS} attempts`);
 }
+
+/** Whether a call has started this execution: it is asked again when its host has ended before it answered. */
+const isOf = ({ id, request }: ExecutionRow, call: string | undefined): boolean =>
+  call !== undefined && call === (request ?? id);
 
 /** The execution with this id of a user. */
 export async function findExecution(store: Store, id: string): Promise<ExecutionRow | undefined> {
@@ -101,6 +107,8 @@ function rowOf(given: NewExecution, number: number, now: number): ExecutionRow {
     unannounced: isOver ? 1 : null,
     kept: isOver ? Math.floor(now) : null,
     trace: given.trace ?? null,
+    // An id that was made for the start says as much.
+    request: given.request === undefined || given.request === given.id ? null : given.request,
     totals: null,
     stranded: null,
     version: given.version ?? null,

@@ -34,6 +34,8 @@ const EXECUTION_COLUMNS = {
   kept: "integer?",
   /** The trace in which it was started. */
   trace: "text?",
+  /** The call that started it under an id of the caller: its repeat is no second start. */
+  request: "text?",
   /** What its routes did, as JSON, once its history was summed up. */
   totals: "payload?",
   /** What it needs and its pipeline does not have, as JSON. Null: nothing, as far as a host has looked. */
@@ -225,11 +227,12 @@ export const carriedChannels: Table<typeof CHANNEL_COLUMNS> = defineTable("pipel
 
 /**
  * Version 2 has the column `trace` of executions, version 3 `quarantines` of messages, version 4 `stranded` of executions, version 5
- * `setback` of messages, version 6 `version`, `changed` and `dropped` of executions, `changes` of messages and `dropped` of sources.
+ * `setback` of messages, version 6 `version`, `changed` and `dropped` of executions, `changes` of messages and `dropped` of sources,
+ * version 7 `request` of executions.
  */
 export const PIPELINE_SCHEMA: Schema = {
   name: "pipelines",
-  version: 6,
+  version: 7,
   tables: [
     executions,
     messages,

@@ -20,6 +20,8 @@ export interface Beginning {
   readonly messages: readonly Publication[];
   /** The trace in which it is started. */
   readonly trace?: string | undefined;
+  /** The call that starts it: the id of the execution if it was made for this start. */
+  readonly request?: string | undefined;
 }
 
 /** An execution as a catalogue knows it. */

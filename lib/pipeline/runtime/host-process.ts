@@ -46,6 +46,8 @@ export type HostRequest =
       readonly input: unknown;
       readonly messages: readonly Publication[];
       readonly trace: string | undefined;
+      /** The call that starts it: the id of the execution if it was made for this start. */
+      readonly request: string;
       readonly replyTo: ReplyTo<{ readonly attached: boolean }>;
     }
   | { readonly type: "tables"; readonly replyTo: ReplyTo<OpenTables | undefined> }
@@ -120,6 +122,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   readonly #waiters = new Waiters<ReplyTo<Record>>();
   #stopping: ExitReason | undefined;
   #hasStarted = false;
+  #hasEnded = false;
   /** Numbers of executions that were taken up, and are in the list of those that have not ended. */
   readonly #lookedAt = new Set<number>();
   #lookout: Lookout | undefined;
@@ -147,7 +150,8 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
       },
       told: (outage) => tellOutage(kernel, ctx.self, outage),
       end: (error) => {
-        if (ctx.alive) kernel.stop(process as never, crash(error as Error), undefined);
+        // What a host meets after its end is no reason of it: a host that lets go has closed its store.
+        if (ctx.alive && !this.#hasEnded) kernel.stop(process as never, crash(error as Error), undefined);
       },
     });
     // A process that is killed does not terminate, and would hold the claim for ever.
@@ -166,6 +170,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     if (catalogue.shared) this.#lookOut(ctx, catalogue);
     if (this.#settings.retention !== undefined) this.#retain(this.#settings.retention);
     await this.#serve(ctx);
+    if (ctx.alive) this.#settings.hosts.add(kernel, ctx.self);
   }
 
   async #serve(ctx: Context<HostMessage>): Promise<void> {
@@ -299,12 +304,12 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   // ── executions ───────────────────────────────────────────────────────────────────────────────────────────────
 
   async #start(
-    { id, pipeline, input, messages, trace }: Extract<HostRequest, { type: "start" }>,
+    { id, pipeline, input, messages, trace, request }: Extract<HostRequest, { type: "start" }>,
     catalogue: Catalogue,
   ): Promise<boolean> {
     const plan = this.#settings.plans.get(pipeline);
     if (plan === undefined) throw new UnknownPipelineError(pipeline, [...this.#settings.plans.keys()]);
-    const { record, isNew } = await catalogue.create({ id, plan, input, messages, trace });
+    const { record, isNew } = await catalogue.create({ id, plan, input, messages, trace, request });
     if (record.pipeline !== pipeline) throw new ExecutionIdTakenError(id, record.pipeline, pipeline);
     if (record.ended === undefined) this.#load(record);
     return !isNew;
@@ -496,6 +501,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 
   async terminate(): Promise<void> {
+    this.#hasEnded = true;
     await this.#letGo();
   }
 

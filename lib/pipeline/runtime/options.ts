@@ -1,7 +1,7 @@
 // Options of a pipeline host, checked once.
 
 import { type PayloadOptions, Payloads } from "../../flow/payload/payloads.js";
-import { checkEvidence, type EvidenceOption } from "../../host/index.js";
+import { checkEvidence, type EvidenceOption, RunningHosts } from "../../host/index.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { delay, text, withMethod } from "../../process/options.js";
@@ -61,6 +61,8 @@ const DRAIN_MS = 5_000;
 
 /** Options of a host, checked. */
 export interface PipelineHostSettings {
+  /** The hosts of this definition that run. */
+  readonly hosts: RunningHosts;
   readonly plans: ReadonlyMap<string, PipelinePlan>;
   readonly store: StoreSource | undefined;
   readonly carrier: CarrierSource | undefined;
@@ -112,6 +114,7 @@ export function checkHost(options: PipelineHostOptions): PipelineHostSettings {
   if (carrier !== undefined && store === undefined)
     throw new OptionError("carrier", carrier.label, "none without a store: the store has the messages");
   return {
+    hosts: new RunningHosts(),
     plans,
     store:
       store === undefined

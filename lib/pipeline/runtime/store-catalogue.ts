@@ -182,7 +182,14 @@ export class StoreCatalogue implements Catalogue {
     return { store: this.#store, payloads: this.#payloads };
   }
 
-  async create({ id, plan, input, messages, trace }: Beginning): Promise<{ record: Record; isNew: boolean }> {
+  async create({
+    id,
+    plan,
+    input,
+    messages,
+    trace,
+    request,
+  }: Beginning): Promise<{ record: Record; isNew: boolean }> {
     const { maxMessageBytes } = plan.policy;
     const bodies = await Promise.all(
       messages.map(async ({ value, queue }) =>
@@ -192,7 +199,7 @@ export class StoreCatalogue implements Catalogue {
     const { row, isNew } = await createExecution(this.#store, this.#claim, {
       ...{ id, pipeline: plan.name, config: await this.#payloads.store(configOf(plan), "config") },
       input: input === undefined ? null : await this.#payloads.store(input, "input"),
-      ...{ trace, sources: plan.sources.map(({ source }) => source.name) },
+      ...{ trace, request, sources: plan.sources.map(({ source }) => source.name) },
       messages: messages.map(({ id: message, queue, key }, i) => ({
         ...{ id: message, queue, key, body: bodies[i] as Stored },
       })),

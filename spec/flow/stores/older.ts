@@ -1,10 +1,10 @@
-// The schema of flows as its first version had it: without the columns `epoch`, `on_cancel` and `heartbeats`.
+// The schema of flows as its first version had it: without the columns `epoch`, `on_cancel`, `heartbeats` and `request`.
 
 import { FLOW_SCHEMA, type FlowRow, flows } from "../../../lib/flow/journal/tables.js";
 import { newRow } from "../../../lib/flow/runtime/new-row.js";
 import { type Claim, defineTable, type Schema, type Store } from "../../../lib/store/index.js";
 
-const { epoch: _, on_cancel: __, heartbeats: ___, ...columns } = flows.columns;
+const { epoch: _, on_cancel: __, heartbeats: ___, request: ____, ...columns } = flows.columns;
 
 const table = defineTable("flows", {
   columns,
@@ -27,6 +27,7 @@ export async function putOlder(store: Store, claim: Claim, more: Partial<FlowRow
     epoch: _,
     on_cancel: __,
     heartbeats: ___,
+    request: ____,
     ...row
   } = { ...newRow(flow, 1), ...more, seed: more.id ?? "" };
   await store.commit({ claim, writes: [{ type: "insert", table, row }] });

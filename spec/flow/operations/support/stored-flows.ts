@@ -139,7 +139,7 @@ function blank(id: string, now: number): Omit<FlowRow, "number"> {
       heartbeats: null,
       hospital: null,
     },
-    ...{ progress: null, trace: null, created: now, updated: now, finished: null },
+    ...{ progress: null, trace: null, request: null, created: now, updated: now, finished: null },
   };
 }
 
