@@ -15,6 +15,7 @@
  */
 
 export { AdminProtocolError, AdminSocketError, RemoteOperationError } from "../admin/errors.js";
+export { HostGoneError } from "../host/index.js";
 export type { Duration, DurationParts, DurationUnit } from "../process/duration.js";
 export type { StoreOutage } from "./background/outage.js";
 export type {

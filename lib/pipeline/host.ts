@@ -250,9 +250,9 @@ export class PipelineRun {
 
   /**
    * Waits until the execution has completed, however long that takes: nothing is pending, and nothing can become pending any more. An
-   * execution that has ended already answers at once.
+   * execution that has ended already answers at once. The wait outlives the host: it goes on with the next one of the same definition.
    *
-   * @throws ExecutionFailedError when it has failed or was cancelled, ExecutionNotFoundError, CallTimeoutError
+   * @throws ExecutionFailedError when it has failed or was cancelled, ExecutionNotFoundError, CallTimeoutError, HostGoneError
    */
   async completed(options: CallOptions = {}): Promise<PipelineSummary> {
     checkCallOptions(options);

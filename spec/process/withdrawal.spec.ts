@@ -143,6 +143,28 @@ describe("a call that ends while it waits", () => {
     await Promise.all(calls);
   });
 
+  it("says, when its callee ends, whether the callee had begun with it", async () => {
+    const callee = busy(system);
+    const asked = ["begun", "waits"].map((_, n) =>
+      system
+        .call(callee.pid, (to: ReplyTo<number>) => ({ n, to }), { timeoutMs: Number.POSITIVE_INFINITY })
+        .catch((error: unknown) => error),
+    );
+    await system.idle();
+    callee.free();
+    await system.idle();
+    const late = system
+      .call(callee.pid, (to: ReplyTo<number>) => ({ n: 3, to }))
+      .catch((error: unknown) => error);
+    system.exit(callee.pid, "kill");
+    expect(await Promise.all(asked)).toMatchObject([{ request: "taken" }, { request: "taken" }]);
+    expect(await late).toMatchObject({ request: "withdrawn" });
+    await expect(system.call(callee.pid, (to: ReplyTo<number>) => ({ n: 4, to }))).rejects.toMatchObject({
+      code: "ERR_CALLEE_EXITED",
+      request: "withdrawn",
+    });
+  });
+
   it("leaves no trace in a body that receives selectively: places in the queue and room are free again [F1]", async () => {
     let looks = 0;
     const got: unknown[] = [];

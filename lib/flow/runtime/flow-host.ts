@@ -299,7 +299,9 @@ export class FlowRun<Output> {
    * Waits for the end of the flow, however long that takes. A flow whose code took another way than the one recorded stands still in the
    * hospital: the wait ends with FlowInHospitalError.
    *
-   * @throws FlowFailedError, FlowInHospitalError, FlowNotFoundError, CallTimeoutError
+   * The wait outlives the host: it goes on with the next one of the same definition.
+   *
+   * @throws FlowFailedError, FlowInHospitalError, FlowNotFoundError, CallTimeoutError, HostGoneError
    */
   async result(options: CallOptions = {}): Promise<Output> {
     checkCallOptions(options);

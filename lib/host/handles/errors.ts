@@ -21,6 +21,7 @@ export class HostGoneError extends SignalboxError {
   readonly claimLost: boolean;
   /** `withdrawn`: no host began with the request. `taken`: one had. `kept`: that is not known. */
   readonly request: RequestFate;
+  /** @param what - the kind of host */
   constructor(what: string, reason: ExitReason, request: RequestFate) {
     const cause = reason.type === "crash" ? reason.error : undefined;
     const claimLost = isHostOver(cause);

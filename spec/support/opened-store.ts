@@ -1,0 +1,40 @@
+// A store in memory whose opened handles a test holds: it can take the claims of hosts away, and hold back what they write.
+
+import { memory, type Store, type StoreSource } from "../../lib/store/index.js";
+
+type Commit = Store["commit"];
+
+export class OpenedSource implements StoreSource {
+  readonly label = "opened";
+  readonly #inner: StoreSource;
+  /** The handles of hosts, in the order in which they opened the store. */
+  readonly opened: Store[] = [];
+  /** Stands before each commit, if a test sets it. */
+  before: ((commit: () => ReturnType<Commit>) => ReturnType<Commit>) | undefined;
+
+  constructor(inner: StoreSource = memory()) {
+    this.#inner = inner;
+  }
+
+  async open(...args: Parameters<StoreSource["open"]>): Promise<Store> {
+    const store = await this.#inner.open(...args);
+    this.opened.push(store);
+    const commit: Commit = (set) => {
+      const go = (): ReturnType<Commit> => store.commit(set);
+      return this.before === undefined ? go() : this.before(go);
+    };
+    return new Proxy(store, {
+      get(target, name) {
+        if (name === "commit") return commit;
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  }
+
+  /** Takes away the claims of hosts that run, as another host does when their lease has passed. */
+  async revoke(prefix: string): Promise<void> {
+    const store = this.opened.at(-1) as Store;
+    for (const { name, token, held } of await store.claims(prefix)) if (held) await store.revoke(name, token);
+  }
+}
