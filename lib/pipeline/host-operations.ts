@@ -130,10 +130,12 @@ export class HostOperations implements PipelineOperations {
 
   async giveUp(id: string, options: GiveUpOptions): Promise<GivenUp> {
     const request = checkGiveUp(options);
-    const givenUp = this.#call<GivenUp>((replyTo) => ({ type: "give up", id, request, replyTo }), {
-      timeoutMs: Number.POSITIVE_INFINITY,
-    });
-    return changed("giveUp", id, givenUp);
+    const timeoutMs = Number.POSITIVE_INFINITY;
+    return this.#call<GivenUp>(
+      (replyTo) => ({ type: "give up", id, request, replyTo }),
+      { timeoutMs },
+      changing("giveUp", id),
+    );
   }
 
   #wish(type: "pause" | "resume" | "cancel", id: string): Promise<boolean> {
