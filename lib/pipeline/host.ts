@@ -139,6 +139,7 @@ export class PipelineHost implements AsyncDisposable {
   }
 
   readonly #call: Caller = (build, options, rules) => {
+    checkCallOptions(options);
     // Longer than the store waits for its server: an operation that is slow is no operation that failed.
     const { store } = this.#settings;
     const timeoutMs = store === undefined ? this.#kernel.limits.callTimeoutMs : operationMs(store);

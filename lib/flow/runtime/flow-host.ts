@@ -142,8 +142,10 @@ export class FlowHost implements AsyncDisposable {
     );
   }
 
-  readonly #call: HostCaller<HostRequest> = (build, options, rules) =>
-    this.#calls.call(build, { timeoutMs: operationMs(this.#settings.store), ...options }, rules);
+  readonly #call: HostCaller<HostRequest> = (build, options, rules) => {
+    checkCallOptions(options);
+    return this.#calls.call(build, { timeoutMs: operationMs(this.#settings.store), ...options }, rules);
+  };
 
   /**
    * Starts a flow, or attaches to the flow that was started under this id with this input before. Fulfilled when the flow is durable.

@@ -1,7 +1,6 @@
 // What handles ask their hosts with. A handle outlives the process of its host: when that ends, the operation goes on with the next host
 // of the same definition, within the caller's own timeout and signal. call-machine.ts decides.
 
-import { checkCallOptions } from "../../process/calls.js";
 import { CalleeExitedError, CallTimeoutError, type RequestFate } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
@@ -57,7 +56,6 @@ export class HostCalls<Request> {
     options: CallOptions & { readonly timeoutMs: number },
     rules: CallRules = {},
   ): Promise<R> {
-    checkCallOptions(options);
     const { kernel } = this.#of;
     const asked = this.#target();
     const began = options.timeoutMs === Number.POSITIVE_INFINITY ? 0 : kernel.env.now();
