@@ -142,7 +142,7 @@ export async function flows(system: System): Promise<Lines> {
       "daily",
       { flow: Quiet, input: nothing, every: "1 day" },
     ],
-    "FlowHost.start": () => [on(host, "start"), Quiet, undefined, { debounce: { key: "k", wait: 5 } }],
+    "FlowHost.start": () => [on(host, "start"), Quiet, undefined, { debounce: { key: "k", wait: 60_000 } }],
     "FlowHost.startMany": () => [on(host, "startMany"), Quiet, [], {}],
     "FlowRun.result": () => [on(run, "result"), {}],
     "FlowRun.send": () => [on(run, "send"), "topic", 1, {}],
