@@ -5,8 +5,8 @@ import { openStore, type Store } from "signalbox/store";
 import type { Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { deadLetters, executions, messages, PIPELINE_SCHEMA } from "../../lib/pipeline/ledger/tables.js";
+import { EvidenceBox } from "../support/evidence-box.js";
 import { explored } from "../support/proof.js";
-import { SimulatedEvidence } from "./simulated/evidence.js";
 
 const MESSAGES = 60;
 const KILLS = 2;
@@ -45,7 +45,7 @@ async function tried(sim: Simulation, { shared, throws, kills }: Trial, name = "
   });
   const definition = definePipeline("count", { routes: [work] });
   const source = sim.store({ shared });
-  const evidence = new SimulatedEvidence();
+  const evidence = new EvidenceBox();
   const node = sim.node(name, (of): Promise<PipelineHost> => {
     const store = shared ? source : of.store;
     return of.system().start(pipelineHost({ store, pipelines: [definition], evidence }));
@@ -56,7 +56,7 @@ async function tried(sim: Simulation, { shared, throws, kills }: Trial, name = "
   while (killed < kills) {
     await sim.sleep(20);
     killed++;
-    evidence.ended();
+    evidence.end();
     node.crash();
     node.restart();
     host = await node.ready();

@@ -13,8 +13,8 @@ import { openStore, type Row } from "signalbox/store";
 import type { SimulatedNode } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { deadLetters, executions, PIPELINE_SCHEMA } from "../../lib/pipeline/ledger/tables.js";
+import { EvidenceBox } from "../support/evidence-box.js";
 import { explored } from "../support/proof.js";
-import { SimulatedEvidence } from "./simulated/evidence.js";
 import { insisted } from "./simulated/play.js";
 
 /** How often hosts die over twins. */
@@ -27,7 +27,7 @@ describe("a message that ends each host which works on it", () => {
         const words = queue<string>("words");
         const store = sim.store({ shared: true });
         const nodes: Record<string, { crash(): void }> = {};
-        const places = { a: new SimulatedEvidence(), b: new SimulatedEvidence() };
+        const places = { a: new EvidenceBox(), b: new EvidenceBox() };
         const seen = new Set<string>();
         let deaths = 0;
         const pipeline = (name: "a" | "b"): PipelineDefinition =>
@@ -39,7 +39,7 @@ describe("a message that ends each host which works on it", () => {
                 await sim.sleep(1);
                 if (word !== "POISON") return void seen.add(word);
                 deaths++;
-                places[name].ended({ name: `message:1/${id}`, kind: "exit" });
+                places[name].end({ subject: `message:1/${id}`, kind: "exit" });
                 nodes[name]?.crash();
                 return new Promise<undefined>(() => undefined);
               }),

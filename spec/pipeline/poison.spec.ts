@@ -14,9 +14,9 @@ import type { Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { batchesOf } from "../../lib/pipeline/ledger/blame.js";
 import { deadLetters, executions, messages, PIPELINE_SCHEMA } from "../../lib/pipeline/ledger/tables.js";
+import { EvidenceBox } from "../support/evidence-box.js";
 import { explored } from "../support/proof.js";
 import { audited } from "./simulated/audit.js";
-import { SimulatedEvidence } from "./simulated/evidence.js";
 
 interface Shape {
   readonly concurrency: number;
@@ -56,13 +56,13 @@ function pipeline({ concurrency, batch }: Pick<Shape, "concurrency" | "batch">, 
 
 /** Runs an execution to its end, over as many lives of its machine as that takes. */
 async function lived(sim: Simulation, shape: Shape): Promise<void> {
-  const evidence = new SimulatedEvidence();
+  const evidence = new EvidenceBox();
   let deaths = 0;
   const word: Word = async (one, name) => {
     await sim.sleep(1);
     if (one !== "POISON") return one;
     deaths++;
-    evidence.ended(shape.evidence === "exit" ? { name: `message:1/${name}`, kind: "exit" } : undefined);
+    evidence.end(shape.evidence === "exit" ? { subject: `message:1/${name}`, kind: "exit" } : undefined);
     shop.crash();
     return new Promise(() => undefined);
   };

@@ -1,6 +1,9 @@
 // A place for evidence that outlives the hosts of a simulated program: the test says how a life ended.
 
-import type { EvidenceFile, EvidenceFolder, EvidencePlace } from "../../lib/host/index.js";
+import type { EvidenceFile, EvidenceFolder, EvidenceMark, EvidencePlace } from "../../lib/host/index.js";
+
+/** The last word of a program: whose code ended it, and how. Without a subject it has no name. */
+export type LastWord = Pick<EvidenceMark, "kind"> & Partial<Pick<EvidenceMark, "subject">>;
 
 export class EvidenceBox implements EvidencePlace {
   readonly #files = new Map<EvidenceFile, string>();
@@ -8,6 +11,8 @@ export class EvidenceBox implements EvidencePlace {
 
   open(): EvidenceFolder {
     const life = { isOver: false };
+    // Whatever still runs of an earlier life writes nothing.
+    this.#last.isOver = true;
     this.#last = life;
     const write = (file: EvidenceFile, text: string): void => {
       if (!life.isOver) this.#files.set(file, text);
@@ -24,9 +29,15 @@ export class EvidenceBox implements EvidencePlace {
     };
   }
 
-  /** The life ends now: without a word, or because code of this subject called `process.exit`. */
-  end(subject?: string): void {
-    if (subject !== undefined) this.#files.set("end", JSON.stringify({ subject, kind: "exit", at: 0 }));
+  /** What the program has written. */
+  read(file: EvidenceFile): string | undefined {
+    return this.#files.get(file);
+  }
+
+  /** The life ends now: without a word, or with this one. A subject alone has called `process.exit`. */
+  end(by?: string | LastWord): void {
+    const word = typeof by === "string" ? { subject: by, kind: "exit" } : by;
+    if (word !== undefined) this.#files.set("end", JSON.stringify({ ...word, at: 0 }));
     this.#last.isOver = true;
   }
 }

@@ -4,6 +4,7 @@
 import {
   CALM_STOPS,
   type EvidenceKind,
+  SEARCH_AFTER,
   SHORT_LIFE_MS,
   STANDING_LIVES,
   WATCH_MS,
@@ -41,6 +42,24 @@ export function isWatched(past: readonly PastLife[], life: number): boolean {
   const before = past.slice(0, life - 1);
   const silence = before.findLastIndex(({ end }) => end === "silence");
   return silence >= 0 && before.every((_, at) => at <= silence || !isCalm(before, at));
+}
+
+/** Whether names reach timers and callbacks in a life: it is watched, or code without a name ended one before it. */
+export function knowsNames(past: readonly PastLife[], life: number): boolean {
+  const before = past.slice(0, life - 1);
+  const nameless = before.findLastIndex(({ end, by }) => end === "word" && by === undefined);
+  const isOver = before.some((one, at) => at > nameless && (one.end === "silence" || isCalm(before, at)));
+  return isWatched(past, life) || (nameless >= 0 && !isOver);
+}
+
+/** Short lives in a row, without a word and without progress: a search by halves looks into them. */
+export function isLoop(past: readonly PastLife[]): boolean {
+  let silent = 0;
+  for (const one of past) {
+    silent = one.end === "silence" && isShort(one) && one.progressed.length === 0 ? silent + 1 : 0;
+    if (silent >= SEARCH_AFTER) return true;
+  }
+  return false;
 }
 
 /** Nothing is looked for any more after it. */

@@ -8,11 +8,10 @@ import {
   type EvidenceMark,
   initial,
   type LifeEnd,
-  SEARCH_AFTER,
   SHORT_LIFE_MS,
   WATCH_MS,
 } from "../../../lib/host/evidence/evidence-machine.js";
-import { isWatched, marksOf, type PastLife } from "../../support/evidence-model.js";
+import { isLoop, isWatched, marksOf, type PastLife } from "../../support/evidence-model.js";
 import { sized } from "../../support/proof.js";
 
 const SUBJECTS = ["flow:a", "flow:b", "flow:c"] as const;
@@ -57,16 +56,6 @@ function endOf({ end, by, kind }: PastLife, watched: boolean): LifeEnd {
   if (end === "word" && by === undefined) return { type: "nameless" };
   if (end === "word") return { type: "evidence", subject: by as string, kind: kind as "exit", at: 0 };
   return { type: "unknown", at: 0, ...(watched && by !== undefined && { standing: by }) };
-}
-
-/** A loop without progress, which a search by halves would look into. */
-function isLoop(past: readonly PastLife[]): boolean {
-  let silent = 0;
-  for (const { end, ageMs, progressed } of past) {
-    silent = end === "silence" && ageMs < SHORT_LIFE_MS && progressed.length === 0 ? silent + 1 : 0;
-    if (silent >= SEARCH_AFTER) return true;
-  }
-  return false;
 }
 
 it("marks whom the rules accuse, at the end of the life that they name, and nobody else [J400]", () => {

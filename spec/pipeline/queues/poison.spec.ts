@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { QUEUE_DEFAULTS } from "../../../lib/pipeline/queues/limits.js";
 import { type MessageQueue, openQueues, type Queues } from "../../../lib/pipeline/queues/queues.js";
 import { done } from "../../../lib/pipeline/queues/status.js";
+import { EvidenceBox } from "../../support/evidence-box.js";
 import { explored } from "../../support/proof.js";
-import { SimulatedEvidence } from "../simulated/evidence.js";
 import { SimulatedBroker } from "./simulated-broker.js";
 
 const GOOD = ["a", "b", "c", "d", "e"];
@@ -23,7 +23,7 @@ const POISON_NUMBER = 1;
 function shopOf(
   sim: Simulation,
   isCarried: boolean,
-  evidence: SimulatedEvidence,
+  evidence: EvidenceBox,
   handler: (value: string, attempt: number) => Promise<void>,
 ) {
   const broker = new SimulatedBroker(sim, {});
@@ -46,14 +46,14 @@ describe("a message of a queue", () => {
     it(`that ends its process by evidence is a dead letter, and no other one is: ${where} [Y221]`, async () => {
       await explored(
         async (sim) => {
-          const evidence = new SimulatedEvidence();
+          const evidence = new EvidenceBox();
           const handled: string[] = [];
           let deaths = 0;
           const shop = shopOf(sim, isCarried, evidence, async (value) => {
             await sim.sleep(1);
             if (value !== "POISON") return void handled.push(value);
             deaths++;
-            evidence.ended({ name: `queued:q/${POISON_NUMBER}`, kind: "uncaught" });
+            evidence.end({ subject: `queued:q/${POISON_NUMBER}`, kind: "uncaught" });
             shop.crash();
             return new Promise(() => undefined);
           });
@@ -87,7 +87,7 @@ describe("a message of a queue", () => {
     it(`is not blamed for an end without evidence: each has all of its attempts, ${where} [Y222]`, async () => {
       await explored(
         async (sim) => {
-          const evidence = new SimulatedEvidence();
+          const evidence = new EvidenceBox();
           const handled: [string, number][] = [];
           let kills = 0;
           const shop = shopOf(sim, isCarried, evidence, async (value, attempt) => {
@@ -101,7 +101,7 @@ describe("a message of a queue", () => {
           while (kills < KILLS) {
             await sim.sleep(20);
             kills++;
-            evidence.ended();
+            evidence.end();
             shop.crash();
             shop.restart();
             await shop.ready();
