@@ -2,7 +2,7 @@
 // settled once, the outputs are there once, and the execution completes once.
 
 import { supervisor } from "signalbox";
-import { type PipelineHost, pipelineHost } from "signalbox/pipeline";
+import { definePipeline, type PipelineHost, pipelineHost, queue, route } from "signalbox/pipeline";
 import type { Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { explored } from "../support/proof.js";
@@ -67,5 +67,38 @@ describe("pipelines over a broker", () => {
       ...{ quick: 2, seed: 2, share: 0.02 },
       faults: { crash: { of: "a/root/pipelines", atMost: 2, reason: "kill" } },
     });
+  });
+
+  it("publish a message once, whichever host does it, and none that a host has room for itself [Y481]", async () => {
+    const numbers = queue<number>("numbers");
+    const parts = queue<number>("parts");
+    const lines = definePipeline("lines", {
+      routes: [
+        route("split", { from: numbers, concurrency: 2 })
+          .via("split", (n: number) => n)
+          .to(parts),
+        route("write", { from: parts, concurrency: 2 }).via("write", () => undefined),
+      ],
+    });
+    const INPUTS = 30;
+    await explored(
+      async (sim) => {
+        sim.calm();
+        const source = sim.store({ shared: true });
+        const broker = new SimulatedBroker(sim);
+        const hosts: PipelineHost[] = [];
+        for (const name of ["a", "b", "c"]) {
+          const definition = pipelineHost({ pipelines: [lines], carrier: broker.source(), store: source });
+          hosts.push(await sim.system({ name }).start(definition));
+        }
+        const values = [...Array(INPUTS).keys()];
+        await hosts[0]?.start(lines, { id: "one", messages: { to: numbers, values } });
+        const ends = await Promise.all(hosts.map((host) => host.get("one").completed()));
+        expect(ends.map(({ done }) => done)).toEqual([2 * INPUTS, 2 * INPUTS, 2 * INPUTS]);
+        expect(Math.max(...broker.published.values())).toBe(1);
+        expect(broker.published.size).toBeLessThan(2 * INPUTS);
+      },
+      { quick: 5, seed: 3, share: 0.05 },
+    );
   });
 });

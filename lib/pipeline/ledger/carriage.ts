@@ -46,6 +46,12 @@ interface Parcel {
   readonly channel?: string;
 }
 
+/** What is to be sent, and what is acknowledged behind it. */
+interface Shipment {
+  readonly parcels: readonly Parcel[];
+  readonly letters: readonly CarrierDelivery[];
+}
+
 /** The letters of one queue that have arrived and were not looked at. */
 interface Inbox {
   readonly arrived: CarrierDelivery[];
@@ -62,6 +68,8 @@ const STALE_MS = 3_000;
 const IN_WORK_MS = 10_000;
 /** Most messages that are sent at a time. */
 const AT_ONCE = 500;
+/** Most sendings that go on at the same time: one need not wait for what the broker and the store say of the one before. */
+const MOST_SHIPMENTS = 8;
 /** Letters ahead, for each message that the host can work on at a time; and the fewest. */
 const AHEAD = 2;
 const FEWEST = 4;
@@ -78,8 +86,8 @@ export class Carriage {
   readonly #inWork = new Map<string, CarrierDelivery>();
   /** What is being sent, or waits for that. */
   readonly #underWay = new Set<string>();
-  #waiting: { readonly parcels: readonly Parcel[]; readonly letters: readonly CarrierDelivery[] }[] = [];
-  #shipment: Promise<void> | undefined;
+  #waiting: Shipment[] = [];
+  #shipments = 0;
   /** Queues whose outbox is sent whatever its age. */
   readonly #hurry = new Set<string>();
   #looking: Promise<void> | undefined;
@@ -142,6 +150,11 @@ export class Carriage {
       this.#channels.gone(queue, channel);
     };
     inbox.consumption = { channel, of: this.#port.carrier.consume(channel, prefetch, deliver, gone) };
+  }
+
+  /** Whether letters of this queue have arrived that were not looked at. */
+  has(queue: string): boolean {
+    return (this.#inboxes.get(queue)?.arrived.length ?? 0) > 0;
   }
 
   /** Messages of which letters have arrived, and that nobody has. They are this host's from now on. */
@@ -247,7 +260,7 @@ export class Carriage {
   }
 
   #begin(): void {
-    if (this.#shipment !== undefined || this.#waiting.length === 0) return;
+    if (this.#shipments >= MOST_SHIPMENTS || this.#waiting.length === 0) return;
     let count = 0;
     let size = 0;
     while (count < this.#waiting.length && size < AT_ONCE)
@@ -255,9 +268,10 @@ export class Carriage {
     const some = this.#waiting.splice(0, count);
     const parcels = some.flatMap((one) => one.parcels);
     const letters = some.flatMap((one) => one.letters);
-    this.#shipment = new Promise<void>((resolve) => this.#shipped(parcels, letters, resolve)).then(() => {
+    this.#shipments++;
+    void new Promise<void>((resolve) => this.#shipped(parcels, letters, resolve)).then(() => {
       for (const parcel of parcels) this.#underWay.delete(keyOf(parcel));
-      this.#shipment = undefined;
+      this.#shipments--;
       this.#begin();
       // What is marked now is not in the way of the rest.
       if (this.#hurry.size > 0) this.#lookSoon();
@@ -297,7 +311,8 @@ export class Carriage {
       case "mark":
         return { type: (await this.#mark(effect.children)) ? "marked" : "void" };
       case "ack":
-        await Promise.allSettled(letters.map((letter) => letter.ack()));
+        // Nothing waits for the broker's word: a letter that comes again is of a message that is gone.
+        for (const letter of letters) this.#acknowledge(letter);
         return { type: "acked" };
       default:
         return effect satisfies never;
@@ -415,6 +430,8 @@ export class Carriage {
     );
     if (rows.length < AT_ONCE) this.#hurry.delete(queue);
     this.#ship(left, []);
+    // Of several hosts, the one that has delayed a message sends it in time.
+    if (place.shared) return;
     const [next] = await store.scan(outbox, { prefix, after: now, limit: 1 });
     if (next !== undefined) this.#lookAt(next.lane);
   }

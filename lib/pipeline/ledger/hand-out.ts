@@ -25,7 +25,7 @@ export interface HandOutPort {
   readonly store: Store;
   readonly place: Place;
   /** What brings letters, where a broker carries the messages. */
-  readonly carriage: Pick<Carriage, "take"> | undefined;
+  readonly carriage: Pick<Carriage, "take" | "has"> | undefined;
   readonly limits: LedgerLimits;
   readonly payloads: Pick<Payloads, "load">;
   readonly context: LedgerContext;
@@ -108,8 +108,8 @@ export class HandOut {
 
   /** Whether somebody has asked for a message of this queue that is about to be committed. It is promised to that one then. */
   promise(name: string): boolean {
-    // The broker says which host works on it.
-    if (this.#port.carriage !== undefined) return false;
+    // In a store of one process, only the broker's letters say what this host has.
+    if (this.#port.carriage !== undefined && !this.#port.place.shared) return false;
     const queue = this.of(name);
     const now = queue.share === undefined ? 0 : this.#port.now();
     if (queue.room(now) <= 0) return false;
@@ -227,7 +227,7 @@ export class HandOut {
     const of = { where: { holder: null }, set: { holder: claim.token }, claim };
     const rows = await (taken ?? store.take(messages, { ...range, ...of }));
     if (this.#port.closed) return;
-    queue.taken(rows.length < limit, now);
+    queue.taken(carriage === undefined ? rows.length < limit : !carriage.has(queue.name), now);
     this.#arrive(queue, rows);
   }
 
@@ -364,8 +364,7 @@ export class HandOut {
 
   /** There may be messages that others have published or given back. @param name - the queue; absent: all of them */
   news(name?: string): void {
-    for (const queue of this.#queues.values())
-      if (name === undefined || name === queue.name) queue.exhausted = false;
+    for (const queue of this.#queues.values()) if (name === undefined || name === queue.name) queue.news();
     this.#port.call();
   }
 

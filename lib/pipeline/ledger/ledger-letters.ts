@@ -21,6 +21,10 @@ export class LedgerLetters implements Letters {
   readonly #store: Store;
   readonly #place: Place;
   readonly #port: LettersPort;
+  /** Channels that this host has named: it completes them. */
+  readonly #named = new Set<string>();
+  /** Since when this host has waited for others to complete theirs. */
+  readonly #waited = new Map<string, number>();
 
   constructor(store: Store, place: Place, port: LettersPort) {
     this.#store = store;
@@ -51,6 +55,7 @@ export class LedgerLetters implements Letters {
         ],
         writes: [{ type: "put", table: carriedChannels, row }],
       });
+      this.#named.add(channel);
       return true;
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;
@@ -61,6 +66,33 @@ export class LedgerLetters implements Letters {
   }
 
   async resend(queue: string, channel: string): Promise<void> {
+    if (!(await this.#isElsewhere(queue, channel))) await this.#resend(queue, channel);
+  }
+
+  /** Another host has completed the channel while this one waited for it. @throws ConflictError it may be at it */
+  async #isElsewhere(queue: string, channel: string): Promise<boolean> {
+    if (!this.#place.shared || this.#named.has(channel)) return false;
+    const since = this.#waited.get(channel);
+    const isComplete = await this.#isComplete(queue, channel);
+    // It was complete from the beginning: its letters are lost.
+    if (isComplete) return this.#waited.delete(channel);
+    if (since === undefined) this.#waited.set(channel, this.#port.now());
+    else if (this.#port.now() - since >= PATIENCE_MS) return false;
+    const key = [this.#place.scope, queue];
+    throw new ConflictError(
+      carriedChannels.name,
+      key,
+      "a complete channel",
+      "one that another host completes",
+    );
+  }
+
+  async #isComplete(queue: string, channel: string): Promise<boolean> {
+    const named = await this.read(queue);
+    return named?.channel === channel && named.isComplete;
+  }
+
+  async #resend(queue: string, channel: string): Promise<void> {
     const { scope, claim } = this.#place;
     const limit = QUEUE_LIMITS.portion;
     const prefix = [scope, queue];
@@ -71,7 +103,7 @@ export class LedgerLetters implements Letters {
       const writes = rows
         .filter((row) => this.#isFree(row))
         .map(
-          ({ lane, id }): Write => ({ type: "put", table: outbox, row: { scope, queue, lane, id, round } }),
+          ({ lane, id }): Write => ({ type: "offer", table: outbox, row: { scope, queue, lane, id, round } }),
         );
       if (writes.length > 0) await this.#store.commit({ claim, writes });
       from = rows.at(-1);
@@ -117,6 +149,9 @@ export class LedgerLetters implements Letters {
     return [...same, ...(await this.#store.scan(messages, later))];
   }
 }
+
+/** How long a host waits for the one that has named a channel to complete it. */
+const PATIENCE_MS = 1_000;
 
 /** What is in front of it is looked at another time. */
 const LOOKED_AT = 500;

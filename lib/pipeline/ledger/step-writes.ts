@@ -211,9 +211,10 @@ class StepWriter {
         body: bodies[i] as Body,
       };
       if (key !== undefined) row.tag = key;
-      if (shared && passed[i] === true) row.holder = claim.token;
+      const isTaken = shared && passed[i] === true;
+      if (isTaken) row.holder = claim.token;
       this.#writes.push({ type: "put", table: messages, row });
-      if (carried) this.#send(queue, READY, id);
+      if (carried && !isTaken) this.#send(queue, READY, id);
     }
     this.#pending += all.length;
   }

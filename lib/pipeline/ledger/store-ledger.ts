@@ -458,7 +458,7 @@ export class StoreLedger implements Ledger {
     this.#outlived(step);
     if (step.type === "retry") handOut.retried(step, now);
     else for (const message of messagesOf(step)) handOut.settled(message);
-    this.#carry(step, now);
+    this.#carry(step, passed, now);
     this.#recall.over(rememberedBy(step));
     for (const [i, child] of publishedBy(step).entries()) {
       const message = handOut.published(child, bodies[i] as Entry["bodies"][number], passed[i] === true);
@@ -477,10 +477,12 @@ export class StoreLedger implements Ledger {
       else this.#blame.taken(this.#place.scope, message.id);
   }
 
-  /** Where a broker carries messages: what the step has made is sent, and what is over is acknowledged. */
-  #carry(step: Step, now: number): void {
+  /** Where a broker carries messages: what the step has made, and this host does not keep, is sent; what is over is acknowledged. */
+  #carry(step: Step, passed: readonly boolean[], now: number): void {
     if (this.#carriage === undefined) return;
-    const children = publishedBy(step).map(({ queue, id }) => ({ queue, lane: READY, id }));
+    const children = publishedBy(step).flatMap(({ queue, id }, i) =>
+      passed[i] === true ? [] : [{ queue, lane: READY, id }],
+    );
     if (step.type !== "retry") this.#carriage.committed(messagesOf(step), children, now);
     else if (step.delayMs > 0) {
       const { queue, id } = step.message;

@@ -50,6 +50,8 @@ export class StoreQueue {
   /** While a page is read: the first id that was added. */
   #added: MessageId | undefined;
   #addedDue: number | undefined;
+  /** While a page is read: others have news since, which the page may not have. */
+  #isBehind = false;
 
   constructor(name: string, share: Share | undefined) {
     this.name = name;
@@ -87,6 +89,12 @@ export class StoreQueue {
     this.#gone.delete(id);
     if (id < this.from) this.from = id;
     if (this.reading === "ready" && (this.#added === undefined || id < this.#added)) this.#added = id;
+  }
+
+  /** There may be ready rows that others have added or given back. */
+  news(): void {
+    this.exhausted = false;
+    this.#isBehind = this.reading !== undefined;
   }
 
   /** A row was added that is due at this time. A page that is being read may have an older row of the message: it stays gone there. */
@@ -145,6 +153,8 @@ export class StoreQueue {
     this.#gone.clear();
     this.#added = undefined;
     this.#addedDue = undefined;
+    if (this.#isBehind) this.exhausted = false;
+    this.#isBehind = false;
     if (added !== undefined) this.added(added);
     if (due !== undefined) this.due = Math.min(this.due ?? due, due);
   }

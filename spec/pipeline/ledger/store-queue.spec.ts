@@ -36,4 +36,16 @@ describe("what a host knows of a queue", () => {
       const row = { id: message.id, lane: 9 };
       expect(queue.page([row], true, 9)).toEqual([row]);
     });
+
+  it("may have more when news came while a page was read that had nothing [Y480]", () => {
+    const queue = new StoreQueue("a", undefined);
+    queue.wanted = 1;
+    queue.reading = queue.next(6);
+    queue.news();
+    queue.taken(true, 6);
+    expect(queue.next(6)).toBe("ready");
+    queue.reading = "ready";
+    queue.taken(true, 6);
+    expect(queue.next(6)).toBeUndefined();
+  });
 });

@@ -41,6 +41,8 @@ export class SimulatedBroker {
   readonly #rooms = new Map<string, Room>();
   /** How often a channel that was there before was made again. */
   remade = 0;
+  /** How often each letter was published, by channel and text. */
+  readonly published: Map<string, number> = new Map();
   readonly #made = new Set<string>();
 
   constructor(sim: Simulation, options: BrokerOptions = {}) {
@@ -134,6 +136,8 @@ export class SimulatedBroker {
   #publish(channel: string, letters: readonly Letter[]): void {
     const room = this.#room(channel);
     for (const { id, body } of letters) {
+      const name = `${channel} ${body}`;
+      this.published.set(name, (this.published.get(name) ?? 0) + 1);
       if (room.ids.has(id)) continue;
       room.ids.add(id);
       room.letters.set(room.next++, { body, from: 0 });
