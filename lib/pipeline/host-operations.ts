@@ -3,7 +3,14 @@
 import type { CallRules, HostCaller } from "../host/index.js";
 import type { Kernel } from "../process/kernel.js";
 import { storeContext } from "../store/open-store.js";
-import { checkGiveUp, type GivenUp, type GiveUpOptions } from "./changes/options.js";
+import {
+  checkGiveUp,
+  checkMove,
+  type GivenUp,
+  type GiveUpOptions,
+  type Moved,
+  type MoveOptions,
+} from "./changes/options.js";
 import type { MessageId } from "./definition/message-id.js";
 import type {
   DeadFilter,
@@ -135,6 +142,16 @@ export class HostOperations implements PipelineOperations {
       (replyTo) => ({ type: "give up", id, request, replyTo }),
       { timeoutMs },
       changing("giveUp", id),
+    );
+  }
+
+  async move(id: string, options: MoveOptions): Promise<Moved> {
+    const request = checkMove(options);
+    const timeoutMs = Number.POSITIVE_INFINITY;
+    return this.#call<Moved>(
+      (replyTo) => ({ type: "move", id, request, replyTo }),
+      { timeoutMs },
+      changing("move", id),
     );
   }
 

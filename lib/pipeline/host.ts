@@ -17,7 +17,7 @@ import { validated } from "../process/standard-schema.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
 import { supervisor } from "../supervisor/supervisor.js";
-import type { GivenUp, GiveUpOptions } from "./changes/options.js";
+import type { GivenUp, GiveUpOptions, Moved, MoveOptions } from "./changes/options.js";
 import { type MessageId, sourceId } from "./definition/message-id.js";
 import type { PipelineDefinition } from "./definition/pipeline.js";
 import type { Queue } from "./definition/queue.js";
@@ -370,6 +370,15 @@ export class PipelineRun {
    */
   giveUp(options: GiveUpOptions): Promise<GivenUp> {
     return this.#operations.giveUp(this.id, options);
+  }
+
+  /**
+   * Moves messages of the execution to another route of its pipeline, as it is now: by default all that no route of it takes.
+   *
+   * @throws PipelineChangeError, MessageTooLargeError, UnknownPipelineError, ExecutionNotFoundError, NoLineageError, OptionError
+   */
+  move(options: MoveOptions): Promise<Moved> {
+    return this.#operations.move(this.id, options);
   }
 
   #wish(type: "pause" | "resume" | "cancel"): Promise<boolean> {

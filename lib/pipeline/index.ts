@@ -56,7 +56,7 @@ export { type ThrottleOptions, throttle } from "./adapters/throttle.js";
 export { type TopologyInlet, topologyInlet } from "./adapters/topology.js";
 export { type AggregateOptions, aggregate, filter, map, split } from "./adapters/values.js";
 export { PipelineChangeError } from "./changes/errors.js";
-export type { ChangeOptions, GivenUp, GiveUpOptions } from "./changes/options.js";
+export type { ChangeOptions, GivenUp, GiveUpOptions, Moved, MoveOptions } from "./changes/options.js";
 export type { Fate } from "./dead/dead-machine.js";
 export { DeadLetterNotFoundError } from "./dead/errors.js";
 export type { DeedOptions, DeedResult, DropOptions, LetterFilter } from "./dead/options.js";

@@ -152,6 +152,38 @@ const giveUp = defineCommand({
   },
 });
 
+const move = defineCommand({
+  words: ["ID"],
+  summary: "moves messages to another route of the pipeline; by default all that no route of it takes",
+  options: {
+    to: { value: "ROUTE", help: "the route that takes them from here on" },
+    queue: { value: "QUEUE", many: true, help: "all messages of this queue; several times for several" },
+    message: { value: "MESSAGE", many: true, help: "this message; likewise" },
+    reason: { value: "TEXT", help: "why, for those who look at the messages later" },
+    file: { value: "FILE", help: "the file of the pipeline, where no host has the store open" },
+  },
+  run: async ({ words: [id], options }, context) => {
+    const { to, queue, message, reason, file } = options;
+    if (to === undefined) throw new Misuse("--to is required, the name of a route");
+    const pipelines = file === undefined ? [] : [await pipelineOf(file, context)];
+    const operations = await context.operations(pipelines);
+    const asked = {
+      to,
+      ...(queue.length > 0 && { queues: queue }),
+      ...(message.length > 0 && { messages: message }),
+      ...(reason !== undefined && { reason }),
+    };
+    let { messages, more } = await operations.move(id as string, asked);
+    while (more) {
+      const some = await operations.move(id as string, asked);
+      messages += some.messages;
+      more = some.more;
+    }
+    context.show({ id, messages }, () => oneLine(`${id}: moved ${count(messages)} messages to ${to}`));
+    return messages > 0 ? EXIT.fine : EXIT.no;
+  },
+});
+
 export const CHANGE: Readonly<Record<string, PipelinesCommand>> = {
   wait,
   pause: each(
@@ -161,6 +193,7 @@ export const CHANGE: Readonly<Record<string, PipelinesCommand>> = {
   ),
   resume: each("lets paused executions go on", "goes on", (on, id) => on.resume(id)),
   cancel: each("ends executions: what is in work is aborted", "is cancelled", (on, id) => on.cancel(id)),
+  move,
   "give-up": giveUp,
   replay,
 };

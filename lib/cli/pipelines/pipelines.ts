@@ -28,7 +28,7 @@ const ABOUT = `Checks and runs pipelines, looks at their executions and changes 
 command asks that program, over the socket beside the file. It opens the file itself when no program has it.`;
 
 const EXITS = `exit codes: 0 fine; 1 the answer is no: a file has faults, an execution cannot end with the code, failed, was cancelled or has ended, there is none of this id,
-or a message cannot be replayed; 2 wrong arguments, or a store, host, module or value that cannot be used; 130 and 143 \`run\` was
+or a message cannot be replayed, moved or given up; 2 wrong arguments, or a store, host, module or value that cannot be used; 130 and 143 \`run\` was
 interrupted by SIGINT or SIGTERM`;
 
 const COLOURS: Readonly<Record<ExecutionStatus, Colour>> = {

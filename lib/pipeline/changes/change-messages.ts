@@ -6,6 +6,7 @@
 
 import { ConflictError, type RowExpectation, type Store, type Write } from "../../store/index.js";
 import type { MessageId } from "../definition/message-id.js";
+import type { MessageChange } from "../ledger/lineage.js";
 import { MessageRows } from "../ledger/message-rows.js";
 import {
   type ExecutionRow,
@@ -136,4 +137,9 @@ export function ofIds(
     const found = await rows.of(ids);
     return found.flatMap(({ live }) => (live !== undefined && isWanted(live) ? [live] : [])).slice(0, limit);
   };
+}
+
+/** What people did with a message before. */
+export function changesOf({ changes }: MessageRow): readonly MessageChange[] {
+  return changes === null ? [] : (JSON.parse(changes) as MessageChange[]);
 }

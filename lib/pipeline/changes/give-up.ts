@@ -19,6 +19,7 @@ import {
   type Changed,
   type ChangeSet,
   changeMessages,
+  changesOf,
   commitChange,
   hasEnded,
   keyOf,
@@ -189,9 +190,4 @@ function entryOf(row: MessageRow, route: string, change: MessageChange): Lineage
     ...(errors.length > 0 && { errors }),
     changes: [...changesOf(row), change],
   };
-}
-
-/** What people did with a message before. */
-export function changesOf({ changes }: MessageRow): readonly MessageChange[] {
-  return changes === null ? [] : (JSON.parse(changes) as MessageChange[]);
 }

@@ -42,6 +42,36 @@ export interface GivenUp {
   readonly more: boolean;
 }
 
+/** What is moved: `messages`, or `queues`; else what no route of the pipeline takes. */
+export interface MoveOptions extends ChangeOptions {
+  /** The route of the pipeline, as it is now, that takes the messages from here on. */
+  readonly to: string;
+  /** These messages, at most 1,000. Each must be in a queue. */
+  readonly messages?: readonly MessageId[];
+  /** All messages of these queues. Default: of all queues that no route of the pipeline takes from. */
+  readonly queues?: readonly string[];
+}
+
+/** What was moved. It is durable. */
+export interface Moved {
+  /** Messages that wait for another route now. */
+  readonly messages: number;
+  /** The limit was reached, or hosts were faster again and again: ask once more for the rest. */
+  readonly more: boolean;
+}
+
+/** What is to be moved, checked. */
+export interface MoveRequest {
+  readonly to: string;
+  readonly by: string;
+  readonly reason: string | undefined;
+  readonly of:
+    | { readonly type: "messages"; readonly ids: readonly MessageId[] }
+    | { readonly type: "queues"; readonly names: readonly string[] }
+    | { readonly type: "stranded" };
+  readonly limit: number;
+}
+
 /** Messages and sources of an execution. */
 export type ChangeSelection =
   | { readonly type: "messages"; readonly ids: readonly MessageId[] }
@@ -61,6 +91,22 @@ export interface GiveUpRequest {
 const MOST_NAMED = 1_000;
 const LIMIT = 10_000;
 const MOST = 100_000;
+
+/** @throws OptionError */
+export function checkMove(options: MoveOptions): MoveRequest {
+  only("", options, ["to", "by", "reason", "messages", "queues", "limit"]);
+  const { messages, queues, by, limit } = options;
+  if (messages !== undefined && queues !== undefined)
+    throw new OptionError("queues", queues, "absent beside `messages`");
+  const reason = options.reason === undefined ? undefined : text("reason", options.reason);
+  const of: MoveRequest["of"] =
+    messages !== undefined
+      ? { type: "messages", ids: messageIds("messages", messages) }
+      : queues !== undefined
+        ? { type: "queues", names: names("queues", queues) }
+        : { type: "stranded" };
+  return { to: text("to", options.to), by: whoOf(by), reason, of, limit: limitOf(limit) };
+}
 
 /** @throws OptionError */
 export function checkGiveUp(options: GiveUpOptions): GiveUpRequest {

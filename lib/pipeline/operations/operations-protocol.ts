@@ -11,7 +11,7 @@ import {
   pageOf,
   pendingAfter,
 } from "../../admin/protocol.js";
-import type { GiveUpOptions } from "../changes/options.js";
+import type { GiveUpOptions, MoveOptions } from "../changes/options.js";
 import type { ReplayOptions } from "../replay/options.js";
 import { ExecutionWaitTimeoutError } from "./errors.js";
 import type {
@@ -98,6 +98,10 @@ const OPERATIONS: Readonly<Record<string, { readonly args: readonly string[]; re
     args: ["id", "by", "reason", "messages", "queues", "sources", "stranded", "all", "limit"],
     run: (on, args) => on.giveUp(id(args), rest<GiveUpOptions>(args, "id")),
   },
+  move: {
+    args: ["id", "to", "by", "reason", "messages", "queues", "limit"],
+    run: (on, args) => on.move(id(args), rest<MoveOptions>(args, "id")),
+  },
   replay: {
     args: ["id", "newId", "messages", "dead", "route", "partial"],
     run: (on, args) => {
@@ -173,6 +177,7 @@ export function remoteOperations(ask: Ask): PipelineOperations {
     pause: (of) => gives("pause", { id: of }),
     resume: (of) => gives("resume", { id: of }),
     cancel: (of) => gives("cancel", { id: of }),
+    move: (of, options) => gives("move", { ...options, id: of }),
     giveUp: (of, options) => gives("giveUp", { ...options, id: of }),
     replay: (of, { id: newId, ...options }) =>
       gives("replay", { ...options, id: of, ...(newId !== undefined && { newId }) }),

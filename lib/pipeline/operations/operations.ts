@@ -1,7 +1,7 @@
 // The operations on all executions of a store: to find them, to look at what became of each message, and to change their course. A host
 // offers them to its program, and over its admin socket to the command `signalbox pipelines`.
 
-import type { GivenUp, GiveUpOptions } from "../changes/options.js";
+import type { GivenUp, GiveUpOptions, Moved, MoveOptions } from "../changes/options.js";
 import type { MessageId } from "../definition/message-id.js";
 import type { Setback } from "../ledger/ledger.js";
 import type { CallRecord, MessageChange } from "../ledger/lineage.js";
@@ -236,6 +236,14 @@ export interface PipelineOperations {
    * @throws PipelineChangeError when one of `messages` is in no queue or one of `sources` is not open; OptionError
    */
   giveUp(id: string, options: GiveUpOptions): Promise<GivenUp>;
+  /**
+   * Moves messages to the queue of another route of the pipeline, as it is now: by default all that no route of it takes. They keep their ids,
+   * values and errors, and all their attempts are before them. Of an execution that has ended nothing is moved.
+   *
+   * @throws PipelineChangeError when there is no such route, or one of `messages` is in no queue; MessageTooLargeError, UnknownPipelineError,
+   * OptionError
+   */
+  move(id: string, options: MoveOptions): Promise<Moved>;
   /**
    * Does messages of an execution again, in a new execution that names it: the one that is replayed is not touched. The new one has the
    * configuration that the pipeline has now.

@@ -10,7 +10,15 @@ import type { Store } from "../../store/index.js";
 import { readPage } from "../../store/row-pages.js";
 import { newsOf } from "../../store/topic-news.js";
 import { giveUp } from "../changes/give-up.js";
-import { checkGiveUp, type GivenUp, type GiveUpOptions } from "../changes/options.js";
+import { move } from "../changes/move.js";
+import {
+  checkGiveUp,
+  checkMove,
+  type GivenUp,
+  type GiveUpOptions,
+  type Moved,
+  type MoveOptions,
+} from "../changes/options.js";
 import { routesByQueue } from "../definition/configuration.js";
 import { ancestorsOf, isMessageId, type MessageId } from "../definition/message-id.js";
 import { endExecution, findExecution, setPaused } from "../ledger/executions.js";
@@ -310,6 +318,14 @@ export class StoreOperations implements PipelineOperations {
     const request = checkGiveUp(options);
     const row = await this.#row(id);
     return giveUp(this.#store, row, routesByQueue(await this.#shown(row.config)), request);
+  }
+
+  async move(id: string, options: MoveOptions): Promise<Moved> {
+    const request = checkMove(options);
+    const row = await this.#row(id);
+    const { replays } = this.#port;
+    if (replays === undefined) throw new UnknownPipelineError(row.pipeline, []);
+    return move(this.#store, row, await replays.target(row.pipeline), request);
   }
 
   async replay(id: string, options: ReplayOptions): Promise<ReplayStarted> {

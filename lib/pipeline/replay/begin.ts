@@ -15,6 +15,8 @@ export interface ReplayTarget {
   /** How many sources it has. */
   readonly sources: number;
   readonly routes: readonly { readonly name: string; readonly queue: string }[];
+  /** Most bytes of a message. */
+  readonly maxMessageBytes: number;
   /** Its configuration, encoded. */
   readonly config: string | Uint8Array;
 }

@@ -2,7 +2,7 @@
 
 import type { Payloads } from "../../flow/payload/payloads.js";
 import type { Store } from "../../store/index.js";
-import type { GivenUp, GiveUpRequest } from "../changes/options.js";
+import type { GivenUp, GiveUpRequest, Moved, MoveRequest } from "../changes/options.js";
 import type { MissingPart } from "../definition/missing.js";
 import type { LedgerListener, Publication } from "../ledger/ledger.js";
 import type { Ended } from "../ledger/ledger-machine.js";
@@ -82,6 +82,8 @@ export interface Catalogue {
   end(record: Record, as: "failed" | "cancelled", error: unknown): Promise<boolean>;
   /** Gives messages and sources of an execution up. @throws PipelineChangeError, NoLineageError */
   giveUp(record: Record, request: GiveUpRequest): Promise<GivenUp>;
+  /** Moves messages to another route. @throws PipelineChangeError, MessageTooLargeError, NoLineageError */
+  move(record: Record, plan: PipelinePlan, request: MoveRequest): Promise<Moved>;
   /** The ledger of an execution has ended it. */
   ended(record: Record, as: Ended, error: unknown): void;
   bytesOf(value: unknown): number;

@@ -15,7 +15,7 @@ import type { ReplyTo } from "../../process/request.js";
 import { FencedError } from "../../store/index.js";
 import { Queue } from "../../supervisor/queue.js";
 import { countRestart, type RestartLimits } from "../../supervisor/restart-rule.js";
-import type { GivenUp, GiveUpRequest } from "../changes/options.js";
+import type { GivenUp, GiveUpRequest, Moved, MoveRequest } from "../changes/options.js";
 import { ExecutionGoneError } from "../ledger/errors.js";
 import type { Publication } from "../ledger/ledger.js";
 import type { Ended } from "../ledger/ledger-machine.js";
@@ -65,6 +65,12 @@ export type HostRequest =
       readonly id: string;
       readonly request: GiveUpRequest;
       readonly replyTo: ReplyTo<GivenUp>;
+    }
+  | {
+      readonly type: "move";
+      readonly id: string;
+      readonly request: MoveRequest;
+      readonly replyTo: ReplyTo<Moved>;
     }
   /** Answered when the execution has ended. */
   | { readonly type: "completed"; readonly id: string; readonly replyTo: ReplyTo<Record> }
@@ -276,6 +282,10 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
         await this.#announce(record.id);
         return this.#reply(message.replyTo, givenUp);
       }
+      case "move": {
+        const plan = this.#planOf(record.pipeline);
+        return this.#reply(message.replyTo, await catalogue.move(record, plan, message.request));
+      }
       case "replay":
         return this.#reply(message.replyTo, await this.#replay(record, message, catalogue));
       default:
@@ -307,12 +317,18 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     { id, pipeline, input, messages, trace, request }: Extract<HostRequest, { type: "start" }>,
     catalogue: Catalogue,
   ): Promise<boolean> {
-    const plan = this.#settings.plans.get(pipeline);
-    if (plan === undefined) throw new UnknownPipelineError(pipeline, [...this.#settings.plans.keys()]);
+    const plan = this.#planOf(pipeline);
     const { record, isNew } = await catalogue.create({ id, plan, input, messages, trace, request });
     if (record.pipeline !== pipeline) throw new ExecutionIdTakenError(id, record.pipeline, pipeline);
     if (record.ended === undefined) this.#load(record);
     return !isNew;
+  }
+
+  /** @throws UnknownPipelineError */
+  #planOf(pipeline: string): PipelinePlan {
+    const plan = this.#settings.plans.get(pipeline);
+    if (plan === undefined) throw new UnknownPipelineError(pipeline, [...this.#settings.plans.keys()]);
+    return plan;
   }
 
   async #replay(
@@ -320,10 +336,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     { to, request }: Extract<HostRequest, { type: "replay" }>,
     catalogue: Catalogue,
   ): Promise<{ readonly id: string; readonly messages: number }> {
-    const { pipeline } = record;
-    const plan = this.#settings.plans.get(pipeline);
-    if (plan === undefined) throw new UnknownPipelineError(pipeline, [...this.#settings.plans.keys()]);
-    const begun = await catalogue.replay(record, plan, to, request);
+    const begun = await catalogue.replay(record, this.#planOf(record.pipeline), to, request);
     if (begun.record.ended === undefined) this.#load(begun.record);
     return { id: to, messages: begun.messages };
   }

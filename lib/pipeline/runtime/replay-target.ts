@@ -11,6 +11,7 @@ export async function replayTargetOf(plan: PipelinePlan, payloads: Payloads): Pr
     pipeline: plan.name,
     sources: plan.sources.length,
     routes: plan.routes.map(({ name, queue }) => ({ name, queue })),
+    maxMessageBytes: plan.policy.maxMessageBytes,
     config: await payloads.store(configOf(plan), "config"),
   };
 }

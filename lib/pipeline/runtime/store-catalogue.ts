@@ -7,7 +7,8 @@ import { processName } from "../../process/process-name.js";
 import { type Claim, FencedError, type Store } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
 import { giveUp } from "../changes/give-up.js";
-import type { GivenUp, GiveUpRequest } from "../changes/options.js";
+import { move } from "../changes/move.js";
+import type { GivenUp, GiveUpRequest, Moved, MoveRequest } from "../changes/options.js";
 import { routesByQueue } from "../definition/configuration.js";
 import { type MissingPart, partsOf } from "../definition/missing.js";
 import { PIPELINE_DEFAULTS } from "../definition/policy.js";
@@ -322,6 +323,12 @@ export class StoreCatalogue implements Catalogue {
     const { config } = row as ExecutionRow;
     const routes = routesByQueue(config === null ? undefined : await this.#payloads.load(config));
     return giveUp(this.#store, row as ExecutionRow, routes, request);
+  }
+
+  async move({ number }: Record, plan: PipelinePlan, request: MoveRequest): Promise<Moved> {
+    const [row] = await this.#store.get(executions, [[number]]);
+    const target = await replayTargetOf(plan, this.#payloads);
+    return move(this.#store, row as ExecutionRow, target, request);
   }
 
   ended({ number }: Record): void {

@@ -78,6 +78,10 @@ export class VolatileCatalogue implements Catalogue {
     throw new NoLineageError();
   }
 
+  async move(): Promise<never> {
+    throw new NoLineageError();
+  }
+
   async strand(): Promise<undefined> {
     // It ends with its host, and so with its definition.
     return undefined;

@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import type { StoreSource } from "signalbox/store";
 import { expect } from "vitest";
 import { giveUp } from "../../../lib/pipeline/changes/give-up.js";
+import { move } from "../../../lib/pipeline/changes/move.js";
 import type { ChangeSelection } from "../../../lib/pipeline/changes/options.js";
 import { childId, sourceId } from "../../../lib/pipeline/definition/message-id.js";
 import type { Message, Publication, Step } from "../../../lib/pipeline/ledger/ledger.js";
@@ -27,7 +28,7 @@ const SOURCES = ["s", "t"] as const;
 export interface Move {
   readonly what:
     | ("want" | "settle" | "dead" | "retry" | "emit" | "source" | "close" | "end")
-    | ("pass" | "check" | "crash" | "fail" | "unknown" | "unread" | "hold" | "give up");
+    | ("pass" | "check" | "crash" | "fail" | "unknown" | "unread" | "hold" | "give up" | "move");
   readonly which: number;
   readonly count: number;
   /** About a message that was stepped on before, or from a place that a source has left. */
@@ -48,7 +49,7 @@ export const moves: fc.Arbitrary<Move[]> = fc.array(
           ...(["close", "crash", "crash", "fail", "unknown", "unread", "hold"] as const),
         ),
       },
-      { weight: 2, arbitrary: fc.constant("give up" as const) },
+      { weight: 2, arbitrary: fc.constantFrom("give up" as const, "move" as const) },
       { weight: 1, arbitrary: fc.constantFrom("end" as const, "check" as const, "check" as const) },
     ),
     which: fc.nat(50),
@@ -127,6 +128,8 @@ export class Drive {
         return;
       case "give up":
         return this.#giveUp(which, count);
+      case "move":
+        return this.#moveMessages(which, count);
       case "source": {
         const source = pick(SOURCES) as string;
         const from = (this.#given.get(source) ?? 0) + (stale ? 1 : 0);
@@ -164,6 +167,25 @@ export class Drive {
     if (model.ended !== undefined || source === undefined) return this.#afterChange(ids, which);
     await ask({ type: "named", queues: [], sources: [source] });
     model.giveUp([], source);
+    await this.#afterChange(ids, which);
+  }
+
+  /** People move messages, those at hand among them. */
+  async #moveMessages(which: number, count: number): Promise<void> {
+    await this.#quiet();
+    const { model } = this;
+    const { store, row: of } = this.#bench;
+    const to = QUEUES[which % 2] as string;
+    const there = [...model.live].filter(([, { queue }]) => queue !== to).map(([id]) => id);
+    const ids = there.slice(which % 5, (which % 5) + count);
+    if (store === undefined || model.ended !== undefined || ids.length === 0) return;
+    const [row] = await store.get(executions, [[of.number]]);
+    const target = { pipeline: "test", routes: [{ name: "r", queue: to }], maxMessageBytes: 1_000 };
+    const request = { to: "r", by: "test", reason: "a test", limit: 100 };
+    const named = { ...request, of: { type: "messages" as const, ids } };
+    const { messages: moved } = await move(store, row as ExecutionRow, target, named);
+    expect(moved).toBe(ids.length);
+    model.move(ids, to);
     await this.#afterChange(ids, which);
   }
 

@@ -141,6 +141,14 @@ export class Model {
     if (this.live.size + this.open.size === 0) this.ended ??= "completed";
   }
 
+  /** People move messages to a queue, where they are as new. */
+  move(ids: readonly string[], to: string): void {
+    for (const id of ids) {
+      const one = this.live.get(id) as Live;
+      this.live.set(id, { ...one, queue: to, attempts: 0, due: 0, taken: undefined });
+    }
+  }
+
   #remember(all: readonly Remembered[] = []): void {
     for (const { adapter, key, value } of all) this.memory.set(`${adapter}/${key}`, value);
   }

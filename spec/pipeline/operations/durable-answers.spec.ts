@@ -17,11 +17,14 @@ import { LossySource } from "../../support/lossy-store.js";
 const lines = queue<string>("lines");
 /** Lines of this kind are in work until the execution ends. */
 const SLOW = "slow";
+const slow = (signal: AbortSignal): Promise<undefined> =>
+  new Promise((resolve) => signal.addEventListener("abort", () => resolve(undefined)));
 const work = route("work", { from: lines, retry: { attempts: 1 } }).via("work", (line, { signal }) => {
   if (line !== SLOW) throw new Error("not slow");
-  return new Promise<undefined>((resolve) => signal.addEventListener("abort", () => resolve(undefined)));
+  return slow(signal);
 });
-const pipeline = definePipeline("lines", { routes: [work] });
+const other = route("other", { from: queue<string>("others") }).via("other", (_, { signal }) => slow(signal));
+const pipeline = definePipeline("lines", { routes: [work, other] });
 
 /** A program: a host in a system of its own. */
 interface Life {
@@ -77,9 +80,18 @@ const giveUp = {
   expected: { as: "completed", done: 1, dropped: 1 },
 };
 
+const move = {
+  act: ({ run }: Life) => run.move({ to: "other", queues: ["lines"] }),
+  seen: async ({ run }: Life) => {
+    await run.giveUp({ queues: ["others"], reason: "that is where it is" });
+    return (await run.completed()).dropped;
+  },
+  expected: 1,
+};
+
 /** All operations of a run: whoever adds one says here what it leaves, or that it reads. */
 const OF_RUN: Record<Exclude<keyof PipelineRun, "id" | "attached">, Drill | "reads"> = {
-  ...{ pause, resume, cancel, replay, giveUp },
+  ...{ pause, resume, cancel, replay, giveUp, move },
   ...{ completed: "reads", status: "reads", progress: "reads", follow: "reads", inspect: "reads" },
   ...{ lineage: "reads", failures: "reads", deadLetters: "reads" },
 };
@@ -89,6 +101,7 @@ const OF_OPERATIONS: Record<keyof PipelineOperations, Drill | "reads"> = {
   pause: { ...pause, act: ({ host, run }) => host.operations.pause(run.id) },
   resume: { ...resume, act: ({ host, run }) => host.operations.resume(run.id) },
   cancel: { ...cancel, act: ({ host, run }) => host.operations.cancel(run.id) },
+  move: { ...move, act: ({ host, run }) => host.operations.move(run.id, { to: "other", queues: ["lines"] }) },
   giveUp: {
     ...giveUp,
     act: ({ host, run }) => host.operations.giveUp(run.id, { all: true, reason: "nobody waits for it" }),
