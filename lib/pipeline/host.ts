@@ -21,6 +21,7 @@ import type { GivenUp, GiveUpOptions, Moved, MoveOptions } from "./changes/optio
 import { type MessageId, sourceId } from "./definition/message-id.js";
 import type { PipelineDefinition } from "./definition/pipeline.js";
 import type { Queue } from "./definition/queue.js";
+import { labelOf } from "./definition/versions.js";
 import { type Caller, changing, HostOperations } from "./host-operations.js";
 import type { Publication } from "./ledger/ledger.js";
 import type {
@@ -159,16 +160,17 @@ export class PipelineHost implements AsyncDisposable {
   ): Promise<PipelineRun> {
     only("", options, ["id", "input", "messages"]);
     checkPipeline(pipeline as never);
-    const { name } = pipeline;
-    const plan = this.#settings.plans.get(name);
-    if (plan === undefined) throw new UnknownPipelineError(name, [...this.#settings.plans.keys()]);
+    const { name, version } = pipeline;
+    const { plans } = this.#settings;
+    const plan = plans.get(name, version);
+    if (plan === undefined) throw new UnknownPipelineError(labelOf(name, version), plans.labels);
     const id = options.id === undefined ? this.#kernel.env.id() : text("id", options.id);
     const input = await inputOf(plan, options.input);
     const messages = options.messages === undefined ? [] : publicationsOf(plan, options.messages);
     const trace = this.#kernel.taps?.executionStarting(name, id);
     const request = options.id === undefined ? id : this.#kernel.env.id();
     const { attached } = await this.#call<{ readonly attached: boolean }>(
-      (replyTo) => ({ type: "start", id, pipeline: name, input, messages, trace, request, replyTo }),
+      (replyTo) => ({ type: "start", id, pipeline: name, version, input, messages, trace, request, replyTo }),
       { timeoutMs: Number.POSITIVE_INFINITY },
       changing("start", id, "always"),
     );
@@ -404,12 +406,14 @@ function summaryOf({
   pending,
   created,
   ended,
+  version,
   dropped,
   stranded,
   totals,
 }: Record): PipelineSummary {
   return {
     ...{ id, pipeline, status, inputs, done, dead, pending, created, ended },
+    ...(version !== undefined && { version }),
     ...(dropped !== undefined && { dropped }),
     ...(stranded !== undefined && { stranded }),
     ...(totals !== undefined && { totals }),

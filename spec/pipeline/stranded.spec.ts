@@ -82,7 +82,7 @@ test("a pipeline that another host of the store has is not missing", async () =>
 
 test("an execution can end with every definition that has its queues and sources", () => {
   const parts = partsOf(CHANGES[3]?.[1] as AnyPipeline);
-  const work = { pipeline: "text", queues: ["lines", "words"], sources: ["old"] };
+  const work = { pipeline: "text", version: 1, queues: ["lines", "words"], sources: ["old"] };
   expect(missingParts(work, parts)).toEqual([]);
   expect(missingParts({ ...work, queues: [], sources: [] }, partsOf(whole))).toEqual([]);
 });

@@ -1,6 +1,8 @@
 // `signalbox pipelines check --code MODULE`: whether the executions of a store can end with new code.
 
 import { type MissingPart, missingParts, missingText, partsOf } from "../../pipeline/definition/missing.js";
+import type { AnyPipeline } from "../../pipeline/definition/pipeline.js";
+import { labelOf, type Versioned, Versions } from "../../pipeline/definition/versions.js";
 import { REPLAY_SOURCE } from "../../pipeline/ledger/tables.js";
 import type { ExecutionDetails } from "../../pipeline/operations/operations.js";
 import { oneLine } from "../../process/printable.js";
@@ -13,6 +15,8 @@ import { type CommandContext, defineCommand, type PipelinesCommand } from "./con
 interface CheckedExecution {
   readonly id: string;
   readonly pipeline: string;
+  /** The version of the pipeline with which it began. Absent: 1. */
+  readonly version?: number;
   /** What it needs that the code does not have. Empty: it can end. */
   readonly missing: readonly MissingPart[];
 }
@@ -30,9 +34,9 @@ const check = defineCommand({
     const found = checked(context, count);
     if (json) await printList(host, "executions", found, () => count);
     else
-      for await (const { id, pipeline, missing } of found)
+      for await (const { id, pipeline, version, missing } of found)
         if (missing.length > 0)
-          host.print(style.bad(oneLine(`${id} (${pipeline}): ${missingText(missing)}`)));
+          host.print(style.bad(oneLine(`${id} (${labelOf(pipeline, version)}): ${missingText(missing)}`)));
     if (!json) host.print(`${count.checked} executions in flight, ${count.problems} cannot end`);
     return count.problems === 0 ? EXIT.fine : EXIT.no;
   },
@@ -43,18 +47,32 @@ async function* checked(
   count: { checked: number; problems: number },
 ): AsyncGenerator<CheckedExecution, void, undefined> {
   const operations = await context.operations();
-  const parts = new Map(context.code.pipelines.map((one) => [one.name, partsOf(one)]));
-  for await (const { id, pipeline } of operations.executions({ status: ["running", "paused"] })) {
-    const missing = missingParts(workOf(await operations.inspect(id)), parts.get(pipeline));
+  const known = new Versions<Versioned & { readonly definition: AnyPipeline }>();
+  for (const definition of context.code.pipelines) known.add(versionedOf(definition));
+  for await (const { id, pipeline, version } of operations.executions({ status: ["running", "paused"] })) {
+    const found = known.running(pipeline, version ?? 1);
+    const none = known.has(pipeline) ? "no version" : "no pipeline";
+    const parts = found === undefined ? none : partsOf(found.definition);
+    const missing = missingParts(workOf(await operations.inspect(id)), parts);
     count.checked++;
     if (missing.length > 0) count.problems++;
-    yield { id, pipeline, missing };
+    yield { id, pipeline, ...(version !== undefined && { version }), missing };
   }
 }
 
-function workOf({ pipeline, queues, sources }: ExecutionDetails): Parameters<typeof missingParts>[0] {
+function versionedOf(definition: AnyPipeline): Versioned & { readonly definition: AnyPipeline } {
+  const { name, version, options } = definition;
+  return { name, version, compatibleWith: options.compatibleWith ?? [], definition };
+}
+
+function workOf({
+  pipeline,
+  version = 1,
+  queues,
+  sources,
+}: ExecutionDetails): Parameters<typeof missingParts>[0] {
   return {
-    pipeline,
+    ...{ pipeline, version },
     queues: queues.filter(({ ready, delayed }) => ready + delayed > 0).map(({ queue }) => queue),
     sources: sources.filter(({ name, open }) => open && name !== REPLAY_SOURCE).map(({ name }) => name),
   };

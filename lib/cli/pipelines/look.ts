@@ -1,6 +1,7 @@
 // Commands that look at executions, and change nothing.
 
 import { missingText } from "../../pipeline/definition/missing.js";
+import { labelOf } from "../../pipeline/definition/versions.js";
 import {
   type DeadMessage,
   EXECUTION_STATUSES,
@@ -90,6 +91,11 @@ function columns({ style, host }: CommandContext): readonly Column<ExecutionSumm
     { title: "ID", cell: ({ id }) => id, shrinks: true },
     { title: "PIPELINE", cell: ({ pipeline }) => pipeline, shrinks: true },
     {
+      title: "VERSION",
+      cell: ({ version }) => (version === undefined ? "" : String(version)),
+      align: "right",
+    },
+    {
       title: "STATUS",
       cell: ({ status, stranded }) => (stranded === undefined ? status : `${status}, stranded`),
       paint: (text, { status }) => style.status(text, status),
@@ -121,7 +127,7 @@ function details(found: ExecutionDetails, { host, style }: CommandContext): stri
   const moment = (at: number | undefined): string => momentText(at, now, host);
   const lines = factLines([
     ["execution", found.id],
-    ["pipeline", found.pipeline],
+    ["pipeline", labelOf(found.pipeline, found.version)],
     ["status", found.status, (text) => style.status(text, found.status)],
     ["stranded", missingText(found.stranded ?? []), style.bad],
     ["replays", found.replays ?? ""],

@@ -5,10 +5,10 @@ import type { AnyPipeline } from "./pipeline.js";
 /** A part that an execution needs, and that its pipeline does not have. */
 export interface MissingPart {
   /**
-   * `pipeline`: no definition has this name. `queue`: the execution has messages in it, and no route takes from it. `source`: the execution
+   * `pipeline`: no definition has this name. `version`: none of its name has this version, or goes on with it. `queue`: the execution has messages in it, and no route takes from it. `source`: the execution
    * has not read it to its end.
    */
-  readonly part: "pipeline" | "queue" | "source";
+  readonly part: "pipeline" | "version" | "queue" | "source";
   /** The name that is missing. */
   readonly name: string;
 }
@@ -16,6 +16,7 @@ export interface MissingPart {
 /** What is left of an execution. */
 export interface RemainingWork {
   readonly pipeline: string;
+  readonly version: number;
   /** Queues with messages that are not settled. */
   readonly queues: readonly string[];
   /** Sources that may give more. */
@@ -35,9 +36,13 @@ export function partsOf({ options: { routes, sources = [] } }: AnyPipeline): Pip
   };
 }
 
-/** What the execution needs that is not there. Empty: it can end. @param parts - undefined: there is no pipeline of this name */
-export function missingParts(work: RemainingWork, parts: PipelineParts | undefined): readonly MissingPart[] {
-  if (parts === undefined) return [{ part: "pipeline", name: work.pipeline }];
+/** What a definition has: nothing, because none has the name, or none of its name has the version. */
+export type KnownParts = PipelineParts | "no pipeline" | "no version";
+
+/** What the execution needs that is not there. Empty: it can end. */
+export function missingParts(work: RemainingWork, parts: KnownParts): readonly MissingPart[] {
+  if (parts === "no pipeline") return [{ part: "pipeline", name: work.pipeline }];
+  if (parts === "no version") return [{ part: "version", name: String(work.version) }];
   const of = (
     part: MissingPart["part"],
     names: readonly string[],
@@ -48,6 +53,7 @@ export function missingParts(work: RemainingWork, parts: PipelineParts | undefin
 
 const WHY: Readonly<Record<MissingPart["part"], string>> = {
   pipeline: "no pipeline has the name",
+  version: "no definition of the pipeline has or goes on with the version",
   queue: "no route takes from the queue",
   source: "the pipeline has no source",
 };

@@ -2,7 +2,7 @@
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { withMethod } from "../../process/options.js";
+import { count, withMethod } from "../../process/options.js";
 import { type StandardSchema, schemaOption } from "../../process/standard-schema.js";
 import { graphFaults, type Plan } from "./check.js";
 import { PipelineFaultsError } from "./errors.js";
@@ -16,6 +16,16 @@ import type { Feed, Source } from "./source.js";
 
 /** What {@link definePipeline} is given. */
 export interface PipelineOptions<Input = unknown> extends Partial<PipelinePolicy> {
+  /**
+   * The version of the definition, 1 or more. An execution keeps the version with which it began. A host may have several versions of a name.
+   * Default 1.
+   */
+  readonly version?: number;
+  /**
+   * Versions whose executions in flight this definition goes on with, where a host does not have their own: it has all queues and sources that
+   * they need. Default: none, so that they are stranded until a host has their version.
+   */
+  readonly compatibleWith?: readonly number[];
   /** For people. */
   readonly description?: string;
   /** Checks the input of an execution; its output is what sources see. Any Standard Schema. */
@@ -34,6 +44,8 @@ export interface PipelineOptions<Input = unknown> extends Partial<PipelinePolicy
 export interface PipelineDefinition<in Input = never> {
   /** The name of the pipeline in the store. */
   readonly name: string;
+  /** The version of the definition, 1 or more. */
+  readonly version: number;
   /** What it was defined with. */
   readonly options: PipelineOptions;
   /** @internal Types only. */
@@ -44,6 +56,8 @@ export interface PipelineDefinition<in Input = never> {
 export type AnyPipeline = PipelineDefinition<never>;
 
 const KNOWN = [
+  "version",
+  "compatibleWith",
   "description",
   "input",
   "routes",
@@ -72,6 +86,8 @@ export function definePipeline<Input = unknown>(
 ): PipelineDefinition<Input> {
   checkName("name", name);
   only("", options, KNOWN);
+  const version = count("version", options.version ?? 1, 1);
+  checkCompatible(options.compatibleWith ?? [], version);
   if (options.input !== undefined) schemaOption("input", options.input);
   unique("routes", options.routes);
   unique(
@@ -82,7 +98,15 @@ export function definePipeline<Input = unknown>(
   for (const [i, one] of (options.sources ?? []).entries()) checkName(`sources[${i}].to`, one.to?.name);
   const faults = faultsOf(options as PipelineOptions);
   if (faults.length > 0) throw new PipelineFaultsError(name, faults);
-  return { name, options: options as PipelineOptions };
+  return { name, version, options: options as PipelineOptions };
+}
+
+/** @throws OptionError */
+function checkCompatible(versions: readonly number[], own: number): void {
+  if (!Array.isArray(versions)) throw new OptionError("compatibleWith", versions, "a list of versions");
+  for (const [i, one] of versions.entries())
+    if (count(`compatibleWith[${i}]`, one, 1) === own)
+      throw new OptionError(`compatibleWith[${i}]`, one, `another version than its own, ${own}`);
 }
 
 /** What the shapes of the policies leave to others. */

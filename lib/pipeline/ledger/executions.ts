@@ -111,7 +111,7 @@ function rowOf(given: NewExecution, number: number, now: number): ExecutionRow {
     request: given.request === undefined || given.request === given.id ? null : given.request,
     totals: null,
     stranded: null,
-    version: given.version ?? null,
+    version: given.version === undefined || given.version === 1 ? null : given.version,
     changed: null,
     dropped: null,
   };

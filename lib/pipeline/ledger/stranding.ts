@@ -3,9 +3,9 @@
 
 import { ConflictError, type Store } from "../../store/index.js";
 import {
+  type KnownParts,
   type MissingPart,
   missingParts,
-  type PipelineParts,
   type RemainingWork,
 } from "../definition/missing.js";
 import { MessageRows } from "./message-rows.js";
@@ -14,13 +14,16 @@ import { type ExecutionRow, executions, REPLAY_SOURCE, sources } from "./tables.
 /** Sources of an execution that are read. */
 const MOST_SOURCES = 10_000;
 
-async function remainingWork(store: Store, { number, pipeline }: ExecutionRow): Promise<RemainingWork> {
+async function remainingWork(
+  store: Store,
+  { number, pipeline, version }: ExecutionRow,
+): Promise<RemainingWork> {
   const [{ live }, places] = await Promise.all([
     new MessageRows(store, number).queues(),
     store.scan(sources, { prefix: [number], limit: MOST_SOURCES }),
   ]);
   const open = places.filter((place) => place.open === 1 && place.name !== REPLAY_SOURCE);
-  return { pipeline, queues: live, sources: open.map(({ name }) => name) };
+  return { pipeline, version: version ?? 1, queues: live, sources: open.map(({ name }) => name) };
 }
 
 /** What the row of an execution says that is missing. Undefined: nothing, as far as anybody has looked. */
@@ -32,13 +35,13 @@ export function strandedOf({ stranded, ended }: ExecutionRow): readonly MissingP
 /**
  * Finds what an execution needs that is not there, and keeps that in its row.
  *
- * @param parts - of its pipeline; undefined: there is none of its name
+ * @param parts - of its pipeline
  * @returns what is missing, if it did not stand in the row before
  */
 export async function strand(
   store: Store,
   number: number,
-  parts: PipelineParts | undefined,
+  parts: KnownParts,
 ): Promise<readonly MissingPart[] | undefined> {
   const [row] = await store.get(executions, [[number]]);
   if (row === undefined || row.ended !== null) return undefined;

@@ -7,6 +7,7 @@ import type { ProcessSystem } from "../../process/system.js";
 import type { StoreContext, StoreSource } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
 import type { AnyPipeline } from "../definition/pipeline.js";
+import { labelOf } from "../definition/versions.js";
 import { PIPELINE_SCHEMA } from "../ledger/tables.js";
 import { UnknownPipelineError } from "../runtime/errors.js";
 import { checkHost } from "../runtime/options.js";
@@ -62,9 +63,9 @@ export async function openOperations(
     ...{ store, payloads: codecs, after: (ms, fn) => context.after(ms, fn) },
     replays: {
       id: () => context.environment.id(),
-      target: async (pipeline) => {
-        const plan = plans.get(pipeline);
-        if (plan === undefined) throw new UnknownPipelineError(pipeline, [...plans.keys()]);
+      target: async (pipeline, version) => {
+        const plan = version === undefined ? plans.get(pipeline) : plans.running(pipeline, version);
+        if (plan === undefined) throw new UnknownPipelineError(labelOf(pipeline, version), plans.labels);
         return replayTargetOf(plan, codecs);
       },
     },

@@ -71,8 +71,8 @@ export interface OperationsPort {
   readonly replays?: {
     /** An id that no other execution has. */
     id(): string;
-    /** A pipeline as it is now. @throws UnknownPipelineError */
-    target(pipeline: string): Promise<ReplayTarget>;
+    /** A pipeline as it is now, or what an execution of a version runs by. @throws UnknownPipelineError */
+    target(pipeline: string, version?: number): Promise<ReplayTarget>;
   };
 }
 
@@ -325,7 +325,7 @@ export class StoreOperations implements PipelineOperations {
     const row = await this.#row(id);
     const { replays } = this.#port;
     if (replays === undefined) throw new UnknownPipelineError(row.pipeline, []);
-    return move(this.#store, row, await replays.target(row.pipeline), request);
+    return move(this.#store, row, await replays.target(row.pipeline, row.version ?? 1), request);
   }
 
   async replay(id: string, options: ReplayOptions): Promise<ReplayStarted> {
@@ -374,6 +374,7 @@ function summaryOf(row: ExecutionRow): ExecutionSummary {
   return {
     ...{ id, pipeline, status: status as ExecutionStatus, inputs, done, dead, pending, created },
     ended: ended ?? undefined,
+    ...(row.version !== null && { version: row.version }),
     ...(row.dropped !== null && { dropped: row.dropped }),
     ...(stranded !== undefined && { stranded }),
   };

@@ -12,6 +12,7 @@ import { type Part, type ReplayPlace, valuesOf } from "./selection.js";
 /** The pipeline as it is now, which runs the replay. */
 export interface ReplayTarget {
   readonly pipeline: string;
+  readonly version: number;
   /** How many sources it has. */
   readonly sources: number;
   readonly routes: readonly { readonly name: string; readonly queue: string }[];
@@ -192,6 +193,7 @@ export async function startReplay(
     ...{
       id,
       pipeline: target.pipeline,
+      version: target.version,
       config: target.config,
       input: null,
       sources: [],

@@ -65,11 +65,14 @@ export interface Catalogue {
   /** Executions whose end nobody was told of. */
   unannounced(): Promise<readonly Record[]>;
   /**
-   * Looks whether an execution can end. `plan` undefined: the host has no pipeline of its name.
+   * Looks whether an execution can end.
    *
    * @returns what is missing, if nobody was told of that before
    */
-  strand(record: Record, plan: PipelinePlan | undefined): Promise<readonly MissingPart[] | undefined>;
+  strand(
+    record: Record,
+    plan: PipelinePlan | "no pipeline" | "no version",
+  ): Promise<readonly MissingPart[] | undefined>;
   /** Gives back what other hosts held that are gone. */
   giveBack(): Promise<void>;
   announced(record: Record): Promise<void>;

@@ -16,6 +16,7 @@ import { FencedError } from "../../store/index.js";
 import { Queue } from "../../supervisor/queue.js";
 import { countRestart, type RestartLimits } from "../../supervisor/restart-rule.js";
 import type { GivenUp, GiveUpRequest, Moved, MoveRequest } from "../changes/options.js";
+import { labelOf } from "../definition/versions.js";
 import { ExecutionGoneError } from "../ledger/errors.js";
 import type { Publication } from "../ledger/ledger.js";
 import type { Ended } from "../ledger/ledger-machine.js";
@@ -43,6 +44,7 @@ export type HostRequest =
       readonly type: "start";
       readonly id: string;
       readonly pipeline: string;
+      readonly version: number;
       readonly input: unknown;
       readonly messages: readonly Publication[];
       readonly trace: string | undefined;
@@ -214,7 +216,9 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     this.#lookedAt.add(record.number);
     const { id: execution, pipeline } = record;
     this.#background.do(`stranded ${execution}`, async () => {
-      const missing = await catalogue.strand(record, this.#settings.plans.get(pipeline));
+      const { plans } = this.#settings;
+      const none = plans.has(pipeline) ? "no version" : "no pipeline";
+      const missing = await catalogue.strand(record, this.#planFor(record) ?? none);
       if (missing !== undefined && this.#ctx.alive)
         tellStranded(this.#kernel, this.#ctx.self, { execution, pipeline, missing });
     });
@@ -283,7 +287,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
         return this.#reply(message.replyTo, givenUp);
       }
       case "move": {
-        const plan = this.#planOf(record.pipeline);
+        const plan = this.#planFor(record) ?? this.#planOf(record.pipeline, record.version ?? 1);
         return this.#reply(message.replyTo, await catalogue.move(record, plan, message.request));
       }
       case "replay":
@@ -314,10 +318,10 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   // ── executions ───────────────────────────────────────────────────────────────────────────────────────────────
 
   async #start(
-    { id, pipeline, input, messages, trace, request }: Extract<HostRequest, { type: "start" }>,
+    { id, pipeline, version, input, messages, trace, request }: Extract<HostRequest, { type: "start" }>,
     catalogue: Catalogue,
   ): Promise<boolean> {
-    const plan = this.#planOf(pipeline);
+    const plan = this.#planOf(pipeline, version);
     const { record, isNew } = await catalogue.create({ id, plan, input, messages, trace, request });
     if (record.pipeline !== pipeline) throw new ExecutionIdTakenError(id, record.pipeline, pipeline);
     if (record.ended === undefined) this.#load(record);
@@ -325,10 +329,16 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 
   /** @throws UnknownPipelineError */
-  #planOf(pipeline: string): PipelinePlan {
-    const plan = this.#settings.plans.get(pipeline);
-    if (plan === undefined) throw new UnknownPipelineError(pipeline, [...this.#settings.plans.keys()]);
+  #planOf(pipeline: string, version?: number): PipelinePlan {
+    const { plans } = this.#settings;
+    const plan = plans.get(pipeline, version);
+    if (plan === undefined) throw new UnknownPipelineError(labelOf(pipeline, version), plans.labels);
     return plan;
+  }
+
+  /** What the execution runs by on this host. */
+  #planFor({ pipeline, version = 1 }: Record): PipelinePlan | undefined {
+    return this.#settings.plans.running(pipeline, version);
   }
 
   async #replay(
@@ -343,7 +353,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
 
   /** Runs an execution, unless it runs here already or this host does not have its pipeline. */
   #load(record: Record): void {
-    const plan = this.#settings.plans.get(record.pipeline);
+    const plan = this.#planFor(record);
     if (plan === undefined || this.#loaded.has(record.id) || this.#isEnding) return;
     const isPaused = record.status === "paused";
     const loaded: Loaded = {

@@ -7,6 +7,7 @@ import { only } from "../../process/known-options.js";
 import { delay, text, withMethod } from "../../process/options.js";
 import type { StoreSource } from "../../store/index.js";
 import type { AnyPipeline } from "../definition/pipeline.js";
+import { Versions } from "../definition/versions.js";
 import { MOST_MESSAGE_BYTES } from "../ledger/limits.js";
 import type { CarrierSource } from "../queues/carrier.js";
 import {
@@ -18,7 +19,7 @@ import { type PipelinePlan, planOf } from "./plan.js";
 
 /** Options of {@link pipelineHost}. */
 export interface PipelineHostOptions {
-  /** The pipelines that this host can run. */
+  /** The pipelines that this host can run, of each name as many versions as executions in flight need. */
   readonly pipelines: readonly AnyPipeline[];
   /**
    * Where executions live: `sqlite("jobs.db")`, `postgres(connection)` or `memory()`. Hosts with the same pipelines on one PostgreSQL share
@@ -63,7 +64,7 @@ const DRAIN_MS = 5_000;
 export interface PipelineHostSettings {
   /** The hosts of this definition that run. */
   readonly hosts: RunningHosts;
-  readonly plans: ReadonlyMap<string, PipelinePlan>;
+  readonly plans: Versions<PipelinePlan>;
   readonly store: StoreSource | undefined;
   readonly carrier: CarrierSource | undefined;
   readonly name: string | undefined;
@@ -91,17 +92,17 @@ export function checkHost(options: PipelineHostOptions): PipelineHostSettings {
   const { pipelines, store, carrier, name, hostId, payloads = {}, drainMs = DRAIN_MS } = options;
   new Payloads(payloads);
   if (!Array.isArray(pipelines)) throw new OptionError("pipelines", pipelines, "a list of pipelines");
-  const plans = new Map<string, PipelinePlan>();
+  const plans = new Versions<PipelinePlan>();
   for (const [i, pipeline] of (pipelines as readonly AnyPipeline[]).entries()) {
     if (typeof pipeline?.options !== "object")
       throw new OptionError(`pipelines[${i}]`, pipeline, "what definePipeline returns");
-    if (plans.has(pipeline.name))
+    const plan = planOf(pipeline);
+    if (!plans.add(plan))
       throw new OptionError(
         `pipelines[${i}]`,
         pipeline.name,
-        "a name that no other pipeline of the host has",
+        "a name and version that no other pipeline of the host has",
       );
-    const plan = planOf(pipeline);
     const { maxMessageBytes } = plan.policy;
     if (store !== undefined && maxMessageBytes > MOST_MESSAGE_BYTES)
       throw new OptionError(
@@ -109,7 +110,6 @@ export function checkHost(options: PipelineHostOptions): PipelineHostSettings {
         maxMessageBytes,
         `at most ${MOST_MESSAGE_BYTES} with a store: store what is larger elsewhere, and publish its name`,
       );
-    plans.set(pipeline.name, plan);
   }
   if (carrier !== undefined && store === undefined)
     throw new OptionError("carrier", carrier.label, "none without a store: the store has the messages");

@@ -45,6 +45,8 @@ export interface BatchPlan {
 export interface PipelinePlan {
   readonly definition: AnyPipeline;
   readonly name: string;
+  readonly version: number;
+  readonly compatibleWith: readonly number[];
   readonly policy: PipelinePolicy;
   /** Upstream first. */
   readonly routes: readonly RoutePlan[];
@@ -74,7 +76,9 @@ export function planOf(definition: AnyPipeline): PipelinePlan {
   const feeds = sources.map(({ source, to }, number) => ({
     ...{ source, number, queue: to.name, fanOut, highWaterMark },
   }));
-  return { definition, name: definition.name, policy, routes: plans, sources: feeds };
+  const { name, version } = definition;
+  const { compatibleWith = [] } = definition.options;
+  return { definition, name, version, compatibleWith, policy, routes: plans, sources: feeds };
 }
 
 function routePlan(

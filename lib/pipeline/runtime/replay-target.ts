@@ -9,6 +9,7 @@ import type { PipelinePlan } from "./plan.js";
 export async function replayTargetOf(plan: PipelinePlan, payloads: Payloads): Promise<ReplayTarget> {
   return {
     pipeline: plan.name,
+    version: plan.version,
     sources: plan.sources.length,
     routes: plan.routes.map(({ name, queue }) => ({ name, queue })),
     maxMessageBytes: plan.policy.maxMessageBytes,

@@ -111,7 +111,7 @@ export class StoreCatalogue implements Catalogue {
   ): Promise<StoreCatalogue> {
     const { store: source, carrier: broker, hostId = kernel.env.id(), payloads, plans, evidence } = settings;
     const codecs = new Payloads(payloads);
-    const asks = [...plans.values()].some(({ routes }) => routes.some(({ policy }) => policy.hashValues));
+    const asks = plans.all.some(({ routes }) => routes.some(({ policy }) => policy.hashValues));
     const hashOf = asks ? valueHash(codecs) : undefined;
     if (source === undefined) throw new OptionError("store", source, "a store");
     const store = await source.open([PIPELINE_SCHEMA], storeContext(kernel));
@@ -145,7 +145,7 @@ export class StoreCatalogue implements Catalogue {
     }
     // The rows do not say who works on a message, so one host alone may run the executions of a pipeline.
     try {
-      for (const pipeline of plans.keys()) await catalogue.#own(pipeline);
+      for (const pipeline of plans.names) await catalogue.#own(pipeline);
     } catch (error) {
       await catalogue.close();
       throw error;
@@ -198,7 +198,12 @@ export class StoreCatalogue implements Catalogue {
       ),
     );
     const { row, isNew } = await createExecution(this.#store, this.#claim, {
-      ...{ id, pipeline: plan.name, config: await this.#payloads.store(configOf(plan), "config") },
+      ...{
+        id,
+        pipeline: plan.name,
+        version: plan.version,
+        config: await this.#payloads.store(configOf(plan), "config"),
+      },
       input: input === undefined ? null : await this.#payloads.store(input, "input"),
       ...{ trace, request, sources: plan.sources.map(({ source }) => source.name) },
       messages: messages.map(({ id: message, queue, key }, i) => ({
@@ -234,12 +239,14 @@ export class StoreCatalogue implements Catalogue {
 
   async strand(
     { number, pipeline }: Record,
-    plan: PipelinePlan | undefined,
+    plan: PipelinePlan | "no pipeline" | "no version",
   ): Promise<readonly MissingPart[] | undefined> {
-    if (plan !== undefined) return strand(this.#store, number, partsOf(plan.definition));
+    if (typeof plan !== "string") return strand(this.#store, number, partsOf(plan.definition));
+    // In a store of one process, no other host has the pipeline in whatever version.
+    if (plan === "no version" && !this.shared) return strand(this.#store, number, plan);
     // Another host may have it: which ones there are, a store that several processes share does not say.
     const isShared = this.shared || (await this.#isOwned(pipeline));
-    return isShared ? undefined : strand(this.#store, number, undefined);
+    return isShared ? undefined : strand(this.#store, number, plan);
   }
 
   async #isOwned(pipeline: string): Promise<boolean> {
@@ -357,6 +364,7 @@ export class StoreCatalogue implements Catalogue {
       ended: ended ?? undefined,
       ...(row.totals !== null && { totals: JSON.parse(row.totals as string) as readonly RouteTotals[] }),
       ...(stranded !== undefined && { stranded }),
+      ...(row.version !== null && { version: row.version }),
       ...(row.dropped !== null && { dropped: row.dropped }),
       trace: row.trace ?? null,
       input: row.input === null ? undefined : await this.#payloads.load(row.input),

@@ -33,6 +33,6 @@ export function tellStranded(kernel: Kernel, host: Pid, stranded: StrandedExecut
     event: "executionStranded",
     pid: host,
     path: `${pathOf(host)}/${execution}`,
-    text: `${host} cannot bring execution "${execution}" of pipeline "${pipeline}" to its end: ${missingText(missing)}. Start a host with a definition that has what is missing, or cancel the execution`,
+    text: `${host} cannot bring execution "${execution}" of pipeline "${pipeline}" to its end: ${missingText(missing)}. Start a host with a definition that has what is missing, move its messages to another route, or give them up`,
   });
 }

@@ -11,6 +11,8 @@ export interface PipelineSummary extends LedgerCounts {
   readonly id: string;
   /** The name of its pipeline. */
   readonly pipeline: string;
+  /** The version of the pipeline with which it began. Absent: 1. */
+  readonly version?: number;
   /** What it is doing, or how it ended. */
   readonly status: ExecutionStatus;
   /** When it was started, in milliseconds since 1970. */
