@@ -270,7 +270,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
         const row = await findFlow(this.store, id);
         return row !== undefined && !isEnded(row);
       },
-      input: ({ flow, input }) =>
+      input: async ({ flow, input }) =>
         inputOf(this.payloads, this.orders.known(flow.name, undefined), input, flow.name),
       id: () => this.kernel.env.id(),
       // The schedule is looked at again in a while; the host goes on.

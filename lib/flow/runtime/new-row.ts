@@ -7,8 +7,12 @@ import type { NewFlow } from "./port.js";
 /** The rank of a flow without priority. */
 const LOWEST_RANK = 9;
 
-/** The row of a flow that is about to start. */
-export function newRow(flow: NewFlow, now: number): Omit<FlowRow, "number"> {
+/**
+ * The row of a flow that is about to start.
+ *
+ * @param dueAtOnce - when it is due if it neither sleeps nor waits in a queue. Null: whoever starts it runs it
+ */
+export function newRow(flow: NewFlow, now: number, dueAtOnce: number | null = null): Omit<FlowRow, "number"> {
   const { queue, lane = "", rank = LOWEST_RANK, delayMs = 0 } = flow.timing ?? {};
   return {
     id: flow.id,
@@ -21,7 +25,7 @@ export function newRow(flow: NewFlow, now: number): Omit<FlowRow, "number"> {
     generation: 0,
     holder: null,
     epoch: 0,
-    due: delayMs === 0 ? null : now + delayMs,
+    due: delayMs > 0 ? now + delayMs : queue === undefined ? dueAtOnce : null,
     mail: 0,
     crashes: 0,
     taken_at: 0,

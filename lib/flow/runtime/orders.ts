@@ -250,12 +250,15 @@ function joined(parts: readonly Extra[]): Extra {
 }
 
 /** Checks and encodes an input. */
-export async function inputOf(
+export function inputOf(
   payloads: Payloads,
   { name, options }: FlowDefinition<never>,
   input: unknown,
   id: string,
-): Promise<Stored> {
-  const good = await checked(options.input, input, { type: "input", flow: name });
-  return payloads.encode(good, `flow ${name} "${id}"`, "input");
+): Stored | Promise<Stored> {
+  const encode = (good: unknown): Stored | Promise<Stored> =>
+    payloads.encode(good, `flow ${name} "${id}"`, "input");
+  if (options.input === undefined) return encode(input);
+  const good = checked(options.input, input, { type: "input", flow: name });
+  return good instanceof Promise ? good.then(encode) : encode(good);
 }

@@ -115,14 +115,14 @@ export class Starting {
     const { store, claim, taking } = this.#host;
     const writes: Write[] = [];
     const topics = new Set<string>();
+    const now = this.#host.now();
     const places = all.map((flow) => {
       this.#host.orders.known(flow.name, flow.version);
-      const row = newRow(flow, this.#host.now());
-      const due = row.waiting === null && row.due === null ? 0 : row.due;
-      const input = this.#host.blobs.split(row.input, `input/${row.id}`, writes);
+      const input = this.#host.blobs.split(flow.input, `input/${flow.id}`, writes);
+      const row = newRow({ ...flow, input }, now, 0);
       for (const topic of topicsOfStart(row, false)) topics.add(topic);
-      if (due !== null) taking.alarmAt(Math.max(due, this.#host.now() + (isLast ? 0 : LOOK_MS)));
-      return writes.push({ type: "offer", table: flows, row: { ...row, due, input } }) - 1;
+      if (row.due !== null) taking.alarmAt(Math.max(row.due, isLast ? now : now + LOOK_MS));
+      return writes.push({ type: "offer", table: flows, row }) - 1;
     });
     const { results } = await store.commit({ claim, writes, notify: [...topics] });
     const started: Started[] = [];
