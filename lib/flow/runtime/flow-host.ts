@@ -12,6 +12,7 @@ import { SHUTDOWN } from "../../process/reason.js";
 import type { CallOptions } from "../../process/request.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
+import { isThenable } from "../../process/thenable.js";
 import type { AnyFlow, FlowDefinition, MessageTypes } from "../definition/define.js";
 import { named } from "../definition/names.js";
 import type { Stored } from "../journal/entry.js";
@@ -59,6 +60,8 @@ export interface StartManyOptions extends Omit<StartTiming, "debounce"> {
 
 /** Flows that one commit starts. */
 const START_PAGE = 1_000;
+/** One page is made while the store writes the one before. */
+const PAGES_AT_ONCE = 2;
 
 /** What a flow is and does at this moment. */
 export interface FlowInfo {
@@ -175,7 +178,8 @@ export class FlowHost implements AsyncDisposable {
 
   /**
    * Starts many flows, a thousand in a commit: many times faster than as many calls of `start`. Fulfilled, with their handles in the same
-   * order, when all are durable. If a page fails, those of the pages before are started: repeat the call with ids of your own.
+   * order, when all are durable. Two pages are on their way at a time. If a page fails, those of the pages before are started, and those of
+   * the next one may be: repeat the call with ids of your own.
    *
    * @param starts - the ids and inputs of the flows, also of a generator
    * @throws UnknownFlowError, FlowIdTakenError, FlowInputDiffersError, FlowInputError, FlowOutcomeUnknownError, OptionError, StoreError
@@ -194,28 +198,38 @@ export class FlowHost implements AsyncDisposable {
       throw new OptionError("starts", starts, "an iterable of { id, input }");
     const { attach, ...timing } = options;
     const fresh = this.#starts(flow, timing, attach);
-    const runs: FlowRun<O>[] = [];
+    const answers: Promise<readonly Started[]>[] = [];
     let page: NewFlow[] = [];
-    const send = async (isLast: boolean): Promise<void> => {
+    const send = (isLast: boolean): void => {
       const flows = page;
       page = [];
-      const started = await this.#call<readonly Started[]>(
+      const answer = this.#call<readonly Started[]>(
         (replyTo) => ({ type: "start many", flows, isLast, replyTo }),
         undefined,
         mayRepeat("start", flows[0]?.id ?? ""),
       );
-      for (const one of started) runs.push(this.#run<O>(one));
+      // It is awaited below, and may reject before.
+      answer.catch(() => undefined);
+      answers.push(answer);
     };
-    let i = 0;
-    for (const one of starts) {
-      const path = `starts[${i++}]`;
-      only(path, one, ["id", "input"]);
-      const id = one.id === undefined ? undefined : named(`${path}.id`, one.id);
-      page.push(await fresh(id, one.input));
-      if (page.length === START_PAGE) await send(false);
+    try {
+      let i = 0;
+      for (const one of starts) {
+        const path = `starts[${i++}]`;
+        only(path, one, ["id", "input"]);
+        const id = one.id === undefined ? undefined : named(`${path}.id`, one.id);
+        const made = fresh(id, one.input);
+        page.push(isThenable(made) ? await made : made);
+        if (page.length < START_PAGE) continue;
+        send(false);
+        await answers.at(-PAGES_AT_ONCE);
+      }
+    } finally {
+      await Promise.all(answers);
     }
-    await send(true);
-    return runs;
+    send(true);
+    const started = await Promise.all(answers);
+    return started.flatMap((all) => all.map((one) => this.#run<O>(one)));
   }
 
   /** Makes starts of a flow. @throws UnknownFlowError, OptionError */
@@ -223,7 +237,7 @@ export class FlowHost implements AsyncDisposable {
     flow: AnyFlow,
     options: StartTiming,
     attach: boolean | undefined,
-  ): (id: string | undefined, input: unknown) => Promise<NewFlow> {
+  ): (id: string | undefined, input: unknown) => NewFlow | Promise<NewFlow> {
     if (typeof (flow as { readonly name?: unknown } | undefined | null)?.name !== "string")
       throw new OptionError("flow", flow, "what defineFlow() returned");
     const { name, version } = flow;
@@ -231,12 +245,16 @@ export class FlowHost implements AsyncDisposable {
     const definition = definitions.find(name, version);
     if (definition === undefined) throw new UnknownFlowError(name, version, definitions.names);
     const timing = checkTiming(options, definition.options.queue, queues);
-    const more = { name, version, timing, attach: flag("attach", attach ?? false) };
-    return async (given, input) => {
+    const isAttached = flag("attach", attach ?? false);
+    return (given, input) => {
       const id = given ?? this.#kernel.env.id();
-      const stored = await inputOf(payloads, definition, input, id);
       const request = given === undefined ? id : this.#kernel.env.id();
-      return { ...more, id, request, input: stored, trace: this.#kernel.taps?.flowStarting(name, id) };
+      const made = (stored: Stored): NewFlow => {
+        const trace = this.#kernel.taps?.flowStarting(name, id);
+        return { name, version, timing, attach: isAttached, id, request, input: stored, trace };
+      };
+      const stored = inputOf(payloads, definition, input, id);
+      return isThenable(stored) ? (stored as Promise<Stored>).then(made) : made(stored as Stored);
     };
   }
 
