@@ -117,6 +117,11 @@ export class Evidence {
     return { mark, mayRun: this.#answer === "let" };
   }
 
+  /** No subject is marked, and none has to wait. */
+  get isCalm(): boolean {
+    return this.#state.marks.length === 0 && this.#state.search === undefined;
+  }
+
   /** The mark of a subject is stored. */
   taken(subject: string): void {
     this.#dispatch({ type: "taken", subject });

@@ -7,8 +7,9 @@
 import type { Payloads } from "../../flow/payload/payloads.js";
 import { showThrown } from "../../process/show.js";
 import type { Store } from "../../store/index.js";
+import type { MessageId } from "../definition/message-id.js";
 import type { Sentence } from "../definition/sentence.js";
-import type { Blame } from "./blame.js";
+import type { Accused, Blame } from "./blame.js";
 import type { Carriage } from "./carriage.js";
 import type { LedgerContext, Message, Publication, Step } from "./ledger.js";
 import type { LedgerLimits } from "./limits.js";
@@ -260,6 +261,8 @@ export class HandOut {
     this.#port.call();
   }
 
+  readonly #accused = (id: MessageId): Accused => this.#port.blame.begin(this.#port.place.scope, id);
+
   #loadedRow(row: MessageRow): LiveMessage | undefined {
     const { id, queue, tag, attempts, history, lane, body, quarantines, setback, changes } = row;
     const errors = history === null ? NO_ERRORS : (JSON.parse(history) as string[]);
@@ -279,7 +282,7 @@ export class HandOut {
   }
 
   /** A message of this host. Its value is read from what is stored, so that nobody shares it. Undefined: it cannot be read. */
-  #loaded(queue: StoreQueue, of: Omit<LiveMessageFields, "value" | "accused">): LiveMessage | undefined {
+  #loaded(queue: StoreQueue, of: LiveMessageFields): LiveMessage | undefined {
     let value: unknown;
     let unreadable: unknown;
     try {
@@ -288,8 +291,7 @@ export class HandOut {
     } catch (error) {
       unreadable = error;
     }
-    const { blame, place } = this.#port;
-    const message = new LiveMessage({ ...of, value, accused: () => blame.begin(place.scope, of.id) });
+    const message = new LiveMessage(of, value, this.#accused);
     queue.known.set(message.id, message);
     if (unreadable === undefined) return message;
     // Nobody can work on it, now or later: it goes where people look.

@@ -8,7 +8,7 @@ import type { Message, Setback } from "./ledger.js";
 export type Body = string | Uint8Array;
 
 /** What a live message is made of. */
-export interface LiveMessageFields extends Message {
+export interface LiveMessageFields extends Omit<Message, "value" | "run"> {
   /** How often it has ended its process, by evidence. */
   readonly ends: number;
   /** The lane of its row. */
@@ -17,8 +17,6 @@ export interface LiveMessageFields extends Message {
   readonly body: Body;
   /** What people did with it, as its row says it. Undefined: nothing. */
   readonly changes?: string | undefined;
-  /** In whose name its code runs. Called when it is tried. */
-  accused(): Accused;
 }
 
 /** A message that a ledger over a store has handed out. Each attempt is an object of its own: a step names the attempt. */
@@ -34,16 +32,17 @@ export class LiveMessage implements Message {
   readonly lane: number;
   readonly body: Body;
   readonly changes: string | undefined;
-  readonly accused: () => Accused;
+  readonly #accused: (id: MessageId) => Accused;
   /** `taken`: somebody works on it. `settling`: a step about it is on its way. `gone`: whatever comes is too late. */
   state: "taken" | "settling" | "gone" = "taken";
   /** Its code has run, here and now. */
   #begun: Accused | undefined;
 
-  constructor(of: LiveMessageFields) {
+  /** @param accused - in whose name the code of a message runs. Called when it is tried */
+  constructor(of: LiveMessageFields, value: unknown, accused: (id: MessageId) => Accused) {
     this.id = of.id;
     this.queue = of.queue;
-    this.value = of.value;
+    this.value = value;
     this.key = of.key;
     this.attempts = of.attempts;
     this.errors = of.errors;
@@ -52,11 +51,11 @@ export class LiveMessage implements Message {
     this.lane = of.lane;
     this.body = of.body;
     this.changes = of.changes;
-    this.accused = of.accused;
+    this.#accused = accused;
   }
 
   run<T>(fn: () => T): T {
-    this.#begun ??= this.accused();
+    this.#begun ??= this.#accused(this.id);
     return this.#begun.run(fn);
   }
 

@@ -4,6 +4,8 @@ import { type Evidence, type HostEvidenceOptions, hostEvidence } from "../../hos
 import type { Kernel } from "../../process/kernel.js";
 import type { Accused, Blame, Found } from "../ledger/blame.js";
 
+const NOTHING: Found = { evidence: undefined, mayRun: true };
+
 export class HostBlame implements Blame {
   readonly #evidence: Evidence;
   readonly #watchers = new Set<() => void>();
@@ -15,6 +17,7 @@ export class HostBlame implements Blame {
   }
 
   find(scope: number, id: string): Found {
+    if (this.#evidence.isCalm) return NOTHING;
     const { mark, mayRun } = this.#evidence.find(subjectOf(scope, id));
     return { evidence: mark?.kind, mayRun };
   }

@@ -6,7 +6,9 @@ import type { Context } from "../../process/context.js";
 import { InvariantError } from "../../process/errors.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
+import type { WorkTap } from "../../process/taps.js";
 import { isThenable } from "../../process/thenable.js";
+import type { RouteOutcome } from "../../service/telemetry/pipeline-taps.js";
 import type { Message } from "../ledger/ledger.js";
 import { type BatchOutcome, type BatchRun, emitBatch } from "./batch-run.js";
 import { NOT_BEGUN, Passage, type Place, type Segment } from "./passage.js";
@@ -52,6 +54,20 @@ export interface WorkerSettings {
 /** Runs code of adapters in the name of a message. */
 function inName<T>(message: Message, fn: () => T): T {
   return message.run === undefined ? fn() : message.run(fn);
+}
+
+/** Runs code of an attempt in the name of its message, and within its span. */
+function named<T>({ message }: Passage, tap: WorkTap<RouteOutcome> | undefined, fn: () => T): T {
+  return tap === undefined ? inName(message, fn) : tap.around(() => inName(message, fn));
+}
+
+/** Apart from the worker's method: an attempt of a message without a name makes no closure. */
+function beginNamed(
+  passage: Passage,
+  tap: WorkTap<RouteOutcome> | undefined,
+  segment: Segment,
+): PromiseLike<unknown> | undefined {
+  return named(passage, tap, () => passage.begin(segment));
 }
 
 /**
@@ -140,9 +156,8 @@ export class Worker implements Callbacks<Run | BatchRun> {
     const { segment } = this.#settings;
     const tap = passage.follow(ctx.self.process as Process, 1);
     try {
-      const begin = (): PromiseLike<unknown> | undefined =>
-        inName(passage.message, () => passage.begin(segment));
-      const wait = tap === undefined ? begin() : tap.around(begin);
+      const isPlain = tap === undefined && passage.message.run === undefined;
+      const wait = isPlain ? passage.begin(segment) : beginNamed(passage, tap, segment);
       return wait ?? this.#end(run, passage, "passed");
     } catch (error) {
       return this.#end(run, passage, "failed", error);
@@ -150,11 +165,8 @@ export class Worker implements Callbacks<Run | BatchRun> {
   }
 
   #resume(run: Run, passage: Passage, given: unknown): PromiseLike<unknown> | undefined {
-    const { tap } = passage;
     try {
-      const resume = (): PromiseLike<unknown> | undefined =>
-        inName(passage.message, () => passage.resume(given));
-      const wait = tap === undefined ? resume() : tap.around(resume);
+      const wait = named(passage, passage.tap, () => passage.resume(given));
       return wait ?? this.#end(run, passage, "passed");
     } catch (error) {
       return this.#end(run, passage, "failed", error);

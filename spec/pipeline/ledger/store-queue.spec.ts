@@ -7,11 +7,8 @@ import { READY } from "../../../lib/pipeline/ledger/tables.js";
 /** A queue with one message in work that was read from this lane. */
 function working(lane: number): { readonly queue: StoreQueue; readonly message: LiveMessage } {
   const queue = new StoreQueue("a", undefined);
-  const [value, key, errors] = ["v", undefined, []];
-  const message = new LiveMessage({
-    ...{ id: "1", queue: "a", value, key, attempts: 0, errors, lane, body: "v", ends: 0 },
-    accused: () => NO_BLAME.begin(1, "1"),
-  });
+  const of = { id: "1", queue: "a", key: undefined, attempts: 0, errors: [], lane, body: "v", ends: 0 };
+  const message = new LiveMessage(of, "v", (id) => NO_BLAME.begin(1, id));
   queue.known.set(message.id, message);
   queue.wanted = 1;
   return { queue, message };
