@@ -18,6 +18,7 @@ const ELSEWHERE = process.env["PROOFS"] === "apart" ? PROOFS : [];
 /** Specs that look at what their host process does. They share a process with each other, and with no other spec. */
 const HOST = [
   "spec/process/{after-exit,alarms,async-context,calls,crash-reports,ends,events,failure,opentelemetry,origin,report,scheduler,sender-context,system}.spec.ts",
+  "spec/host/evidence/witness.spec.ts",
   "spec/testing/{devices,exploration,kit,simulator}/*.spec.ts",
   "spec/topology/sender-context.spec.ts",
 ];
