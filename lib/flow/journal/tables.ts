@@ -206,6 +206,8 @@ export const FLOW_SCHEMA: Schema = {
 
 /** A claim on this name, followed by the host's id, lets a host hold flows. */
 export const HOST_CLAIMS = "flows/";
+/** Topic of hosts that have given back their claims, and held flows: others look for these. */
+export const LEFT_TOPIC = "left";
 /** Topic of mail: followed by the flow's number. */
 export const MAIL_TOPIC = "mail/";
 /** Topic of flows that can be taken by any host: followed by the flow's number. */

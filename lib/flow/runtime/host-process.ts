@@ -20,7 +20,7 @@ import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import type { Suspension } from "../hospital/record.js";
 import type { SymptomKind } from "../hospital/symptom.js";
 import type { Entry, Stored } from "../journal/entry.js";
-import { type FlowRow, HOST_CLAIMS, isEnded } from "../journal/tables.js";
+import { type FlowRow, HOST_CLAIMS, isEnded, LEFT_TOPIC } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
 import { BlobWriter } from "../payload/blobs.js";
 import { declareQueues } from "../queues/declared.js";
@@ -368,9 +368,14 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     this.#rest();
     (this.evidence as Evidence | undefined)?.close();
     try {
-      await (this.claim as Claim | undefined)?.release();
+      const claim = this.claim as Claim | undefined;
+      if (claim?.lost.aborted === false) {
+        await claim.release();
+        // Steps outlived the drain: other hosts go on with their flows at once.
+        if (this.loaded.size > 0) await this.store.commit({ writes: [], notify: [LEFT_TOPIC] });
+      }
     } catch {
-      // The claim was lost before: it is what release asks for.
+      // The claim was lost before: it is what release asks for. Without the notice, others find the flows when they poll.
     }
     await (this.store as Store | undefined)?.close();
   }

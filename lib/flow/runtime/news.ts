@@ -8,6 +8,7 @@ import {
   END_TOPIC,
   flows,
   isEnded,
+  LEFT_TOPIC,
   MAIL_TOPIC,
   READY_TOPIC,
   WISH_TOPIC,
@@ -57,6 +58,10 @@ export class News {
       return;
     }
     if (this.#host.queues.noted(topic)) return;
+    if (topic === LEFT_TOPIC) {
+      this.#host.taking.pollSoon();
+      return;
+    }
     if (topic === SCHEDULE_TOPIC) {
       this.#host.schedules.keeper.look();
       return;
