@@ -1,0 +1,144 @@
+// How a flow begins and ends: its code runs from the input to an ending, and whatever fails on the way ends the process, for the host and its
+// hospital to decide.
+
+import { placeOf } from "../../process/own-code.js";
+import { isError, stackOf } from "../../process/show.js";
+import { isThenable } from "../../process/thenable.js";
+import { kindOf, type SymptomKind } from "../hospital/symptom.js";
+import type { Ending } from "../machine/state.js";
+import { ContinueAsNew } from "./continue.js";
+import { type Divergence, DivergenceError, FlowCancelledError, FlowContextError } from "./errors.js";
+import { beating } from "./flow-attempts.js";
+import { type ChildEnd, FlowCode } from "./flow-code.js";
+import type { FlowLife } from "./flow-life.js";
+import { readable } from "./thrown.js";
+
+/** Runs the code, from the input to the end. */
+export async function runCode(life: FlowLife): Promise<void> {
+  const { payloads } = life.port;
+  let given: unknown;
+  try {
+    if (life.row.heartbeats !== null) await beating(life).restore(life.row.heartbeats);
+    const input = payloads.decode(life.row.input);
+    given = isThenable(input) ? await input : input;
+  } catch (error) {
+    return life.fail(error, "payload");
+  }
+  let ending: Ending | undefined;
+  try {
+    const body = (): unknown => life.definition.body(new FlowCode(life.asking) as never, given as never);
+    const { around } = life.port;
+    const value = life.subject.run(around === undefined ? body : () => around(body));
+    life.port.drain(life);
+    ending = await endingOf(life, "completed", await value, "result");
+  } catch (thrown) {
+    // The next input of a flow that starts anew may be one that cannot be stored.
+    if (life.ctx.alive)
+      ending = await endOf(life, readable(thrown)).catch((error: unknown) => endOf(life, error));
+  }
+  if (ending === undefined) return;
+  if (life.isCancelled) await cancelChildren(life);
+  if (life.ctx.alive) life.event({ type: "returned", ending });
+}
+
+/** Cancels the children that it had when it was cancelled. All asks of the journal have been made by then. */
+export async function cancelChildren(life: FlowLife): Promise<void> {
+  if (life.isDry) return;
+  life.children ??= life.port.cancelChildren(life.row.number, (key) => life.spared.has(key));
+  try {
+    await life.children;
+  } catch (error) {
+    if (life.ctx.alive) life.refused(error as Error);
+  }
+}
+
+async function endOf(life: FlowLife, error: unknown): Promise<Ending | undefined> {
+  if (!(error instanceof ContinueAsNew)) {
+    life.thrown = error;
+    life.event({ type: "threw" });
+    if (!life.ctx.alive) return undefined;
+  } else {
+    const again = await life.port.payloads.encode(
+      error.input,
+      `the next input of flow ${life.flowId}`,
+      "input",
+    );
+    return { status: "completed", value: null, again };
+  }
+  if (error instanceof FlowCancelledError && life.state.cancelled)
+    return endingOf(life, "cancelled", error, "error");
+  const kind = kindOfThrown(life, error);
+  if (!life.port.isForHospital(life.row, error, life.suspension, kind))
+    return endingOf(life, "failed", error, "error");
+  life.fail(error, kind);
+  return undefined;
+}
+
+/** The ending of a flow with this status. */
+async function endingOf(
+  life: FlowLife,
+  status: Ending["status"],
+  value: unknown,
+  what: string,
+): Promise<Ending> {
+  const { payloads } = life.port;
+  const stored = await (status === "completed" || value === undefined
+    ? payloads.encode(value, `the ${what} of flow ${life.flowId}`, "result")
+    : payloads.encodeThrown(value));
+  if (life.row.parent === null) return { status, value: stored };
+  const note = await payloads.encode(
+    { status, value: await payloads.decode(stored) } satisfies ChildEnd,
+    `the ${what} of flow ${life.flowId}`,
+    "result",
+  );
+  return { status, value: stored, note };
+}
+
+/** The end is durable. */
+export function hasEnded(life: FlowLife, ending: Ending): undefined {
+  // A flow that starts anew goes on.
+  if (ending.again === undefined) {
+    life.ending = ending;
+    const { name, created } = life.row;
+    life.port.kernel.taps?.flowEnded(name, life.flowId, ending.status, life.writtenAt - created);
+  }
+  return life.end();
+}
+
+/** Ends the flow without its code. */
+export async function kill(life: FlowLife): Promise<void> {
+  const { note } = await endingOf(life, "killed", undefined, "end");
+  if (life.ctx.alive) life.event({ type: "kill", ...(note === undefined ? {} : { note }) });
+}
+
+/** The code took another way than the one recorded. */
+export function diverged(
+  life: FlowLife,
+  found: Pick<Divergence, "recorded" | "asked" | "entry" | "did">,
+): void {
+  const { did } = found;
+  const shown = did === "asks" ? new FlowContextError("here") : did === "throws" ? life.thrown : undefined;
+  const last = life.lastAsk;
+  life.fail(
+    new DivergenceError(life.flowId, life.row.name, {
+      ...found,
+      at: placeIn(shown),
+      last: last && { ...last.ask, at: placeIn(last.from) },
+      thrown: life.thrown,
+      waitedMs: life.port.limits.stallMs,
+    }),
+  );
+}
+
+/** An error out of the journal is the same in each run: to run again for its sake would be in vain. */
+function kindOfThrown(life: FlowLife, error: unknown): SymptomKind | undefined {
+  if (typeof error !== "object" || error === null || !life.recorded.has(error)) return undefined;
+  const kind = kindOf(error);
+  return kind === "requested" || kind === "final" ? kind : "code";
+}
+
+/** Where an error was made, in code that is no library's. */
+function placeIn(error: unknown): string | undefined {
+  const stack = isError(error) ? stackOf(error) : undefined;
+  return placeOf(stack ?? "")?.replace(/^file:\/\//, "");
+}

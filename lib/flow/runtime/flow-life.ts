@@ -1,0 +1,195 @@
+// The state that the parts of a flow's process share: what it runs, what it has asked for, what it waits to hear, and why it ends.
+//
+//     flow-process.ts    takes events, and carries out what the machine decides
+//     flow-ends.ts       how the code begins and ends
+//     flow-attempts.ts   how the bodies of asks run
+//     flow-outcomes.ts   how their outcomes reach the code
+//     flow-writes.ts     what is written
+//     flow-rest.ts       what a flow does that only waits
+
+import { isHostOver, type Subject } from "../../host/index.js";
+import type { Context } from "../../process/context.js";
+import type { TimerRef } from "../../process/owned-timer.js";
+import { processSignal } from "../../process/process-signal.js";
+import { crash, NORMAL } from "../../process/reason.js";
+import type { FlowDefinition } from "../definition/define.js";
+import { outsideKey } from "../definition/names.js";
+import type { Suspension } from "../hospital/record.js";
+import { kindOf, type SymptomKind } from "../hospital/symptom.js";
+import type { Ask, Entry, Stored } from "../journal/entry.js";
+import type { FlowRow } from "../journal/tables.js";
+import { initial } from "../machine/flow-machine.js";
+import type { Ending, FlowEvent, FlowState, Letter } from "../machine/state.js";
+import { ACCEPT_MAIL } from "../sessions/tables.js";
+import type { Call } from "./call.js";
+import type { Asking } from "./flow-code.js";
+import type { Heartbeats } from "./heartbeats.js";
+import type { FlowPort } from "./port.js";
+import type { AttemptPort } from "./step-body.js";
+
+/** What the store, timers and the host tell a flow's process. */
+export type FlowMessage =
+  | { readonly type: "stored"; readonly error: Error | undefined }
+  | { readonly type: "drained" }
+  | { readonly type: "mail"; readonly letters: readonly Letter[] }
+  | { readonly type: "wish"; readonly wish: "cancel" | "kill" | "pause" | "stop" | "leave" }
+  | { readonly type: "parked"; readonly error: Error | undefined; readonly letters: readonly Letter[] };
+
+export class FlowLife {
+  readonly port: FlowPort;
+  readonly row: FlowRow;
+  readonly definition: FlowDefinition<never>;
+  readonly state: FlowState;
+  readonly subject: Subject;
+  /** Only runs over the journal. */
+  readonly isDry: boolean;
+  /** What the code makes its asks of. */
+  readonly asking: Asking;
+  /** Tells the machine. */
+  readonly event: (event: FlowEvent) => void;
+  ctx!: Context<never>;
+  /** Asks whose outcomes the code has not seen. */
+  readonly calls: Map<string, Call> = new Map();
+  readonly sessions: Set<string> = new Set();
+  /** Made when a step makes the first one, or the row has some. */
+  heartbeats: Heartbeats | undefined;
+  attempts: AttemptPort | undefined;
+  /** The time of the last outcome that the code has seen, and of the last write. */
+  at: number;
+  writtenAt = 0;
+  progress: { readonly stored: Stored } | undefined;
+  /** The key of the last outcome that the code has seen. */
+  seen = "start";
+
+  // ── cancellation ─────────────────────────────────────────────────────────────────────────────────────────────
+  cancel: AbortController | undefined;
+  /** The code has been told of a cancellation. */
+  isCancelled = false;
+  /** The asks of children that it has started since then, to clean up: the cancellation spares them. */
+  readonly spared: Set<string> = new Set();
+  /** The cancellation of its children. The flow neither ends nor leaves memory before that is durable. */
+  children: Promise<void> | undefined;
+
+  // ── waiting ──────────────────────────────────────────────────────────────────────────────────────────────────
+  /** When the flow's row shall say what the flow does, or when the flow leaves memory. */
+  rest: TimerRef | undefined;
+  /** What its row says. */
+  shown: "running" | "waiting";
+  /** It is leaving memory: events wait until it is known whether it does. */
+  parking = false;
+  late: FlowEvent[] = [];
+
+  // ── writes ───────────────────────────────────────────────────────────────────────────────────────────────────
+  /** Writes and transactions that the store has not answered. */
+  unanswered = 0;
+  settled: (() => void) | undefined;
+  /** With `verify`: the journal so far, the replay of it that runs, and whether it has grown since that began. */
+  readonly kept: Entry[];
+  verified: Promise<void> | undefined;
+  hasGrown = false;
+  readBacks = 0;
+
+  // ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────
+  /** How the flow has ended, once that is durable. */
+  ending: Ending | undefined;
+  /** The store takes nothing more from the host: it ends, and whoever takes the flow runs it. */
+  hasLostHost = false;
+  failed: { readonly error: unknown; readonly kind: SymptomKind | undefined } | undefined;
+  /** Errors that came out of the journal. */
+  readonly recorded: WeakSet<object> = new WeakSet();
+  /** What the code threw. */
+  thrown: unknown;
+  /** On replay: the last ask of the code, and an error that was made there. */
+  lastAsk: { readonly ask: Ask; readonly from: Error } | undefined;
+
+  constructor(
+    port: FlowPort,
+    row: FlowRow,
+    definition: FlowDefinition<never>,
+    history: readonly Entry[],
+    letters: readonly Letter[],
+    of: Pick<FlowLife, "isDry" | "asking" | "event">,
+  ) {
+    this.port = port;
+    this.row = row;
+    this.definition = definition;
+    this.isDry = of.isDry;
+    this.asking = of.asking;
+    this.event = of.event;
+    this.subject = port.begin(row.id);
+    this.state = initial(history, letters);
+    this.kept = port.readBack ? [...history] : [];
+    this.at = row.created;
+    this.shown = row.status === "waiting" ? "waiting" : "running";
+  }
+
+  get flowId(): string {
+    return this.row.id;
+  }
+
+  /** Where the flow stands: what it waits for, or what it has seen last. */
+  get suspension(): Suspension {
+    const [key = this.seen] = this.state.ops.keys();
+    return { name: key, position: this.state.seq };
+  }
+
+  /** Others wait for word of this flow's end: peers of its sessions, and flows that asked for a session. */
+  get owes(): boolean {
+    if (this.sessions.size > 0 || this.row.wish === "kill" || this.state.ending?.status === "killed")
+      return true;
+    for (const topic of this.state.letters.keys()) if (topic.startsWith(ACCEPT_MAIL)) return true;
+    return false;
+  }
+
+  get cancelling(): AbortController {
+    this.cancel ??= processSignal((listener) => this.ctx.self.process?.perform(listener));
+    return this.cancel;
+  }
+
+  tell(message: FlowMessage): void {
+    this.ctx.self.process?.deliver(message, undefined);
+  }
+
+  /** The code has run as far as it can. */
+  drained(): void {
+    this.tell(DRAINED);
+  }
+
+  /** What the store says of a write of the journal. */
+  readonly stored = (error: Error | undefined): void => {
+    this.tell(error === undefined ? STORED : { type: "stored", error });
+    this.answered();
+  };
+
+  answered(): void {
+    if (--this.unanswered === 0) this.settled?.();
+  }
+
+  /** The process ends as it is; the host, and its hospital, decide what becomes of the flow. */
+  fail(error: unknown, kind?: SymptomKind): void {
+    this.failed = { error, kind };
+    this.port.kernel.stop(this.ctx.self.process as never, crash(error as Error), undefined);
+  }
+
+  /** The store refused what the flow had to write. */
+  refused(error: Error): void {
+    this.hasLostHost = isHostOver(error);
+    this.fail(error, engineUnless(error));
+  }
+
+  end(): undefined {
+    this.port.kernel.stop(this.ctx.self.process as never, NORMAL, undefined);
+  }
+
+  outside(key: string): string {
+    return outsideKey(key, this.row.generation);
+  }
+}
+
+/** The engine's own failure, unless the error says what it is. */
+export function engineUnless(error: unknown): SymptomKind | undefined {
+  return kindOf(error) === "code" ? "engine" : undefined;
+}
+
+const DRAINED: FlowMessage = { type: "drained" };
+const STORED: FlowMessage = { type: "stored", error: undefined };
