@@ -11,10 +11,14 @@ import {
   type Moved,
   type MoveOptions,
 } from "./changes/options.js";
+import type { DeedOptions, DeedResult, DropOptions } from "./dead/options.js";
 import type { MessageId } from "./definition/message-id.js";
 import type {
+  DeadChoice,
   DeadFilter,
   DeadMessage,
+  DeadMessageRecord,
+  DeadRecordFilter,
   ExecutionDetails,
   ExecutionListOptions,
   ExecutionPage,
@@ -106,6 +110,30 @@ export class HostOperations implements PipelineOperations {
 
   deadLetters(id: string, filter?: DeadFilter): AsyncIterable<DeadMessage> {
     return this.#each((on) => on.deadLetters(id, filter));
+  }
+
+  deadRecords(id: string, filter?: DeadRecordFilter): AsyncIterable<DeadMessageRecord> {
+    return this.#each((on) => on.deadRecords(id, filter));
+  }
+
+  async retryDead(
+    id: string,
+    which: MessageId | readonly MessageId[] | DeadChoice,
+    options?: DeedOptions,
+  ): Promise<DeedResult> {
+    return (await this.#on()).retryDead(id, which, options);
+  }
+
+  async editDead(id: string, message: MessageId, value: unknown, options?: DeedOptions): Promise<void> {
+    return (await this.#on()).editDead(id, message, value, options);
+  }
+
+  async dropDead(
+    id: string,
+    which: MessageId | readonly MessageId[] | DeadChoice,
+    options: DropOptions,
+  ): Promise<DeedResult> {
+    return (await this.#on()).dropDead(id, which, options);
   }
 
   async outcome(id: string, options?: OutcomeOptions): Promise<ExecutionSummary> {

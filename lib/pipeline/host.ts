@@ -18,6 +18,7 @@ import { type Launch, launch, type Startable } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
 import { supervisor } from "../supervisor/supervisor.js";
 import type { GivenUp, GiveUpOptions, Moved, MoveOptions } from "./changes/options.js";
+import type { DeedOptions, DeedResult, DropOptions } from "./dead/options.js";
 import { type MessageId, sourceId } from "./definition/message-id.js";
 import type { PipelineDefinition } from "./definition/pipeline.js";
 import type { Queue } from "./definition/queue.js";
@@ -25,8 +26,11 @@ import { labelOf } from "./definition/versions.js";
 import { type Caller, changing, HostOperations } from "./host-operations.js";
 import type { Publication } from "./ledger/ledger.js";
 import type {
+  DeadChoice,
   DeadFilter,
   DeadMessage,
+  DeadMessageRecord,
+  DeadRecordFilter,
   ExecutionDetails,
   Lineage,
   MessageFilter,
@@ -340,8 +344,46 @@ export class PipelineRun {
     return this.#operations.deadLetters(this.id, filter);
   }
 
+  /** What became of messages that were given up and are dead no more. @throws ExecutionNotFoundError, NoLineageError, OptionError */
+  deadRecords(filter?: DeadRecordFilter): AsyncIterable<DeadMessageRecord> {
+    return this.#operations.deadRecords(this.id, filter);
+  }
+
   /**
-   * Does messages of the execution again, in a new execution. This one is not touched.
+   * Puts dead letters back where they died, with all of their attempts. A completed execution goes on then, and completes again.
+   *
+   * @param which - an id, up to 1,000 ids, or a filter
+   * @throws DeadLetterNotFoundError, ExecutionOverError, ExecutionNotFoundError, NoLineageError, OptionError
+   */
+  retryDead(
+    which: MessageId | readonly MessageId[] | DeadChoice,
+    options?: DeedOptions,
+  ): Promise<DeedResult> {
+    return this.#operations.retryDead(this.id, which, options);
+  }
+
+  /**
+   * Puts a dead letter back with another value, which its record keeps.
+   *
+   * @throws DeadLetterNotFoundError, ExecutionOverError, UnstorableValueError, MessageTooLargeError, ExecutionNotFoundError, NoLineageError,
+   * OptionError
+   */
+  editDead(message: MessageId, value: unknown, options?: DeedOptions): Promise<void> {
+    return this.#operations.editDead(this.id, message, value, options);
+  }
+
+  /**
+   * Gives dead letters up for good, with a reason. The execution counts them as `dropped`.
+   *
+   * @param which - an id, up to 1,000 ids, or a filter
+   * @throws DeadLetterNotFoundError, ExecutionNotFoundError, NoLineageError, OptionError
+   */
+  dropDead(which: MessageId | readonly MessageId[] | DeadChoice, options: DropOptions): Promise<DeedResult> {
+    return this.#operations.dropDead(this.id, which, options);
+  }
+
+  /**
+   * Does messages of the execution again, in a new execution. Its dead letters go over to that one; nothing else changes here.
    *
    * @throws ReplayError, UnknownPipelineError, ExecutionNotFoundError, NoLineageError, OptionError
    */
@@ -410,10 +452,12 @@ function summaryOf({
   dropped,
   stranded,
   totals,
+  replayed,
 }: Record): PipelineSummary {
   return {
     ...{ id, pipeline, status, inputs, done, dead, pending, created, ended },
     ...(version !== undefined && { version }),
+    ...(replayed !== undefined && { replayed }),
     ...(dropped !== undefined && { dropped }),
     ...(stranded !== undefined && { stranded }),
     ...(totals !== undefined && { totals }),

@@ -120,15 +120,18 @@ export { ExecutionGoneError, MessageTooLargeError, StepTooLargeError } from "./l
 export type { LedgerCounts, Setback } from "./ledger/ledger.js";
 export type { CallRecord, MessageChange } from "./ledger/lineage.js";
 export type { ExecutionStatus } from "./ledger/tables.js";
-export { ExecutionWaitTimeoutError } from "./operations/errors.js";
+export { ExecutionOverError, ExecutionWaitTimeoutError } from "./operations/errors.js";
 export {
   type OpenPipelineOperations,
   openPipelineOperations,
   type PipelineOperationsOptions,
 } from "./operations/open-operations.js";
 export type {
+  DeadChoice,
   DeadFilter,
   DeadMessage,
+  DeadMessageRecord,
+  DeadRecordFilter,
   ExecutionDetails,
   ExecutionFilter,
   ExecutionListOptions,

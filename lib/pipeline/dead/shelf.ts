@@ -61,6 +61,8 @@ export interface Shelf<L extends LetterRow> {
   became(id: string): Promise<Fate | undefined>;
   /** The errors of a letter, the oldest first. */
   errorsOf(letter: L): readonly string[];
+  /** Further columns of the records of letters that are put back. Default: none. */
+  extras?(letters: readonly L[]): Promise<readonly AnyRow[]>;
   /** The clock of the store. */
   now(): Promise<number>;
   /** What follows for the tables around: of the messages that are put back, and of the counts. @throws when nothing may change now */
@@ -164,7 +166,9 @@ async function setOf<L extends LetterRow>(
     const [, effects] = decide({ turn: turns[i] as number, dead: true, fate: undefined }, event);
     return { letter, effects };
   });
-  const { expect, writes } = recordsOf(shelf, judged, deed, await shelf.now());
+  const isBack = event.type === "retry" || event.type === "edit";
+  const extras = isBack ? await shelf.extras?.(letters) : undefined;
+  const { expect, writes } = recordsOf(shelf, judged, deed, await shelf.now(), (i) => extras?.[i]);
   const more = await shelf.consequences(judged, body);
   return {
     ...more,
@@ -179,11 +183,11 @@ export function recordsOf<L extends LetterRow>(
   judged: readonly Judged<L>[],
   deed: Deed,
   now: number,
-  more: AnyRow = {},
+  more: (i: number) => AnyRow | undefined = () => undefined,
 ): { readonly expect: readonly Expectation[]; readonly writes: readonly Write[] } {
   const expect: Expectation[] = [];
   const writes: Write[] = [];
-  for (const { letter, effects } of judged)
+  for (const [i, { letter, effects }] of judged.entries())
     for (const effect of effects) {
       if (effect.type !== "record") continue;
       const key = keyOf(letter);
@@ -194,7 +198,7 @@ export function recordsOf<L extends LetterRow>(
       writes.push({
         type: "insert",
         table: records,
-        row: { ...(letter as unknown as AnyRow), ...fields, ...more },
+        row: { ...(letter as unknown as AnyRow), ...fields, ...more(i) },
       });
     }
   return { expect, writes };

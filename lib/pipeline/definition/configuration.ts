@@ -1,5 +1,7 @@
 // What a frozen configuration says about queues. It may come from TypeScript, or from a file of YAML, or from a host of another version.
 
+import { PIPELINE_DEFAULTS } from "./policy.js";
+
 /** The routes of an execution by the queues that they take from, as far as its configuration names them. */
 export function routesByQueue(configuration: unknown): ReadonlyMap<string, string> {
   const { routes } = fieldsOf(configuration);
@@ -12,6 +14,12 @@ export function routesByQueue(configuration: unknown): ReadonlyMap<string, strin
     if (typeof name === "string" && typeof from === "string") found.set(from, name);
   }
   return found;
+}
+
+/** The largest message of an execution, as far as its configuration says so. */
+export function maxMessageBytesIn(configuration: unknown): number {
+  const { maxMessageBytes } = fieldsOf(configuration);
+  return typeof maxMessageBytes === "number" ? maxMessageBytes : PIPELINE_DEFAULTS.pipeline.maxMessageBytes;
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {

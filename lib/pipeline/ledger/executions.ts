@@ -114,6 +114,7 @@ function rowOf(given: NewExecution, number: number, now: number): ExecutionRow {
     version: given.version === undefined || given.version === 1 ? null : given.version,
     changed: null,
     dropped: null,
+    replayed: null,
   };
 }
 
@@ -140,6 +141,17 @@ function replayRows({ replay }: NewExecution, scope: number): Write[] {
   if (replay === undefined) return [];
   const row = { scope, name: REPLAY_SOURCE, given: 0, checkpoint: replay.place, open: 1 };
   return [{ type: "put", table: sources, row }];
+}
+
+/** What became of its dead letters, as far as anything did. */
+export function fatesOf({ replayed, dropped }: Pick<ExecutionRow, "replayed" | "dropped">): {
+  readonly replayed?: number;
+  readonly dropped?: number;
+} {
+  return {
+    ...(replayed !== null && replayed > 0 && { replayed }),
+    ...(dropped !== null && dropped > 0 && { dropped }),
+  };
 }
 
 /**

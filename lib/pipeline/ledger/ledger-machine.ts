@@ -3,12 +3,15 @@
 //
 // Invariant I:  pending = live messages + open sources
 //               ids are unique for the life of the execution: an id that has left `live` is in `settled`
+//               done = settled ids = messages that came through + dead letters + those of them that were replayed or dropped
 //               `ended` is set only where pending = 0, or by `fail` and `cancel`
 //
 //   never early    children come from a live message alone, inputs from an open source alone: at pending = 0 there is neither, so
 //                  that no step applies any more
 //   exactly once   a message leaves `live` once, by its id and epoch, and pending falls by one with it: one step alone makes it 0
 //   never missed   the step that takes the last one away sees 0 itself, and ends the execution in the same commit
+//   reopened       a dead letter that is put back is live again, in the commit that takes it from the dead ones: an execution that had
+//                  completed goes on then, and ends once more. One that has failed or was cancelled does not
 //
 // People change the same state: whoever they give up leaves `live`, and what they move waits elsewhere under a new epoch. So a host that
 // works on it comes too late, and the three lines above hold for their steps as for those of hosts.
@@ -41,9 +44,14 @@ export interface LedgerState {
   /** Open sources: how many messages each has given. */
   readonly open: Map<string, number>;
   pending: number;
-  /** Messages that have left `live`; `dead` of them are dead letters, and `dropped` were given up. */
+  /** Messages that have left `live`. */
   done: number;
+  /** Those of them that are dead letters now, by id, with their queues. */
+  readonly letters: Map<MessageId, string>;
   dead: number;
+  /** Those that a replay has. */
+  replayed: number;
+  /** Those that people gave up, dead letters or not. */
   dropped: number;
   ended: Ended | undefined;
 }
@@ -83,14 +91,23 @@ export type LedgerEvent =
   | { readonly type: "give up"; readonly ids: readonly MessageId[]; readonly source: string | undefined }
   /** People move messages to another queue, where they are ready. */
   | { readonly type: "move"; readonly ids: readonly MessageId[]; readonly to: string }
+  | OfLetter
   /** A source threw, or people end the execution. */
   | { readonly type: "end"; readonly as: "failed" | "cancelled" };
 
+/** People put a dead letter back, give it up for good, or let a replay have it. */
+export interface OfLetter {
+  readonly type: "put back" | "drop" | "hand over";
+  readonly id: MessageId;
+}
+
 export type LedgerEffect =
   /** The step changes nothing: it comes too late. Whoever asked for it forgets the message. */
-  | { readonly type: "refused"; readonly why: "ended" | "not live" | "overtaken" | "not open" }
+  | { readonly type: "refused"; readonly why: "ended" | "not live" | "overtaken" | "not open" | "not dead" }
   /** The execution has ended: tell it once, in the same commit. */
-  | { readonly type: "ended"; readonly as: Ended };
+  | { readonly type: "ended"; readonly as: Ended }
+  /** The execution had completed, and goes on. */
+  | { readonly type: "reopened" };
 
 /** An execution whose sources are open. An execution of no sources is complete at once, unless messages are given to it. */
 export function initial(sources: readonly string[], messages: readonly NewMessage[] = []): LedgerState {
@@ -102,7 +119,9 @@ export function initial(sources: readonly string[], messages: readonly NewMessag
     open: new Map(sources.map((name) => [name, 0])),
     pending,
     done: 0,
+    letters: new Map(),
     dead: 0,
+    replayed: 0,
     dropped: 0,
     ended: pending === 0 ? "completed" : undefined,
   };
@@ -116,6 +135,7 @@ export function decide(state: LedgerState, event: LedgerEvent): [LedgerState, re
     state,
     [{ type: "refused", why }],
   ];
+  if (isOfLetter(event)) return [state, ofLetter(state, event)];
   if (state.ended !== undefined) return refused("ended");
   const { live, open } = state;
   switch (event.type) {
@@ -139,8 +159,8 @@ export function decide(state: LedgerState, event: LedgerEvent): [LedgerState, re
       return [state, completed(state)];
     case "settle":
       if (!isTaken(state, event.taken)) return refused("overtaken");
+      if (event.dead) bury(state, event.taken);
       remove(state, event.taken);
-      if (event.dead) state.dead++;
       state.pending += inserted(state, event.children);
       return [state, completed(state)];
     case "emit":
@@ -200,6 +220,35 @@ function givenUp(
 function isTaken({ live }: LedgerState, { id, epoch }: Taken): boolean {
   const message = live.get(id);
   return message?.state === "taken" && message.epoch === epoch;
+}
+
+function bury(state: LedgerState, { id }: Taken): void {
+  state.letters.set(id, (state.live.get(id) as LiveMessage).queue);
+  state.dead++;
+}
+
+function isOfLetter(event: LedgerEvent): event is OfLetter {
+  return event.type === "put back" || event.type === "drop" || event.type === "hand over";
+}
+
+/** What people do with a dead letter. They may do so when the execution has ended, too. */
+function ofLetter(state: LedgerState, { type, id }: OfLetter): readonly LedgerEffect[] {
+  const queue = state.letters.get(id);
+  if (queue === undefined) return [{ type: "refused", why: "not dead" }];
+  const isOver = state.ended === "failed" || state.ended === "cancelled";
+  if (type === "put back" && isOver) return [{ type: "refused", why: "ended" }];
+  state.letters.delete(id);
+  state.dead--;
+  if (type === "drop") state.dropped++;
+  else if (type === "hand over") state.replayed++;
+  if (type !== "put back") return NONE;
+  state.settled.delete(id);
+  state.done--;
+  state.pending++;
+  state.live.set(id, { id, queue, epoch: 0, state: "ready" });
+  if (state.ended === undefined) return NONE;
+  state.ended = undefined;
+  return [{ type: "reopened" }];
 }
 
 function remove(state: LedgerState, { id }: Taken): void {

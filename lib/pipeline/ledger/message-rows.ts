@@ -6,7 +6,9 @@ import type { Columns, RowOf, Table } from "../../store/table.js";
 import { descendantsOf, hopsOf, type MessageId } from "../definition/message-id.js";
 import {
   type DeadLetterRow,
+  type DeadRecordRow,
   deadLetters,
+  deadRecords,
   type KeptRow,
   keptValues,
   type LineageRow,
@@ -24,12 +26,16 @@ export interface RowsOfMessage {
   readonly settled: LineageRow | undefined;
   readonly live: MessageRow | undefined;
   readonly dead: DeadLetterRow | undefined;
+  /** What became of it when it was given up and is dead no more. */
+  readonly record: DeadRecordRow | undefined;
 }
 
 /** Which queues of an execution hold something. */
 export interface HeldQueues {
   readonly live: readonly string[];
   readonly dead: readonly string[];
+  /** Those whose dead letters have records. */
+  readonly records: readonly string[];
 }
 
 /** A row of some table with the place of its message. */
@@ -47,8 +53,9 @@ export class MessageRows {
 
   /** The names of the queues that hold messages and dead letters. */
   async queues(): Promise<HeldQueues> {
-    const [live, dead] = await Promise.all([this.#queuesIn(messages), this.#queuesIn(deadLetters)]);
-    return { live, dead };
+    const tables = [messages, deadLetters, deadRecords] as const;
+    const [live, dead, records] = await Promise.all(tables.map((table) => this.#queuesIn(table as Table)));
+    return { live, dead, records } as HeldQueues;
   }
 
   async #queuesIn<C extends Columns>(table: Table<C>): Promise<string[]> {
@@ -82,11 +89,63 @@ export class MessageRows {
     const isOpen = ids.some((id, i) => settled[i] === undefined && !ready.has(id) && !given.has(id));
     const delayed = isOpen ? await this.#delayed(live, (id) => ids.includes(id)) : [];
     const late = new Map(delayed.map((row) => [row.id, row]));
+    const rest = ids.filter((id) => !ready.has(id) && !late.has(id) && !given.has(id));
+    const records = await this.records(rest);
     return ids.map((id, i) => ({
       settled: settled[i],
       live: ready.get(id) ?? late.get(id),
       dead: given.get(id),
+      record: records.get(id),
     }));
+  }
+
+  /** The last records of messages that were given up at some time. */
+  async records(ids: readonly MessageId[]): Promise<ReadonlyMap<MessageId, DeadRecordRow>> {
+    const found = new Map<MessageId, DeadRecordRow>();
+    if (ids.length === 0) return found;
+    for (const queue of await this.#queuesIn(deadRecords)) {
+      const last = { reverse: true, limit: 1 };
+      const pages = await Promise.all(
+        ids.map((id) => this.#store.scan(deadRecords, { prefix: [this.#scope, queue, id], ...last })),
+      );
+      for (const [row] of pages) if (row !== undefined) found.set(row.id, row);
+    }
+    return found;
+  }
+
+  /** The records of dead letters, in the order of queues, ids and turns. */
+  async *allRecords(
+    id?: MessageId,
+    behind?: { readonly queue: string; readonly id: MessageId; readonly turn: number },
+  ): AsyncGenerator<DeadRecordRow, void, undefined> {
+    for (const queue of await this.#queuesIn(deadRecords)) {
+      if (behind !== undefined && queue < behind.queue) continue;
+      const place = queue === behind?.queue ? behind : undefined;
+      const prefix = [this.#scope, queue];
+      const one = id ?? place?.id;
+      // The rest of one message first, then those behind it.
+      if (one !== undefined) {
+        const bounds = place?.id === one ? { after: place.turn } : {};
+        yield* await this.#store.scan(deadRecords, { prefix: [...prefix, one], ...bounds });
+      }
+      if (id === undefined) yield* this.#turns(prefix, place?.id);
+    }
+  }
+
+  async *#turns(
+    prefix: readonly (string | number)[],
+    after: MessageId | undefined,
+  ): AsyncGenerator<DeadRecordRow, void, undefined> {
+    for (let last = after; ; ) {
+      const bounds = last === undefined ? {} : { after: last };
+      const page = await this.#store.scan(deadRecords, { prefix, ...bounds, limit: PAGE });
+      last = page.at(-1)?.id;
+      if (last === undefined) return;
+      // All turns of a message together: the page may end between two of them.
+      for (const row of page) if (row.id !== last) yield row;
+      yield* await this.#store.scan(deadRecords, { prefix: [...prefix, last] });
+      if (page.length < PAGE) return;
+    }
   }
 
   async #first<C extends Columns>(
@@ -128,6 +187,17 @@ export class MessageRows {
       ({ lane } = next);
       yield* this.#pages(messages, [...prefix, lane]);
       lane++;
+    }
+  }
+
+  /** Dead letters in the order of queues and ids. @param isMeant - whether those of a queue are */
+  async *letters(
+    behind: { readonly queue: string; readonly id: MessageId } | undefined,
+    isMeant: (queue: string) => boolean,
+  ): AsyncGenerator<DeadLetterRow, void, undefined> {
+    for (const queue of (await this.queues()).dead) {
+      if (!isMeant(queue) || (behind !== undefined && queue < behind.queue)) continue;
+      yield* this.dead(queue, queue === behind?.queue ? behind.id : undefined);
     }
   }
 

@@ -1,6 +1,7 @@
 // The tables of pipelines. The live messages are the queues; everything else says what became of messages.
 
 import { defineTable, type Row, type Schema, type Table } from "../../store/index.js";
+import { RECORD_COLUMNS } from "../dead/records.js";
 
 /** What an execution is doing. `paused` waits for people; `completed`, `failed` and `cancelled` have ended. */
 export type ExecutionStatus = "running" | "paused" | "completed" | "failed" | "cancelled";
@@ -17,7 +18,7 @@ const EXECUTION_COLUMNS = {
   input: "payload?",
   /** Live messages and open sources. */
   pending: "integer",
-  /** Messages that were settled; those of them that are dead letters. */
+  /** Messages that were settled; those of them that are dead letters now. */
   done: "integer",
   dead: "integer",
   /** Messages that sources have given. */
@@ -46,6 +47,8 @@ const EXECUTION_COLUMNS = {
   changed: "integer?",
   /** Messages that people have ended; they count among those that are done. Null: none. */
   dropped: "integer?",
+  /** Messages that were dead letters, and that a replay has. Null: none. */
+  replayed: "integer?",
 } as const;
 
 /** One row an execution: its frozen configuration, and the counters that decide its completion. */
@@ -69,6 +72,9 @@ export const READY_NEWS = "ready/";
 export const HOST_CLAIMS = "pipelines/host/";
 /** Topics of all hosts: an execution was started, or its end was announced. The token of the host's claim follows. */
 export const HOSTS_TOPIC = "pipelines/hosts/";
+
+/** Topics of all hosts: an execution that had ended goes on. The number of the execution follows. */
+export const REOPENED_TOPIC = "pipelines/reopened/";
 
 export type ExecutionRow = Row<typeof executions>;
 
@@ -135,6 +141,24 @@ export const deadLetters: Table<typeof DEAD_LETTER_COLUMNS> = defineTable("pipel
   key: ["scope", "queue", "id"],
 });
 export type DeadLetterRow = Row<typeof deadLetters>;
+
+const DEAD_RECORD_COLUMNS: typeof DEAD_LETTER_COLUMNS &
+  typeof RECORD_COLUMNS & { readonly target: "integer?"; readonly entry: "payload?" } = {
+  ...DEAD_LETTER_COLUMNS,
+  ...RECORD_COLUMNS,
+  /** The number of the execution that has its last copy. */
+  target: "integer?",
+  /** Its lineage up to here, if it was put back. */
+  entry: "payload?",
+};
+
+/** What became of messages that were given up: one row for each time. */
+export const deadRecords: Table<typeof DEAD_RECORD_COLUMNS> = defineTable("pipeline_dead_records", {
+  columns: DEAD_RECORD_COLUMNS,
+  key: ["scope", "queue", "id", "turn"],
+  indexes: { fate: ["scope", "queue", "fate", "id"] },
+});
+export type DeadRecordRow = Row<typeof deadRecords>;
 
 const KEPT_COLUMNS = {
   scope: "integer",
@@ -228,16 +252,17 @@ export const carriedChannels: Table<typeof CHANNEL_COLUMNS> = defineTable("pipel
 /**
  * Version 2 has the column `trace` of executions, version 3 `quarantines` of messages, version 4 `stranded` of executions, version 5
  * `setback` of messages, version 6 `version`, `changed` and `dropped` of executions, `changes` of messages and `dropped` of sources,
- * version 7 `request` of executions.
+ * version 7 `request` of executions, version 8 the records of dead letters, and `replayed` of executions.
  */
 export const PIPELINE_SCHEMA: Schema = {
   name: "pipelines",
-  version: 7,
+  version: 8,
   tables: [
     executions,
     messages,
     lineage,
     deadLetters,
+    deadRecords,
     keptValues,
     sources,
     held,

@@ -1,23 +1,32 @@
 // Rows of messages as operations show them. Pure.
 
+import type { Fate } from "../dead/dead-machine.js";
 import type { MessageId } from "../definition/message-id.js";
 import type { Setback } from "../ledger/ledger.js";
 import { decodeEntry, type LineageEntry, type MessageChange } from "../ledger/lineage.js";
 import type { RowsOfMessage } from "../ledger/message-rows.js";
 import { setbackOf } from "../ledger/setback.js";
-import { type DeadLetterRow, type LineageRow, type MessageRow, READY } from "../ledger/tables.js";
+import {
+  type DeadLetterRow,
+  type DeadRecordRow,
+  type LineageRow,
+  type MessageRow,
+  READY,
+} from "../ledger/tables.js";
 import type { DeadMessage, MessageRecord } from "./operations.js";
 
 /** What became of a message, from all that is stored of it. */
-export function recordOf(id: MessageId, { settled, live, dead }: RowsOfMessage): MessageRecord {
+export function recordOf(id: MessageId, { settled, live, dead, record }: RowsOfMessage): MessageRecord {
   if (live !== undefined) return liveRecord(live);
-  if (settled !== undefined) return settledRecord(settled, dead);
-  if (dead !== undefined) {
-    const { queue, tag } = dead;
-    const errors = errorsOf(dead.history);
+  if (settled !== undefined) return settledRecord(settled, dead, record);
+  const letter = dead ?? record;
+  if (letter !== undefined) {
+    const { queue, tag } = letter;
+    const errors = errorsOf(letter.history);
     return {
       id,
       status: "dead",
+      ...(dead === undefined && { fate: record?.fate as Fate }),
       queue,
       ...keyOf(tag),
       attempt: errors.length,
@@ -47,13 +56,23 @@ function liveRecord({
   };
 }
 
-/** @param dead - of a dead letter, what else is known of it */
-export function settledRecord({ id, entry }: LineageRow, dead: DeadLetterRow | undefined): MessageRecord {
+/**
+ * @param letter - of a dead letter, what else is known of it
+ * @param record - what became of it, if it is dead no more
+ */
+export function settledRecord(
+  { id, entry }: LineageRow,
+  letter: DeadLetterRow | undefined,
+  record?: DeadRecordRow,
+): MessageRecord {
   const { route, status, attempt, calls, children, batch, errors, changes } = decodeEntry(id, entry);
+  const fate = letter === undefined && status === "dead" ? (record?.fate as Fate | undefined) : undefined;
+  const dead = letter ?? (fate === undefined ? undefined : record);
   return {
     ...{ id, status, attempt, calls, children },
     ...(route !== "" && { route }),
     ...(changes !== undefined && { changes }),
+    ...(fate !== undefined && { fate }),
     ...(batch !== undefined && { batch }),
     ...(dead !== undefined && { queue: dead.queue, ...keyOf(dead.tag) }),
     errors: dead === undefined ? (errors ?? []) : errorsOf(dead.history),

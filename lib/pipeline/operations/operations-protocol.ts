@@ -12,11 +12,15 @@ import {
   pendingAfter,
 } from "../../admin/protocol.js";
 import type { GiveUpOptions, MoveOptions } from "../changes/options.js";
+import type { DeedOptions, DropOptions } from "../dead/options.js";
 import type { ReplayOptions } from "../replay/options.js";
 import { ExecutionWaitTimeoutError } from "./errors.js";
 import type {
+  DeadChoice,
   DeadFilter,
   DeadMessage,
+  DeadMessageRecord,
+  DeadRecordFilter,
   ExecutionListOptions,
   ExecutionSummary,
   MessageFilter,
@@ -29,6 +33,7 @@ type Run = (on: PipelineOperations, args: Args, signal: AbortSignal) => Promise<
 
 const id = (args: Args): string => args.id as string;
 const message = (args: Args): string => args.message as string;
+const which = (args: Args): string | DeadChoice => args.which as string | DeadChoice;
 
 /** The arguments without those that are given by their place. The operations check them. */
 function rest<T>(args: Args, ...placed: readonly string[]): T {
@@ -84,6 +89,24 @@ const OPERATIONS: Readonly<Record<string, { readonly args: readonly string[]; re
     run: (on, args) =>
       page(args, (limit) => on.deadLetters(id(args), { ...rest<DeadFilter>(args, "id"), limit })),
   },
+  deadRecords: {
+    args: ["id", "message", "behind", "limit"],
+    run: (on, args) =>
+      page(args, (limit) => on.deadRecords(id(args), { ...rest<DeadRecordFilter>(args, "id"), limit })),
+  },
+  retryDead: {
+    args: ["id", "which", "by", "reason"],
+    run: (on, args) => on.retryDead(id(args), which(args), rest<DeedOptions>(args, "id", "which")),
+  },
+  editDead: {
+    args: ["id", "message", "value", "by", "reason"],
+    run: (on, args) =>
+      on.editDead(id(args), message(args), args.value, rest<DeedOptions>(args, "id", "message", "value")),
+  },
+  dropDead: {
+    args: ["id", "which", "by", "reason"],
+    run: (on, args) => on.dropDead(id(args), which(args), rest<DropOptions>(args, "id", "which")),
+  },
   outcome: {
     args: ["id", "timeoutMs"],
     run: (on, args, signal) =>
@@ -103,7 +126,7 @@ const OPERATIONS: Readonly<Record<string, { readonly args: readonly string[]; re
     run: (on, args) => on.move(id(args), rest<MoveOptions>(args, "id")),
   },
   replay: {
-    args: ["id", "newId", "messages", "dead", "route", "partial"],
+    args: ["id", "newId", "messages", "dead", "again", "route", "partial", "by", "reason"],
     run: (on, args) => {
       const options = rest<ReplayOptions>(args, "id", "newId");
       return on.replay(
@@ -168,6 +191,14 @@ export function remoteOperations(ask: Ask): PipelineOperations {
       each<DeadMessage>("deadLetters", { ...filter, id: of }, limit, ({ queue, id: last }) => ({
         behind: { queue, id: last },
       })),
+    deadRecords: (of, { limit, ...filter } = {}) =>
+      each<DeadMessageRecord>("deadRecords", { ...filter, id: of }, limit, ({ queue, id: last, turn }) => ({
+        behind: { queue, id: last, turn },
+      })),
+    retryDead: (of, which, options = {}) => gives("retryDead", { ...options, id: of, which }),
+    editDead: (of, one, value, options = {}) =>
+      gives("editDead", { ...options, id: of, message: one, value }),
+    dropDead: (of, which, options) => gives("dropDead", { ...options, id: of, which }),
     outcome: (of, { timeoutMs = Number.POSITIVE_INFINITY, signal } = {}) =>
       askedAgain<ExecutionSummary>(
         timeoutMs,

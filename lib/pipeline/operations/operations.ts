@@ -2,6 +2,9 @@
 // offers them to its program, and over its admin socket to the command `signalbox pipelines`.
 
 import type { GivenUp, GiveUpOptions, Moved, MoveOptions } from "../changes/options.js";
+import type { Fate } from "../dead/dead-machine.js";
+import type { DeedOptions, DeedResult, DropOptions, LetterFilter } from "../dead/options.js";
+import type { DeadLetterRecord } from "../dead/records.js";
 import type { MessageId } from "../definition/message-id.js";
 import type { Setback } from "../ledger/ledger.js";
 import type { CallRecord, MessageChange } from "../ledger/lineage.js";
@@ -101,6 +104,8 @@ export interface MessageRecord {
    * people have ended it. `forgotten`: nothing is known of it any more, or it never was.
    */
   readonly status: "ready" | "delayed" | "completed" | "dead" | "cancelled" | "dropped" | "forgotten";
+  /** What became of a message that was a dead letter, if it is dead no more. */
+  readonly fate?: Fate;
   /** Its queue, where that is known. */
   readonly queue?: string;
   /** The route that has settled it. */
@@ -182,6 +187,35 @@ export interface DeadFilter {
   readonly limit?: number;
 }
 
+/** Which dead letters of an execution are meant. All that is given must hold. */
+export interface DeadChoice extends LetterFilter {
+  /** Only those of this route. */
+  readonly route?: string;
+}
+
+/** Which records of dead letters are listed. They are in the order of queues and ids. */
+export interface DeadRecordFilter {
+  /** Only those of this message. */
+  readonly message?: MessageId;
+  /** Only those behind this one. */
+  readonly behind?: {
+    /** Its queue. */
+    readonly queue: string;
+    /** Its id. */
+    readonly id: MessageId;
+    /** Its turn. */
+    readonly turn: number;
+  };
+  /** Most of them. Default: all. */
+  readonly limit?: number;
+}
+
+/** What became of a dead letter of an execution. */
+export interface DeadMessageRecord extends DeadLetterRecord {
+  /** The execution that has its copy, if it was replayed. */
+  readonly into?: string;
+}
+
 /** A wait with an end. */
 export interface OutcomeOptions {
   /** How many milliseconds to wait at most. Default: no limit. */
@@ -220,6 +254,37 @@ export interface PipelineOperations {
   failures(id: string, filter?: MessageFilter): AsyncIterable<MessageRecord>;
   /** The dead letters. */
   deadLetters(id: string, filter?: DeadFilter): AsyncIterable<DeadMessage>;
+  /** What became of dead letters that are dead no more: who replayed, retried, edited or dropped them, when and why. */
+  deadRecords(id: string, filter?: DeadRecordFilter): AsyncIterable<DeadMessageRecord>;
+  /**
+   * Puts dead letters back where they died: they keep their ids and errors, and have all of their attempts. An execution that had
+   * completed goes on, and completes again.
+   *
+   * @param which - an id, up to 1,000 ids, or a filter
+   * @throws DeadLetterNotFoundError when one of the ids is of no dead letter; ExecutionOverError, OptionError
+   */
+  retryDead(
+    id: string,
+    which: MessageId | readonly MessageId[] | DeadChoice,
+    options?: DeedOptions,
+  ): Promise<DeedResult>;
+  /**
+   * Puts a dead letter back with another value. The record keeps the value that it had.
+   *
+   * @throws DeadLetterNotFoundError, ExecutionOverError, UnstorableValueError, MessageTooLargeError, OptionError
+   */
+  editDead(id: string, message: MessageId, value: unknown, options?: DeedOptions): Promise<void>;
+  /**
+   * Gives dead letters up for good. The execution counts them as `dropped`.
+   *
+   * @param which - an id, up to 1,000 ids, or a filter
+   * @throws DeadLetterNotFoundError, OptionError (also without a reason)
+   */
+  dropDead(
+    id: string,
+    which: MessageId | readonly MessageId[] | DeadChoice,
+    options: DropOptions,
+  ): Promise<DeedResult>;
   /** Waits for the end of an execution, however it ends. @throws ExecutionWaitTimeoutError */
   outcome(id: string, options?: OutcomeOptions): Promise<ExecutionSummary>;
   /** Gives no more work to workers, until `resume`. False: the execution has ended. */
@@ -245,8 +310,8 @@ export interface PipelineOperations {
    */
   move(id: string, options: MoveOptions): Promise<Moved>;
   /**
-   * Does messages of an execution again, in a new execution that names it: the one that is replayed is not touched. The new one has the
-   * configuration that the pipeline has now.
+   * Does messages of an execution again, in a new execution that names it. Dead letters go over to it: the next replay does not find them,
+   * unless it says `again`. Nothing else changes for the one that is replayed. The new one has the configuration that the pipeline has now.
    *
    * @throws ReplayError when values are gone, there is nothing to replay, or the id is taken; UnknownPipelineError, OptionError
    */

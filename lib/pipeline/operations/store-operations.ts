@@ -19,11 +19,24 @@ import {
   type Moved,
   type MoveOptions,
 } from "../changes/options.js";
-import { routesByQueue } from "../definition/configuration.js";
+import {
+  type Chosen,
+  checkChosen,
+  checkDeed,
+  checkDrop,
+  type DeedOptions,
+  type DeedResult,
+  type DropOptions,
+} from "../dead/options.js";
+import { shownRecord } from "../dead/records.js";
+import { type Act, settleLetters } from "../dead/shelf.js";
+import { maxMessageBytesIn, routesByQueue } from "../definition/configuration.js";
 import { ancestorsOf, isMessageId, type MessageId } from "../definition/message-id.js";
-import { endExecution, findExecution, setPaused } from "../ledger/executions.js";
+import { endExecution, fatesOf, findExecution, setPaused } from "../ledger/executions.js";
+import { LetterShelf } from "../ledger/letter-shelf.js";
 import { decodeEntry } from "../ledger/lineage.js";
 import { MessageRows } from "../ledger/message-rows.js";
+import { bodyWithin, messageBody } from "../ledger/message-size.js";
 import { strandedOf } from "../ledger/stranding.js";
 import {
   type DeadLetterRow,
@@ -41,12 +54,15 @@ import { ReplayError } from "../replay/errors.js";
 import { fillReplay } from "../replay/fill.js";
 import { checkReplay, type ReplayOptions } from "../replay/options.js";
 import { ExecutionNotFoundError, UnknownPipelineError } from "../runtime/errors.js";
-import { ExecutionWaitTimeoutError } from "./errors.js";
+import { ExecutionOverError, ExecutionWaitTimeoutError } from "./errors.js";
 import { cursorOf, queryOf } from "./execution-query.js";
 import { deadMessageOf, hasFailed, recordOf, settledRecord } from "./message-view.js";
 import type {
+  DeadChoice,
   DeadFilter,
   DeadMessage,
+  DeadMessageRecord,
+  DeadRecordFilter,
   ExecutionDetails,
   ExecutionListOptions,
   ExecutionPage,
@@ -64,7 +80,7 @@ import type {
 /** What the operations use of their surroundings. */
 export interface OperationsPort {
   readonly store: Store;
-  readonly payloads: Pick<Payloads, "load">;
+  readonly payloads: Pick<Payloads, "load" | "store">;
   /** Calls `fn` after so many milliseconds; returns the call that cancels it. */
   after(ms: number, fn: () => void): () => void;
   /** Absent where the pipelines are not known. */
@@ -260,20 +276,95 @@ export class StoreOperations implements PipelineOperations {
     const row = await this.#row(id);
     const rows = new MessageRows(this.#store, row.number);
     const routes = routesByQueue(await this.#shown(row.config));
-    for (const queue of (await rows.queues()).dead) {
-      if (route !== undefined && routes.get(queue) !== route) continue;
-      if (behind !== undefined && queue < behind.queue) continue;
-      const after = queue === behind?.queue ? behind.id : undefined;
-      for await (const dead of rows.dead(queue, after)) {
-        yield await this.#deadMessage(rows, dead);
-        if (--left === 0) return;
-      }
+    const isMeant = (queue: string): boolean => route === undefined || routes.get(queue) === route;
+    for await (const dead of rows.letters(behind, isMeant)) {
+      yield await this.#deadMessage(rows, dead);
+      if (--left === 0) return;
     }
   }
 
   async #deadMessage(rows: MessageRows, row: DeadLetterRow): Promise<DeadMessage> {
     const [value, settled] = await Promise.all([this.#shown(row.body), rows.settledRow(row.id)]);
     return deadMessageOf(row, settled, value);
+  }
+
+  async *deadRecords(
+    id: string,
+    filter: DeadRecordFilter = {},
+  ): AsyncGenerator<DeadMessageRecord, void, undefined> {
+    only("", filter, ["message", "behind", "limit"]);
+    const { message, behind, limit = Number.POSITIVE_INFINITY } = filter;
+    if (message !== undefined) checkId("message", message);
+    if (behind !== undefined) {
+      checkPlace(behind, ["turn"]);
+      count("behind.turn", behind.turn, 0);
+    }
+    let left = count("limit", limit, 1, true);
+    const rows = await this.#rowsOf(id);
+    const targets = new Map<number, string | undefined>();
+    for await (const row of rows.allRecords(message, behind)) {
+      const { target } = row;
+      if (target !== null && !targets.has(target)) targets.set(target, await this.#idOf(target));
+      const into = target === null ? undefined : targets.get(target);
+      const shown = shownRecord(row, await this.#shown(row.body), JSON.parse(row.history) as string[]);
+      yield { ...shown, ...(into !== undefined && { into }) };
+      if (--left === 0) return;
+    }
+  }
+
+  async #idOf(number: number): Promise<string | undefined> {
+    const [row] = await this.#store.get(executions, [[number]]);
+    return row?.id;
+  }
+
+  // ── dead letters ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  async retryDead(
+    id: string,
+    which: MessageId | readonly MessageId[] | DeadChoice,
+    options: DeedOptions = {},
+  ): Promise<DeedResult> {
+    const deed = checkDeed(options);
+    return this.#settle(id, which, { event: { type: "retry" }, deed });
+  }
+
+  async editDead(id: string, message: MessageId, value: unknown, options: DeedOptions = {}): Promise<void> {
+    const deed = checkDeed(options);
+    checkId("message", message);
+    const row = await this.#row(id);
+    const [letter] = await new LetterShelf(this.#shelfOf(row)).find([message]);
+    const encoded = await messageBody(this.#port.payloads, value);
+    const most = maxMessageBytesIn(await this.#shown(row.config));
+    const body = bodyWithin(most, encoded, letter?.queue ?? "");
+    await this.#settle(id, message, { event: { type: "edit" }, deed, body });
+  }
+
+  async dropDead(
+    id: string,
+    which: MessageId | readonly MessageId[] | DeadChoice,
+    options: DropOptions,
+  ): Promise<DeedResult> {
+    const deed = checkDrop(options);
+    return this.#settle(id, which, { event: { type: "drop" }, deed });
+  }
+
+  async #settle(
+    id: string,
+    which: MessageId | readonly MessageId[] | DeadChoice,
+    act: Act,
+  ): Promise<DeedResult> {
+    const chosen: Chosen = checkChosen(which, checkId, ["route"]);
+    const { route } = typeof which === "string" || Array.isArray(which) ? {} : (which as DeadChoice);
+    if (route !== undefined) text("which.route", route);
+    const row = await this.#row(id);
+    const routes = route === undefined ? undefined : routesByQueue(await this.#shown(row.config));
+    const isMeant = (queue: string): boolean => routes === undefined || routes.get(queue) === route;
+    return settleLetters(new LetterShelf({ ...this.#shelfOf(row), isMeant }), chosen, act);
+  }
+
+  #shelfOf(execution: ExecutionRow): ConstructorParameters<typeof LetterShelf>[0] {
+    const over = (status: string): Error => new ExecutionOverError(execution.id, status);
+    return { store: this.#store, execution, over };
   }
 
   async #rowsOf(id: string): Promise<MessageRows> {
@@ -339,10 +430,11 @@ export class StoreOperations implements PipelineOperations {
     if (claim === undefined)
       throw new ReplayError(id, `another program begins the replay ${to} at this moment`);
     try {
-      const begin = { id: to, target, request };
-      const { row: begun, messages: found } = await startReplay(this.#store, claim, row, begin);
+      const begin = { id: to, target, request, trace: row.trace ?? undefined };
+      const { row: begun } = await startReplay(this.#store, claim, row, begin);
       await fillReplay(this.#store, claim, begun.number);
-      return { id: to, messages: found };
+      const [filled] = await this.#store.get(executions, [[begun.number]]);
+      return { id: to, messages: filled?.inputs ?? 0 };
     } finally {
       await claim.release();
     }
@@ -375,7 +467,7 @@ function summaryOf(row: ExecutionRow): ExecutionSummary {
     ...{ id, pipeline, status: status as ExecutionStatus, inputs, done, dead, pending, created },
     ended: ended ?? undefined,
     ...(row.version !== null && { version: row.version }),
-    ...(row.dropped !== null && { dropped: row.dropped }),
+    ...fatesOf(row),
     ...(stranded !== undefined && { stranded }),
   };
 }
@@ -397,8 +489,8 @@ function checkRange(
 }
 
 /** @throws OptionError */
-function checkPlace(behind: NonNullable<DeadFilter["behind"]>): void {
-  only("behind", behind, ["queue", "id"]);
+function checkPlace(behind: NonNullable<DeadFilter["behind"]>, more: readonly string[] = []): void {
+  only("behind", behind, ["queue", "id", ...more]);
   text("behind.queue", behind.queue);
   checkId("behind.id", behind.id);
 }

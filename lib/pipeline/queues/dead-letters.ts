@@ -93,6 +93,7 @@ export class DeadLetters<in out T> {
    * @param which - an id, up to 1,000 ids, or a filter
    * @throws DeadLetterNotFoundError when one of the ids is of no dead letter; QueueFullError, OptionError, StoreError
    * @example
+   * await using queues = await openQueues(system, { store: memory() });
    * const mails = queues.queue<string>("mails");
    * await mails.deadLetters.retry("welcome-1", { reason: "the mail server is back" });
    * const { letters } = await mails.deadLetters.retry({ error: "ECONNREFUSED" });

@@ -4,7 +4,7 @@ import type { Claim, Store } from "../../store/index.js";
 import { createExecution, findExecution } from "../ledger/executions.js";
 import { decodeEntry } from "../ledger/lineage.js";
 import { MessageRows } from "../ledger/message-rows.js";
-import { deadLetters, type ExecutionRow, keptValues, messages } from "../ledger/tables.js";
+import { deadLetters, deadRecords, type ExecutionRow, keptValues, messages } from "../ledger/tables.js";
 import { ReplayError } from "./errors.js";
 import type { ReplayRequest } from "./options.js";
 import { type Part, type ReplayPlace, valuesOf } from "./selection.js";
@@ -45,7 +45,10 @@ export async function planReplay(
   const wanted = parts.filter((_, i) => (counts[i] as number) > 0);
   if (wanted.length === 0) throw new ReplayError(execution.id, planner.nothing(request));
   return {
-    place: { of: execution.number, source: target.sources, parts: wanted, part: 0 },
+    place: {
+      ...{ of: execution.number, source: target.sources, parts: wanted, part: 0, deed: request.deed },
+      ...(request.again && { again: true }),
+    },
     messages: counts.reduce((sum, one) => sum + one, 0),
   };
 }
@@ -66,24 +69,29 @@ class Planner {
   async partsOf(request: ReplayRequest): Promise<Part[]> {
     switch (request.type) {
       case "messages":
-        return this.#messages(request.ids);
+        return this.#messages(request.ids, request.again);
       case "dead": {
-        const { dead } = await this.#rows.queues();
-        const queues = request.route === undefined ? dead : [this.#queueOf(request.route)];
+        const { dead, records } = await this.#rows.queues();
+        const named = request.route === undefined ? undefined : [this.#queueOf(request.route)];
+        const queues = named ?? [...new Set(request.again ? [...dead, ...records] : dead)];
         for (const queue of queues) this.#checkQueue(queue);
-        return queues.map((queue) => ({ type: "dead", queue }));
+        return queues.flatMap((queue) => lettersIn(queue, request.again));
       }
       case "route":
-        return this.#route(request.route, request.partial);
+        return this.#route(request.route, request.partial, request.again);
       default:
         return request satisfies never;
     }
   }
 
-  async #messages(ids: readonly string[]): Promise<Part[]> {
-    const found = await valuesOf(this.#store, this.#execution.number, ids);
+  async #messages(ids: readonly string[], again: boolean): Promise<Part[]> {
+    const found = await valuesOf(this.#store, this.#execution.number, ids, again);
     const gone = ids.filter((_, i) => found[i] === undefined);
     if (gone.length > 0) {
+      const fates = await this.#rows.records(gone);
+      const replayed = gone.find((id) => fates.get(id)?.fate === "replayed");
+      if (replayed !== undefined && !again)
+        throw this.#error(`the dead letter ${replayed} was replayed. Replay it once more with \`again\``);
       const named = gone.slice(0, MOST_NAMED).join(", ") + (gone.length > MOST_NAMED ? ", …" : "");
       throw this.#error(
         `the values of ${gone.length} of ${ids.length} are not there: ${named}. Each was settled by a route that keeps no values ` +
@@ -94,9 +102,9 @@ class Planner {
     return ids.map((id) => ({ type: "message", id }));
   }
 
-  async #route(route: string, partial: boolean): Promise<Part[]> {
+  async #route(route: string, partial: boolean, again: boolean): Promise<Part[]> {
     const queue = this.#queueOf(route);
-    const parts: Part[] = (["kept", "dead"] as const).map((type) => ({ type, queue }));
+    const parts: Part[] = [{ type: "kept", queue }, ...lettersIn(queue, again)];
     // What an execution that goes on has in its queues, it works on itself.
     if (this.#execution.ended !== null) parts.push({ type: "left", queue });
     if (partial) return parts;
@@ -123,6 +131,8 @@ class Planner {
         return this.#store.count(keptValues, { prefix: [number, part.queue] });
       case "dead":
         return this.#store.count(deadLetters, { prefix: [number, part.queue] });
+      case "replayed":
+        return this.#store.count(deadRecords, { index: "fate", prefix: [number, part.queue, "replayed"] });
       case "left":
         return this.#store.count(messages, { prefix: [number, part.queue] });
       default:
@@ -133,7 +143,10 @@ class Planner {
   nothing(request: ReplayRequest): string {
     const of =
       request.type !== "messages" && request.route !== undefined ? ` of the route ${request.route}` : "";
-    return request.type === "dead" ? `it has no dead letters${of}` : `it has no messages${of}`;
+    if (request.type !== "dead") return `it has no messages${of}`;
+    const { replayed } = this.#execution;
+    const before = (replayed ?? 0) > 0 && !request.again ? "; what was replayed is there with `again`" : "";
+    return `it has no dead letters${of}${before}`;
   }
 
   #queueOf(route: string): string {
@@ -156,6 +169,11 @@ class Planner {
   #error(why: string): ReplayError {
     return new ReplayError(this.#execution.id, why);
   }
+}
+
+/** The dead letters of a queue, and with `again` what was replayed of them. That comes first: nothing is in both then. */
+function lettersIn(queue: string, again: boolean): Part[] {
+  return [...(again ? [{ type: "replayed", queue } as const] : []), { type: "dead", queue }];
 }
 
 /** What a replay begins with. */

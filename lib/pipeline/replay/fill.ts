@@ -2,11 +2,23 @@
 // of that source, so whoever opens the execution next goes on where the last one was killed. The execution cannot complete before the
 // source is closed, in the commit of the last page.
 
-import { type Claim, ConflictError, type Store } from "../../store/index.js";
+import { processName } from "../../process/process-name.js";
+import { type Claim, ConflictError, type Store, type Write, type WriteSet } from "../../store/index.js";
+import { decide } from "../dead/dead-machine.js";
+import type { LetterPlace } from "../dead/options.js";
+import { recordsOf, turnsOf } from "../dead/shelf.js";
 import { sourceId } from "../definition/message-id.js";
 import { type Entry, writingOf } from "../ledger/step-writes.js";
-import { executions, REPLAY_SOURCE, sources } from "../ledger/tables.js";
-import { nextPage, type ReplayPlace } from "./selection.js";
+import {
+  type DeadRecordRow,
+  deadLetters,
+  deadRecords,
+  executions,
+  executionTopic,
+  REPLAY_SOURCE,
+  sources,
+} from "../ledger/tables.js";
+import { type Copied, nextPage, type ReplayPlace } from "./selection.js";
 
 /** Messages of one commit. */
 const PAGE = 400;
@@ -26,16 +38,62 @@ export async function fillReplay(store: Store, claim: Claim, number: number, car
     const entries = entriesOf(page, row.given, place.source);
     // No host holds the source of a replay, and none takes its messages with the commit.
     const { set } = writingOf(entries, { scope: number, claim, shared: false, carried }, now);
+    const given = await handedOver(store, place, page.copied, number, now);
     try {
-      await store.commit(set);
+      await store.commit({
+        ...set,
+        expect: [...(set.expect ?? []), ...given.expect],
+        writes: [...set.writes, ...given.writes],
+        notify: [executionTopic(place.of)],
+      });
     } catch (error) {
-      // Another host was faster, or the execution was cancelled.
+      // Another host was faster, also with one of the dead letters, or the execution was cancelled.
       if (!(error instanceof ConflictError)) throw error;
       const [execution] = await store.get(executions, [[number]]);
       if (execution === undefined || execution.ended !== null) return;
     }
   }
 }
+
+/** What the execution that is replayed loses with the copies: its dead letters, which leave a record of this replay. */
+async function handedOver(
+  store: Store,
+  { of, deed = { by: processName(), reason: null } }: ReplayPlace,
+  copied: readonly Copied[],
+  target: number,
+  now: number,
+): Promise<Required<Pick<WriteSet, "expect" | "writes">>> {
+  const letters = copied.flatMap(({ letter }) => letter ?? []);
+  const again = copied.flatMap(({ record }) => record ?? []);
+  const keyOf = ({ queue, id }: LetterPlace): (string | number)[] => [of, queue, id];
+  const tables = { dead: deadLetters, records: deadRecords };
+  const turns = await turnsOf({ store, tables, keyOf }, letters);
+  const judged = letters.map((letter, i) => {
+    const state = { turn: turns[i] as number, dead: true, fate: undefined };
+    return { letter, effects: decide(state, { type: "replay", again: false })[1] };
+  });
+  const { expect, writes } = recordsOf({ tables, keyOf }, judged, deed, now, () => ({ target }));
+  const counts = { dead: -letters.length, replayed: letters.length };
+  return {
+    expect: [...expect, ...again.map(({ copies, ...row }) => ({ ...recordAt(row), is: { copies } }))],
+    writes: [
+      ...writes,
+      ...again.map(
+        (row): Write => ({
+          ...{ type: "update", ...recordAt(row), set: { target }, add: { copies: 1 } },
+        }),
+      ),
+      ...(letters.length === 0
+        ? []
+        : [{ type: "update", table: executions, key: [of], add: counts } as const]),
+    ],
+  };
+}
+
+const recordAt = ({ scope, queue, id, turn }: Pick<DeadRecordRow, "scope" | "queue" | "id" | "turn">) => ({
+  table: deadRecords,
+  key: [scope, queue, id, turn],
+});
 
 function entriesOf(
   { copied, place }: Awaited<ReturnType<typeof nextPage>>,

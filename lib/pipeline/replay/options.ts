@@ -1,18 +1,20 @@
 // What a replay is asked for.
 
 import { OptionError } from "../../process/errors.js";
-import { only } from "../../process/known-options.js";
 import { flag, text } from "../../process/options.js";
+import { checkDeed, type Deed, type DeedOptions } from "../dead/options.js";
 import { isMessageId, type MessageId } from "../definition/message-id.js";
 
 /** Which messages are replayed: `messages`, `dead`, `route`, or `dead` and `route` together. */
-export interface ReplayOptions {
+export interface ReplayOptions extends DeedOptions {
   /** The id of the new execution. A second replay under it attaches to the first. Default: a new id. */
   readonly id?: string;
   /** These messages, at most 1,000. */
   readonly messages?: readonly MessageId[];
-  /** The dead letters, or those of `route`. */
+  /** The dead letters, or those of `route`. They go over to the new execution: another replay does not find them. */
   readonly dead?: boolean;
+  /** Also what was replayed before, of the dead letters that are meant. Default false. */
+  readonly again?: boolean;
   /** All messages that this route took: what it settled, if the route keeps values; its dead letters; and what an execution left that failed or was cancelled. */
   readonly route?: string;
   /** With `route`: replays what can be had when the values of others are gone. Default false: then nothing is replayed. */
@@ -20,17 +22,31 @@ export interface ReplayOptions {
 }
 
 /** What a replay is asked for, checked. */
-export type ReplayRequest =
+export type ReplayRequest = ReplayOf & {
+  /** Also dead letters that were replayed before. */
+  readonly again: boolean;
+  /** Who replays, and why: for the records of dead letters. */
+  readonly deed: Deed;
+};
+
+/** Which messages. */
+export type ReplayOf =
   | { readonly type: "messages"; readonly ids: readonly MessageId[] }
   | { readonly type: "dead"; readonly route: string | undefined }
   | { readonly type: "route"; readonly route: string; readonly partial: boolean };
+
+const OPTIONS = ["id", "messages", "dead", "again", "route", "partial"];
 
 /** Most messages that one replay names. */
 const MOST_MESSAGES = 1_000;
 
 /** @throws OptionError */
 export function checkReplay(options: ReplayOptions): ReplayRequest {
-  only("", options, ["id", "messages", "dead", "route", "partial"]);
+  const deed = checkDeed(options, OPTIONS);
+  return { ...checkOf(options), again: flag("again", options.again ?? false), deed };
+}
+
+function checkOf(options: ReplayOptions): ReplayOf {
   const { messages, route } = options;
   if (options.id !== undefined) text("id", options.id);
   if (route !== undefined) text("route", route);

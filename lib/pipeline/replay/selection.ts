@@ -1,15 +1,26 @@
 // The messages of a replay, as rows of the execution that is replayed, page by page from any place on.
 
 import type { Store } from "../../store/index.js";
+import type { Deed } from "../dead/options.js";
 import type { MessageId } from "../definition/message-id.js";
 import type { Body } from "../ledger/live-message.js";
 import { MessageRows } from "../ledger/message-rows.js";
-import { deadLetters, keptValues, messages } from "../ledger/tables.js";
+import {
+  type DeadLetterRow,
+  type DeadRecordRow,
+  deadLetters,
+  deadRecords,
+  keptValues,
+  messages,
+} from "../ledger/tables.js";
 import { ReplayError } from "./errors.js";
 
-/** Rows that belong to a replay: what was kept of settled messages, dead letters, what was left in a queue, or one message by its id. */
+/**
+ * Rows that belong to a replay: what was kept of settled messages, dead letters, dead letters that were replayed before, what was left in a
+ * queue, or one message by its id.
+ */
 export type Part =
-  | { readonly type: "kept" | "dead" | "left"; readonly queue: string }
+  | { readonly type: "kept" | "dead" | "replayed" | "left"; readonly queue: string }
   | { readonly type: "message"; readonly id: MessageId };
 
 /** Where a replay is: everything before is in the new execution. As JSON in the row of its source. */
@@ -23,6 +34,10 @@ export interface ReplayPlace {
   readonly part: number;
   /** The message of that part behind which it goes on, and its lane. */
   readonly after?: { readonly lane: number; readonly id: MessageId };
+  /** Who replays, and why. Absent in a replay that an older program began. */
+  readonly deed?: Deed;
+  /** Messages by their ids may have been replayed before. */
+  readonly again?: boolean;
 }
 
 /** A message as it is copied: nobody decodes it. */
@@ -30,6 +45,10 @@ export interface Copied {
   readonly queue: string;
   readonly body: Body;
   readonly key: string | undefined;
+  /** The dead letter that it is copied from, which leaves the dead ones with the copy. */
+  readonly letter?: DeadLetterRow;
+  /** The record of the dead letter that it is copied from once more. */
+  readonly record?: DeadRecordRow;
 }
 
 /** The next messages, and the place behind them. None: there are no more. */
@@ -45,24 +64,38 @@ export async function nextPage(
     if (part === undefined) break;
     const room = limit - copied.length;
     if (part.type === "message") {
-      const [one] = await valuesOf(store, at.of, [part.id]);
-      // It was there when the replay began: the execution was removed, or summed up.
-      if (one === undefined)
-        throw new ReplayError(String(at.of), `the value of ${part.id} is not there any more`);
-      copied.push(one);
+      const one = await oneOf(store, at, part.id);
+      if (one !== undefined) copied.push(one);
       at = behindPart(at);
       continue;
     }
     const rows = await rowsOf(store, at, part, room);
-    copied.push(...rows.map(({ queue, body, tag }) => ({ queue, body, key: tag ?? undefined })));
+    copied.push(...rows.map((row) => copiedOf(row, part.type)));
     const last = rows.at(-1);
     at = last === undefined ? behindPart(at) : { ...at, after: { lane: last.lane ?? 0, id: last.id } };
   }
   return { copied, place: at };
 }
 
-function behindPart({ of, source, parts, part }: ReplayPlace): ReplayPlace {
-  return { of, source, parts, part: part + 1 };
+function behindPart({ after: _, ...place }: ReplayPlace): ReplayPlace {
+  return { ...place, part: place.part + 1 };
+}
+
+function copiedOf(row: FoundRow, type: Part["type"]): Copied {
+  const { queue, body, tag } = row;
+  return {
+    ...{ queue, body, key: tag ?? undefined },
+    ...(type === "dead" && { letter: row as DeadLetterRow }),
+    ...(type === "replayed" && { record: row as DeadRecordRow }),
+  };
+}
+
+/** Undefined: somebody else has done something with the dead letter since the replay began. */
+async function oneOf(store: Store, { of, again }: ReplayPlace, id: MessageId): Promise<Copied | undefined> {
+  const [one] = await valuesOf(store, of, [id], again === true);
+  if (one !== undefined || (await new MessageRows(store, of).records([id])).has(id)) return one;
+  // It was there when the replay began: the execution was removed, or summed up.
+  throw new ReplayError(String(of), `the value of ${id} is not there any more`);
 }
 
 interface FoundRow {
@@ -81,6 +114,10 @@ async function rowsOf(
 ): Promise<readonly FoundRow[]> {
   const bounds = after === undefined ? {} : { after: after.id };
   if (type === "kept") return store.scan(keptValues, { prefix: [of, queue], ...bounds, limit });
+  if (type === "replayed") {
+    const index = { index: "fate", prefix: [of, queue, "replayed"] };
+    return store.scan(deadRecords, { ...index, ...bounds, limit });
+  }
   if (type === "dead") return store.scan(deadLetters, { prefix: [of, queue], ...bounds, limit });
   if (after === undefined) return store.scan(messages, { prefix: [of, queue], limit });
   // The rest of the lane first, then the lanes behind it.
@@ -89,17 +126,24 @@ async function rowsOf(
   return store.scan(messages, { prefix: [of, queue], after: after.lane, limit });
 }
 
-/** The values of messages, undefined where there is none any more. */
+/**
+ * The values of messages, undefined where there is none any more.
+ *
+ * @param again - also those of dead letters that were replayed
+ */
 export async function valuesOf(
   store: Store,
   scope: number,
   ids: readonly MessageId[],
+  again: boolean,
 ): Promise<(Copied | undefined)[]> {
   const rows = new MessageRows(store, scope);
   const found = await rows.of(ids);
   const kept = await rows.kept(ids);
-  return found.map(({ live, dead }, i) => {
-    const row = live ?? dead ?? kept.get(ids[i] as MessageId);
-    return row === undefined ? undefined : { queue: row.queue, body: row.body, key: row.tag ?? undefined };
+  return found.map(({ live, dead, record }, i) => {
+    const row = live ?? kept.get(ids[i] as MessageId);
+    if (row !== undefined) return copiedOf(row, "message");
+    if (dead !== undefined) return copiedOf(dead, "dead");
+    return again && record?.fate === "replayed" ? copiedOf(record, "replayed") : undefined;
   });
 }

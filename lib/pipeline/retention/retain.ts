@@ -13,6 +13,7 @@ import {
 import { decodeEntry } from "../ledger/lineage.js";
 import {
   deadLetters,
+  deadRecords,
   type ExecutionRow,
   executions,
   keptValues,
@@ -36,6 +37,7 @@ export const RETENTION_LIMITS: {
 const TABLES: readonly Table[] = [
   lineage,
   deadLetters,
+  deadRecords,
   keptValues,
   memory,
   sources,
@@ -74,13 +76,14 @@ function endedFirst(store: Store): Promise<ExecutionRow[]> {
 /** Executions that are looked at at a time. */
 const MOST_AT_ONCE = 10_000;
 
-/** False: another host does it. */
-async function sumUp(store: Store, { number, totals }: ExecutionRow): Promise<boolean> {
+/** False: another host does it, or it goes on. */
+async function sumUp(store: Store, { number, totals, kept }: ExecutionRow): Promise<boolean> {
   if (totals === null) {
     const sums = JSON.stringify((await totalsOf(store, number)).routes);
     try {
       await store.commit({
-        expect: [{ table: executions, key: [number], is: { totals: null } }],
+        // Somebody may have put a dead letter back since: then it goes on.
+        expect: [{ table: executions, key: [number], is: { totals: null, kept } }],
         writes: [{ type: "update", table: executions, key: [number], set: { totals: sums } }],
       });
     } catch (error) {

@@ -105,6 +105,8 @@ interface Loaded {
   pid: Pid<ExecutionMessage> | undefined;
   /** How it has ended, when its ledger has said so. */
   ended: Ended | undefined;
+  /** It goes on since: a dead letter was put back. */
+  isReopened: boolean;
   /** Those who wait for its end to be durable. Undefined: its process is gone, and nothing was written. */
   awaiting: ((as: Ended | undefined) => void)[];
   isPaused: boolean;
@@ -203,7 +205,9 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
 
   /** Takes up what was interrupted or others have started, and announces ends whose announcement was lost. */
   async #takeUp(catalogue: Catalogue): Promise<void> {
-    for (const record of await catalogue.unfinished((id) => this.#loaded.has(id))) {
+    for (const record of await catalogue.unfinished(
+      (id) => this.#loaded.get(id)?.ended === undefined && this.#loaded.has(id),
+    )) {
       this.#load(record);
       this.#lookAt(record, catalogue);
     }
@@ -243,6 +247,16 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     this.#lookout.start();
   }
 
+  /** There may be executions to take up. Where the host looks at nothing of its own accord, somebody has reopened one. */
+  #look(): void {
+    const catalogue = this.#catalogue;
+    if (this.#lookout !== undefined) this.#lookout.look();
+    else if (this.#hasStarted && catalogue !== undefined)
+      this.#background.do("look", async () => {
+        if (!this.#isEnding) await this.#takeUp(catalogue);
+      });
+  }
+
   /** It takes up nothing more. */
   get #isEnding(): boolean {
     return this.#stopping !== undefined || !this.#ctx.alive;
@@ -253,7 +267,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
       case "lost":
         throw message.error;
       case "look":
-        this.#lookout?.look();
+        this.#look();
         return;
       default:
         this.#answer(message, this.#catalogue as Catalogue).catch((error: Error) => {
@@ -354,10 +368,14 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   /** Runs an execution, unless it runs here already or this host does not have its pipeline. */
   #load(record: Record): void {
     const plan = this.#planFor(record);
-    if (plan === undefined || this.#loaded.has(record.id) || this.#isEnding) return;
+    const there = this.#loaded.get(record.id);
+    // Its process is about to go, and it goes on: taken up behind that.
+    if (there?.ended !== undefined) there.isReopened = true;
+    if (plan === undefined || there !== undefined || this.#isEnding) return;
     const isPaused = record.status === "paused";
     const loaded: Loaded = {
       ...{ record, plan, isPaused, execution: undefined, pid: undefined, ended: undefined, awaiting: [] },
+      isReopened: false,
       ...{ restarts: Queue.of<number>(), attempts: 0, startedMs: 0 },
     };
     this.#loaded.set(record.id, loaded);
@@ -411,7 +429,9 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   async #announce(id: string): Promise<void> {
     const catalogue = this.#catalogue;
     const record = await catalogue?.find(id);
-    if (catalogue === undefined || record?.ended === undefined || !this.#ctx.alive) return;
+    if (catalogue === undefined || record === undefined || !this.#ctx.alive) return;
+    // A dead letter was put back behind the end, before anybody was told of it.
+    if (record.ended === undefined) return this.#load(record);
     for (const waiter of this.#waiters.take(id)) this.#reply(waiter, record);
     await catalogue.announced(record);
   }
@@ -429,6 +449,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     for (const tell of loaded.awaiting.splice(0)) tell(undefined);
     if (loaded.ended !== undefined || this.#stopping !== undefined) {
       this.#loaded.delete(loaded.record.id);
+      if (loaded.isReopened) this.#look();
       this.#mayStop();
       return;
     }

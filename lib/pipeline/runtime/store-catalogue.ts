@@ -18,6 +18,7 @@ import {
   announced,
   createExecution,
   endExecution,
+  fatesOf,
   findExecution,
   setPaused,
   unannounced,
@@ -34,6 +35,7 @@ import {
   HOST_CLAIMS,
   HOSTS_TOPIC,
   PIPELINE_SCHEMA,
+  REOPENED_TOPIC,
   sources,
 } from "../ledger/tables.js";
 import type { Carrier } from "../queues/carrier.js";
@@ -139,8 +141,11 @@ export class StoreCatalogue implements Catalogue {
     const who = settings.hostId === undefined ? "pipelines" : `pipelines-${settings.hostId}`;
     const blame = new HostBlame(kernel, { evidence, store: source, shared: store.shared, who });
     const catalogue = new StoreCatalogue(kernel, store, claim, codecs, carrier, hashOf, blame);
+    // Whoever puts a dead letter back may do so beside the host.
+    const look = (): void => tell({ type: "look" });
+    store.watch(REOPENED_TOPIC, { notified: look, again: look });
     if (store.shared) {
-      catalogue.#listen(tell);
+      catalogue.#listen(look);
       return catalogue;
     }
     // The rows do not say who works on a message, so one host alone may run the executions of a pipeline.
@@ -154,9 +159,8 @@ export class StoreCatalogue implements Catalogue {
   }
 
   /** Hears of what other hosts have started and ended. */
-  #listen(tell: (message: HostMessage) => void): void {
+  #listen(look: () => void): void {
     const own = HOSTS_TOPIC + this.#claim.token;
-    const look = (): void => tell({ type: "look" });
     this.#store.watch(HOSTS_TOPIC, { notified: (topic) => topic !== own && look(), again: look });
   }
 
@@ -271,8 +275,12 @@ export class StoreCatalogue implements Catalogue {
     const target = await replayTargetOf(plan, this.#payloads);
     const trace = this.#kernel.taps?.executionStarting(plan.name, to, row?.trace);
     const begin = { id: to, target, request, trace };
-    const started = await startReplay(this.#store, this.#claim, row as ExecutionRow, begin);
-    return { record: await this.#recordOf(started.row), messages: started.messages };
+    const { row: begun } = await startReplay(this.#store, this.#claim, row as ExecutionRow, begin);
+    // Whoever has the answer finds no dead letter that this replay has.
+    await fillReplay(this.#store, this.#claim, begun.number, this.#carrier !== undefined);
+    const [filled] = await this.#store.get(executions, [[begun.number]]);
+    const record = await this.#recordOf(filled ?? begun);
+    return { record, messages: record.inputs };
   }
 
   async open(record: Record, plan: PipelinePlan, listener: LedgerListener): Promise<OpenedLedger> {
@@ -363,9 +371,9 @@ export class StoreCatalogue implements Catalogue {
       ...{ number, id, pipeline, status: status as ExecutionStatus, pending, done, dead, inputs, created },
       ended: ended ?? undefined,
       ...(row.totals !== null && { totals: JSON.parse(row.totals as string) as readonly RouteTotals[] }),
+      ...fatesOf(row),
       ...(stranded !== undefined && { stranded }),
       ...(row.version !== null && { version: row.version }),
-      ...(row.dropped !== null && { dropped: row.dropped }),
       trace: row.trace ?? null,
       input: row.input === null ? undefined : await this.#payloads.load(row.input),
       error: row.error === null ? undefined : await this.#payloads.load(row.error),

@@ -19,7 +19,9 @@ export interface PipelineSummary extends LedgerCounts {
   readonly created: number;
   /** When it ended, in milliseconds since 1970. */
   readonly ended: number | undefined;
-  /** Messages that people have ended; they count among those that are done. Absent: none. */
+  /** Messages that were dead letters, and that a replay has. Absent: none. */
+  readonly replayed?: number;
+  /** Messages that people have ended, dead letters or not; they count among those that are done. Absent: none. */
   readonly dropped?: number;
   /** What it needs and its pipeline does not have: it cannot end with this definition. Absent: nothing, as far as a host has looked. */
   readonly stranded?: readonly MissingPart[];

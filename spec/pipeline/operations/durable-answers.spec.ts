@@ -89,11 +89,32 @@ const move = {
   expected: 1,
 };
 
+const deadOf = async ({ run }: Life): Promise<unknown> => {
+  const { dead: count, dropped } = await run.completed();
+  const records: string[] = [];
+  for await (const { fate } of run.deadRecords()) records.push(fate);
+  return [count, dropped, records];
+};
+const quick = { lines: ["quick"], before: ({ run }: Life) => dead(run), seen: deadOf };
+const retryDead = {
+  ...quick,
+  act: ({ run }: Life) => run.retryDead({}),
+  expected: [1, undefined, ["retried"]],
+};
+const editDead = {
+  ...{ ...quick, act: ({ run }: Life) => run.editDead("10.10", "quicker") },
+  expected: [1, undefined, ["edited"]],
+};
+const dropDead = {
+  ...{ ...quick, act: ({ run }: Life) => run.dropDead("10.10", { reason: "spam" }) },
+  expected: [0, 1, ["dropped"]],
+};
+
 /** All operations of a run: whoever adds one says here what it leaves, or that it reads. */
 const OF_RUN: Record<Exclude<keyof PipelineRun, "id" | "attached">, Drill | "reads"> = {
-  ...{ pause, resume, cancel, replay, giveUp, move },
+  ...{ pause, resume, cancel, replay, giveUp, move, retryDead, editDead, dropDead },
   ...{ completed: "reads", status: "reads", progress: "reads", follow: "reads", inspect: "reads" },
-  ...{ lineage: "reads", failures: "reads", deadLetters: "reads" },
+  ...{ lineage: "reads", failures: "reads", deadLetters: "reads", deadRecords: "reads" },
 };
 
 /** All operations on executions. */
@@ -109,7 +130,12 @@ const OF_OPERATIONS: Record<keyof PipelineOperations, Drill | "reads"> = {
   replay: { ...replay, act: ({ host, run }) => host.operations.replay(run.id, { id: "again", dead: true }) },
   ...{ list: "reads", executions: "reads", status: "reads", inspect: "reads", lineage: "reads" },
   ...{ children: "reads", batch: "reads", messages: "reads", failures: "reads", deadLetters: "reads" },
-  outcome: "reads",
+  ...{ outcome: "reads", deadRecords: "reads" },
+  retryDead: { ...retryDead, act: ({ host, run }) => host.operations.retryDead(run.id, {}) },
+  editDead: { ...editDead, act: ({ host, run }) => host.operations.editDead(run.id, "10.10", "quicker") },
+  dropDead: {
+    ...{ ...dropDead, act: ({ host, run }) => host.operations.dropDead(run.id, {}, { reason: "spam" }) },
+  },
 };
 
 /** All methods of a host. */

@@ -46,11 +46,12 @@ async function ran(pipeline: PipelineDefinition, values: readonly string[], stor
 }
 
 describe("a replay", () => {
-  test("of dead letters is a new execution that names the one it replays, which stays as it is [Y104] (bug 22)", async () => {
+  test("of dead letters is a new execution that names the one it replays, which stays as it is but for them [Y104] (bug 22)", async () => {
     let isMended = false;
     const { pipeline, seen } = job({ bad: (word) => !isMended && word !== "B" });
     const { host, run } = await ran(pipeline, ["a", "b", "c"]);
-    const before = [await run.inspect(), await all(host.operations.messages("first"))];
+    const before = await all(host.operations.messages("first"));
+    const { status, inputs, done, ended } = await run.inspect();
     const letters = await all(run.deadLetters());
     expect([seen, letters.map(({ value }) => value)]).toEqual([["B"], ["A", "C"]]);
     isMended = true;
@@ -58,12 +59,69 @@ describe("a replay", () => {
     expect(await again.completed()).toMatchObject({ id: "second", inputs: 2, done: 2, dead: 0, pending: 0 });
     expect(seen).toEqual(["B", "k:A", "C"]);
     expect(await host.operations.status("second")).toMatchObject({ replays: "first", pipeline: "job" });
-    expect([await run.inspect(), await all(host.operations.messages("first"))]).toEqual(before);
+    expect(await run.inspect()).toMatchObject({ status, inputs, done, ended, dead: 0, replayed: 2 });
+    const after = (await all(host.operations.messages("first"))).map(({ fate, ...message }) => message);
+    expect(after).toEqual(before);
     // The second time under this id attaches.
     expect(await host.operations.replay("first", { dead: true, id: "second" })).toEqual({
       ...{ id: "second", messages: 2 },
     });
     expect(seen).toHaveLength(3);
+  });
+
+  test("takes dead letters over: another replay finds none of them, unless it asks for them again [Y447]", async () => {
+    let isMended = false;
+    const { pipeline, seen } = job({ bad: (word) => !isMended && word !== "B" });
+    const { run } = await ran(pipeline, ["a", "b", "c"]);
+    isMended = true;
+    const by = { by: "ada", reason: "mended" };
+    await (await run.replay({ dead: true, id: "second", ...by })).completed();
+    expect(await all(run.deadLetters())).toEqual([]);
+    expect(await all(run.deadRecords())).toMatchObject([
+      { id: "10.10.10", fate: "replayed", into: "second", value: "A", ...by },
+      { id: "10.12.10", fate: "replayed", into: "second", value: "C", ...by },
+    ]);
+    await expect(run.replay({ dead: true })).rejects.toThrow(
+      /no dead letters; what was replayed is there with `again`/,
+    );
+    await expect(run.replay({ messages: ["10.10.10"] })).rejects.toThrow(/10\.10\.10 was replayed.*`again`/);
+    await expect(run.retryDead("10.10.10")).rejects.toThrow(/it was replayed/);
+    const third = await run.replay({ dead: true, again: true, id: "third" });
+    expect(await third.completed()).toMatchObject({ inputs: 2, done: 2 });
+    const fourth = await run.replay({ messages: ["10.12.10"], again: true });
+    expect(await fourth.completed()).toMatchObject({ inputs: 1, done: 1 });
+    expect(seen).toEqual(["B", "k:A", "C", "k:A", "C", "C"]);
+    expect((await all(run.deadRecords())).map(({ copies, into }) => [copies, into])).toEqual([
+      [1, "third"],
+      [2, fourth.id],
+    ]);
+    expect(await run.status()).toMatchObject({ dead: 0, replayed: 2, done: 6 });
+  });
+
+  test("of dead letters has each once, whichever hosts replay them at the same time, and wherever one dies [Y448]", async () => {
+    const COUNT = 1_000;
+    const { pipeline, seen } = job({ bad: () => !isMended, concurrency: 30 });
+    let isMended = false;
+    const values = Array.from({ length: COUNT }, (_, i) => `w${i}`);
+    const { on, store, host } = await ran(pipeline, values);
+    await host.stop();
+    isMended = true;
+    // The first program dies on the way; two others replay what is left, and the host takes the rest of the first up.
+    const mortal = await openPipelineOperations(on, dying(store), { pipelines: [pipeline] });
+    const steady = await openPipelineOperations(on, store, { pipelines: [pipeline] });
+    await expect(mortal.replay("first", { dead: true, id: "mortal" })).rejects.toThrow("killed");
+    const asked = ["one", "two"].map((id) => steady.replay("first", { dead: true, id }));
+    const counts = (await Promise.all(asked)).map(({ messages }) => messages);
+    expect(counts.reduce((sum, one) => sum + one, 0)).toBe(COUNT - 400);
+    const again = await hostOf(on, store, pipeline);
+    let done = 0;
+    for (const id of ["mortal", "one", "two"]) done += (await again.get(id).completed()).done;
+    expect(done).toBe(COUNT);
+    expect(seen.map((word) => word.replace("k:", "")).sort()).toEqual(
+      values.map((one) => one.toUpperCase()).sort(),
+    );
+    expect(await steady.status("first")).toMatchObject({ dead: 0, replayed: COUNT });
+    await steady.close();
   });
 
   test("of a route is all messages that it took, if it keeps values [Y105]", async () => {
