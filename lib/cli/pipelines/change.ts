@@ -78,8 +78,9 @@ async function awaited(
 
 /** How an execution has ended, in one line. */
 export function endText(found: ExecutionSummary, { style }: CommandContext): string {
-  const { id, status, inputs, done, dead } = found;
-  const letters = dead === 0 ? "" : style.bad(`, ${count(dead)} dead`);
+  const { id, status, inputs, done, dead, dropped = 0 } = found;
+  const gone = dropped === 0 ? "" : `, ${count(dropped)} dropped`;
+  const letters = (dead === 0 ? "" : style.bad(`, ${count(dead)} dead`)) + gone;
   return `${oneLine(id)}: ${style.status(status, status)}, ${count(inputs)} inputs, ${count(done)} done${letters}`;
 }
 
@@ -87,7 +88,8 @@ const replay = defineCommand({
   words: ["ID"],
   summary: "does messages of an execution again, in a new execution; prints its id",
   options: {
-    dead: { help: "its dead letters, or those of --route" },
+    dead: { help: "its dead letters, or those of --route: they go over to the new execution" },
+    again: { help: "also dead letters that were replayed before" },
     route: { value: "ROUTE", help: "all messages that this route took, if their values were kept" },
     message: { value: "MESSAGE", many: true, help: "this message; several times for several" },
     partial: { help: "with --route: what can be had, when values of others are gone" },
@@ -95,11 +97,12 @@ const replay = defineCommand({
     file: { value: "FILE", help: "the file of the pipeline, where no host has the store open" },
   },
   run: async ({ words: [id], options }, context) => {
-    const { message, route, dead, partial, file } = options;
+    const { message, route, dead, again, partial, file } = options;
     const pipelines = file === undefined ? [] : [await pipelineOf(file, context)];
     const started = await (await context.operations(pipelines)).replay(id as string, {
       ...(message.length > 0 && { messages: message }),
       ...(dead && { dead }),
+      ...(again && { again }),
       ...(partial && { partial }),
       ...(route !== undefined && { route }),
       ...(options.id !== undefined && { id: options.id }),

@@ -3,7 +3,6 @@
 import { missingText } from "../../pipeline/definition/missing.js";
 import { labelOf } from "../../pipeline/definition/versions.js";
 import {
-  type DeadMessage,
   EXECUTION_STATUSES,
   type ExecutionDetails,
   type ExecutionListOptions,
@@ -137,6 +136,7 @@ function details(found: ExecutionDetails, { host, style }: CommandContext): stri
     ["done", count(found.done)],
     ["pending", number(found.pending)],
     ["dead", number(found.dead), style.bad],
+    ["replayed", number(found.replayed ?? 0)],
     ["dropped", number(found.dropped ?? 0)],
     ["input", valueText(found.input)],
     ["error", valueText(found.error), style.bad],
@@ -235,7 +235,7 @@ function messageLine(message: MessageRecord, { style }: CommandContext): string 
 }
 
 /** Errors have their stacks with them. */
-const firstLine = (error: string): string => error.split("\n", 1)[0] ?? "";
+export const firstLine = (error: string): string => error.split("\n", 1)[0] ?? "";
 
 function lineageText({ message, chain, children }: Lineage, context: CommandContext): string {
   const calls = message.calls.map(({ adapter, status, tookMs, gave, input, output, error }) => {
@@ -271,28 +271,4 @@ const failures = defineCommand({
   },
 });
 
-const dead = defineCommand({
-  words: ["ID"],
-  summary: "lists the dead letters of an execution, with their values and errors",
-  options: { limit: RANGE.limit, route: { value: "ROUTE", help: "only those of this route" } },
-  run: async ({ words: [id], options: { route, limit } }, context) => {
-    const filter = { ...rangeOf({ limit, after: undefined }), ...(route !== undefined && { route }) };
-    const letters = (await context.operations()).deadLetters(id as string, filter);
-    if (context.json) await printList(context.host, "deadLetters", letters);
-    else for await (const letter of letters) context.host.print(letterText(letter, context));
-    return EXIT.fine;
-  },
-});
-
-function letterText(letter: DeadMessage, { style, host }: CommandContext): string {
-  const { id, queue, route, adapter, value, key, errors, at } = letter;
-  const where = [route ?? queue, ...(adapter === undefined ? [] : [adapter])].join(" / ");
-  const head = `${id}  ${oneLine(where)}  ${style.dim(host.iso(at))}${key === undefined ? "" : `  key ${oneLine(key)}`}`;
-  return [
-    head,
-    `    ${valueText(value)}`,
-    ...errors.map((error, i) => `    ${i + 1}. ${style.bad(firstLine(error))}`),
-  ].join("\n");
-}
-
-export const LOOK: Readonly<Record<string, PipelinesCommand>> = { list, get, lineage, dead, failures };
+export const LOOK: Readonly<Record<string, PipelinesCommand>> = { list, get, lineage, failures };

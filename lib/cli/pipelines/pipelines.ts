@@ -11,6 +11,7 @@ import { CHANGE } from "./change.js";
 import { CHECK } from "./check.js";
 import { codeOf, noCode } from "./code.js";
 import type { CommandContext, Opened, PipelinesCommand, PipelinesHost } from "./context.js";
+import { DEAD } from "./dead.js";
 import { FILES } from "./files.js";
 import { LOOK } from "./look.js";
 import { RUN } from "./run.js";
@@ -28,7 +29,7 @@ const ABOUT = `Checks and runs pipelines, looks at their executions and changes 
 command asks that program, over the socket beside the file. It opens the file itself when no program has it.`;
 
 const EXITS = `exit codes: 0 fine; 1 the answer is no: a file has faults, an execution cannot end with the code, failed, was cancelled or has ended, there is none of this id,
-or a message cannot be replayed, moved or given up; 2 wrong arguments, or a store, host, module or value that cannot be used; 130 and 143 \`run\` was
+or a message cannot be replayed, put back, moved or given up; 2 wrong arguments, or a store, host, module or value that cannot be used; 130 and 143 \`run\` was
 interrupted by SIGINT or SIGTERM`;
 
 const COLOURS: Readonly<Record<ExecutionStatus, Colour>> = {
@@ -40,7 +41,7 @@ export function pipelines(args: readonly string[], host: PipelinesHost): Promise
   const set: CommandSet<PipelinesCommand> = {
     ...{ name: "pipelines", usage: "COMMAND … [--store STORE] [--json]", about: ABOUT, exits: EXITS },
     common: COMMON,
-    commands: { ...FILES, ...CHECK, ...RUN, ...LOOK, ...CHANGE },
+    commands: { ...FILES, ...CHECK, ...RUN, ...LOOK, ...DEAD, ...CHANGE },
     carryOut: (command, given) => carryOut(command, given, host),
     exitOf,
   };

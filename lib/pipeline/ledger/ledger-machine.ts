@@ -186,20 +186,27 @@ export function decide(state: LedgerState, event: LedgerEvent): [LedgerState, re
     }
     case "give up":
       return givenUp(state, event);
-    case "move": {
-      if (!event.ids.every((id) => live.has(id))) return refused("not live");
-      for (const id of new Set(event.ids)) {
-        const { epoch } = live.get(id) as LiveMessage;
-        live.set(id, { id, queue: event.to, epoch: epoch + 1, state: "ready" });
-      }
-      return [state, NONE];
-    }
+    case "move":
+      return moved(state, event);
     case "end":
       state.ended = event.as;
       return [state, [{ type: "ended", as: event.as }]];
     default:
       return event satisfies never;
   }
+}
+
+function moved(
+  state: LedgerState,
+  { ids, to }: Extract<LedgerEvent, { type: "move" }>,
+): [LedgerState, readonly LedgerEffect[]] {
+  const { live } = state;
+  if (!ids.every((id) => live.has(id))) return [state, [{ type: "refused", why: "not live" }]];
+  for (const id of new Set(ids)) {
+    const { epoch } = live.get(id) as LiveMessage;
+    live.set(id, { id, queue: to, epoch: epoch + 1, state: "ready" });
+  }
+  return [state, NONE];
 }
 
 function givenUp(

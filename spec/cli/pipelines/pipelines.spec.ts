@@ -255,6 +255,41 @@ describe("on a store", () => {
     expect((await run("get", "again")).printed).toMatch(/replays {4}a\n/);
   });
 
+  test("retry, edit and drop act on dead letters in place, and dead --records says who did what [Y455]", async () => {
+    const { run, state, code } = await stored();
+    const by = ["--by", "ada"];
+    expect(await run("retry", "a")).toMatchObject({ code: 2, complaints: expect.stringContaining("--all") });
+    expect(await run("drop", "a", "10.11")).toMatchObject({
+      ...{ code: 2, complaints: expect.stringContaining("--reason is missing") },
+    });
+    expect(await run("retry", "a", "10.17")).toMatchObject({
+      ...{ code: 1, complaints: 'signalbox: the execution "a" has no dead letter "10.17"' },
+    });
+    expect(await run("edit", "a", "10.11", "2,")).toMatchObject({ code: 2 });
+    expect(await run("edit", "a", "10.11", "2", ...by)).toMatchObject({
+      ...{ code: 0, printed: "10.11: goes on with 2" },
+    });
+    expect(await run("drop", "a", "--error", "negative", "--reason", "spam", ...by, "--json")).toMatchObject({
+      ...{ code: 0, printed: JSON.stringify({ letters: 1 }, null, 2) },
+    });
+    expect(JSON.parse((await run("list", "--json")).printed).executions).toMatchObject([
+      { id: "a", status: "running", dead: 0, dropped: 1, pending: 1 },
+    ]);
+    const ran = await run("run", "job", ...code);
+    expect(ran).toMatchObject({ code: 0, printed: "a goes on\na: completed, 3 inputs, 3 done, 1 dropped" });
+    expect(state.seen).toEqual([1, 2]);
+    const { records } = JSON.parse((await run("dead", "a", "--records", "--json")).printed);
+    expect(records).toMatchObject([
+      { id: "10.11", fate: "edited", by: "ada", value: -2 },
+      { id: "10.12", fate: "dropped", by: "ada", reason: "spam", value: -3 },
+    ]);
+    expect((await run("dead", "a", "--records")).printed).toMatch(
+      /^10\.11 {2}numbers {2}edited by ada {2}\d{4}-.*\n {4}-2\n10\.12 {2}numbers {2}dropped by ada: spam/,
+    );
+    expect((await run("get", "a")).printed).toMatch(/dropped {4}1\n/);
+    expect(await run("retry", "a", "--all")).toMatchObject({ code: 0, printed: "0 dead letters go on" });
+  });
+
   test("pause, resume, cancel and wait change executions, and say of which they cannot [Y110]", async () => {
     const { run, code } = await stored();
     await run("replay", "a", "--dead", "--id", "b", ...code);
