@@ -50,6 +50,16 @@ describe("many starts", () => {
     await expect(kit.clock.until(others)).rejects.toThrow(FlowInputDiffersError);
   });
 
+  test("of one call up to a start that is refused are started, page by page [J383]", async () => {
+    await using kit = await flowKit({ flows: [echo] });
+    const inputs = Array.from({ length: 2_500 }, (_, i) => ({ id: `n${i}`, input: i }));
+    const refused = [...inputs.slice(0, 2_200), { id: "", input: 0 }, ...inputs.slice(2_200)];
+    await expect(kit.clock.until(kit.host.startMany(echo, refused))).rejects.toThrow("starts[2200].id");
+    await kit.settle();
+    const runs = await kit.clock.until(kit.host.startMany(echo, inputs));
+    expect(runs.map(({ attached }) => attached)).toEqual(inputs.map((_, i) => i < 2_000));
+  });
+
   test("are durable when they are answered, and run in the next life of the host [J285]", async () => {
     await using kit = await flowKit({ flows: [echo] });
     const inputs = Array.from({ length: 1_200 }, (_, i) => ({ id: `n${i}`, input: i }));
