@@ -139,6 +139,7 @@ export type {
   ExecutionSummary,
   Lineage,
   MessageFilter,
+  MessageHeartbeats,
   MessageRange,
   MessageRecord,
   OutcomeOptions,

@@ -160,8 +160,18 @@ function details(found: ExecutionDetails, { host, style }: CommandContext): stri
     ...lines,
     ...(found.sources.length > 0 ? ["sources", ...sources] : []),
     ...(found.queues.length > 0 ? ["", queues] : []),
+    ...heartbeatLines(found),
     ...["", `configuration ${valueText(found.configuration)}`],
   ].join("\n");
+}
+
+/** How far adapters are with their messages. */
+function heartbeatLines({ heartbeats = [] }: ExecutionDetails): string[] {
+  if (heartbeats.length === 0) return [];
+  const lines = heartbeats.map(
+    ({ message, queue, heartbeats: said }) => `  ${message} of ${oneLine(queue)}: ${valueText(said)}`,
+  );
+  return ["", "heartbeats", ...lines];
 }
 
 const RANGE = {

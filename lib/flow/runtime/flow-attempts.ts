@@ -9,10 +9,12 @@ import {
   type SqlTransaction,
   StoreError,
   type StoreUnreachableError,
+  type Write,
   type WriteSet,
 } from "../../store/index.js";
 import type { StepContext } from "../definition/context.js";
 import type { Stored } from "../journal/entry.js";
+import { flows } from "../journal/tables.js";
 import { after } from "../payload/codec.js";
 import type { Call } from "./call.js";
 import type { AskOptions } from "./flow-code.js";
@@ -70,10 +72,11 @@ export function beating(life: FlowLife): Heartbeats {
 function heartbeatPort(life: FlowLife): HeartbeatPort {
   return {
     payloads: life.port.payloads,
-    flow: life.row.number,
+    named: (key) => `step "${key}"`,
     now: () => life.port.now(),
     after: (ms, fn) => void (life.ctx.alive && life.ctx.runAfter(ms, fn)),
-    write: (write) => {
+    write: (heartbeats) => {
+      const write: Write = { type: "update", table: flows, key: [life.row.number], set: { heartbeats } };
       if (life.ctx.alive) submitAside(life, write, () => life.subject.progressed());
     },
     failed: (error) => life.fail(error),

@@ -1,33 +1,32 @@
-// Heartbeats of the steps of one flow: how far each of its running steps has come. The last ones are in the flow's row, written
-// once a second at most, and the next attempt of a step gets the last one that was written.
+// Heartbeats of the steps of one flow, or of the adapters that work on one message: how far each has come. The last ones are in the row
+// of the flow or the message, written once a second at most, and the next attempt gets the last one that was written.
 
 import { isThenable } from "../../process/thenable.js";
-import type { Write } from "../../store/index.js";
 import type { Stored } from "../journal/entry.js";
-import { flows } from "../journal/tables.js";
 import type { Payloads } from "./port.js";
 
-/** The last heartbeat of a step. */
+/** The last heartbeat of a step or an adapter. */
 export interface Heartbeat {
   /** Milliseconds since 1970, by the store's clock. */
   readonly at: number;
-  /** What the step gave. */
+  /** What it gave. */
   readonly progress: unknown;
 }
 
-/** What heartbeats use of their flow's process. */
+/** What heartbeats use of those whose they are. */
 export interface HeartbeatPort {
-  readonly payloads: Payloads;
-  readonly flow: number;
+  readonly payloads: Pick<Payloads, "encode" | "decode">;
+  /** Names who beats under a key, for errors. */
+  named(key: string): string;
   now(): number;
   after(ms: number, fn: () => void): void;
-  /** Writes, and tells the process of an error. */
-  write(write: Write): void;
-  /** What a step gave cannot be written. */
+  /** Writes all of them. */
+  write(heartbeats: Stored): void;
+  /** What was given cannot be written. */
   failed(error: unknown): void;
 }
 
-/** Heartbeats of a flow are written so often at most. */
+/** Heartbeats of a flow or a message are written so often at most. */
 export const HEARTBEAT_MS = 1_000;
 
 export class Heartbeats {
@@ -46,11 +45,24 @@ export class Heartbeats {
   async restore(stored: Stored): Promise<void> {
     this.#isStored = true;
     try {
-      const beats = (await this.#port.payloads.decode(stored)) as readonly (readonly [string, Heartbeat])[];
-      this.#beats = new Map([...beats, ...this.#beats]);
+      this.#restored(await this.#port.payloads.decode(stored));
     } catch {
       // A step begins where it began before.
     }
+  }
+
+  /** The same, where the codec answers at once. */
+  restoreAtOnce(stored: Stored): void {
+    this.#isStored = true;
+    try {
+      this.#restored(this.#port.payloads.decode(stored));
+    } catch {
+      // As above.
+    }
+  }
+
+  #restored(beats: unknown): void {
+    this.#beats = new Map([...(beats as readonly (readonly [string, Heartbeat])[]), ...this.#beats]);
   }
 
   /** No step that runs has made one, and the row has none. */
@@ -64,8 +76,8 @@ export class Heartbeats {
 
   /** @throws UnstorableValueError, PayloadTooLargeError */
   beat(key: string, progress: unknown): void {
-    const { payloads, after, now } = this.#port;
-    const checked = payloads.encode(progress, `the heartbeat of step "${key}"`, "progress");
+    const { payloads, named, after, now } = this.#port;
+    const checked = payloads.encode(progress, `the heartbeat of ${named(key)}`, "progress");
     if (isThenable(checked)) checked.then(undefined, (error: unknown) => this.#port.failed(error));
     const at = now();
     this.#beats.set(key, { at, progress });
@@ -83,14 +95,17 @@ export class Heartbeats {
     if (this.#beats.size === 0) return;
     this.#writtenAt = this.#port.now();
     this.#isStored = true;
-    const { payloads, flow } = this.#port;
     try {
-      const encoded = payloads.encode([...this.#beats], "the heartbeats of a flow", "progress");
-      const heartbeats = isThenable(encoded) ? await encoded : encoded;
-      this.#port.write({ type: "update", table: flows, key: [flow], set: { heartbeats } });
+      const encoded = this.encoded();
+      this.#port.write(isThenable(encoded) ? await encoded : encoded);
     } catch (error) {
       this.#port.failed(error);
     }
+  }
+
+  /** All of them, as a row holds them. */
+  encoded(): Stored | Promise<Stored> {
+    return this.#port.payloads.encode([...this.#beats], "heartbeats", "progress");
   }
 
   /** Steps have ended. True: the row has heartbeats, and no step that runs has any. */

@@ -35,6 +35,24 @@ export interface AdapterContext {
   remember(key: string, value: unknown): void;
   /** Waits by the system's clock. Rejects with the reason of `signal` when that aborts. */
   sleep(ms: number): Promise<void>;
+  /**
+   * Says that the attempt is alive, and how far it has come: plain data. The store has the last one within a second, `signalbox pipelines get`
+   * shows it, and the next attempt of this adapter at the message gets it as `lastHeartbeat`. An attempt that has just written one is no
+   * suspect when the program dies.
+   *
+   * @throws UnstorableValueError, PayloadTooLargeError
+   * @example
+   * const load = route("load", { from: queue<string[]>("files") }).via("load", async (lines, ctx) => {
+   *   for (const [i, line] of lines.entries()) {
+   *     if (i < Number(ctx.lastHeartbeat ?? 0)) continue;
+   *     console.log(line);
+   *     ctx.heartbeat(i + 1);
+   *   }
+   * });
+   */
+  heartbeat(progress?: unknown): void;
+  /** The last heartbeat of an earlier attempt of this adapter at the message, also before a crash if it was written. Undefined: there was none. */
+  readonly lastHeartbeat: unknown;
   /** @internal The system on which the adapter runs. */
   readonly kernel: Kernel;
 }
@@ -78,7 +96,7 @@ export interface Adapter<in I = never, out O = unknown> {
 }
 
 /** What the body of a batch gets besides the values. */
-export interface BatchContext extends Omit<AdapterContext, "id" | "attempt"> {
+export interface BatchContext extends Omit<AdapterContext, "id" | "attempt" | "heartbeat" | "lastHeartbeat"> {
   /** The ids of the messages, in the order of the values. */
   readonly ids: readonly MessageId[];
   /**

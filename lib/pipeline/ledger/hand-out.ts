@@ -5,15 +5,15 @@
 // share: rows name the claim of the host that has taken them.
 
 import type { Payloads } from "../../flow/payload/payloads.js";
+import { Heartbeats } from "../../flow/runtime/heartbeats.js";
 import { showThrown } from "../../process/show.js";
 import type { Store } from "../../store/index.js";
-import type { MessageId } from "../definition/message-id.js";
 import type { Sentence } from "../definition/sentence.js";
-import type { Accused, Blame } from "./blame.js";
+import type { Blame } from "./blame.js";
 import type { Carriage } from "./carriage.js";
 import type { LedgerContext, Message, Publication, Step } from "./ledger.js";
 import type { LedgerLimits } from "./limits.js";
-import { type Body, LiveMessage, type LiveMessageFields } from "./live-message.js";
+import { type Body, LiveMessage, type LiveMessageFields, type LiveMessagePort } from "./live-message.js";
 import { setbackAfter, setbackOf } from "./setback.js";
 import { Share } from "./share.js";
 import { lateCodec } from "./step-encoding.js";
@@ -28,7 +28,7 @@ export interface HandOutPort {
   /** What brings letters, where a broker carries the messages. */
   readonly carriage: Pick<Carriage, "take" | "has"> | undefined;
   readonly limits: LedgerLimits;
-  readonly payloads: Pick<Payloads, "load">;
+  readonly payloads: Pick<Payloads, "store" | "load">;
   readonly context: LedgerContext;
   readonly closed: boolean;
   /** How many messages of a queue this host can work on, or hold in batches, at a time. */
@@ -45,6 +45,8 @@ export interface HandOutPort {
   now(): number;
   /** Serves the queues again, soon. */
   call(): void;
+  /** Writes the heartbeats of a message. */
+  beat(message: LiveMessage, heartbeats: Body): void;
   /** Nobody is to try the message: it becomes a dead letter. */
   bury(message: Message, error: string): void;
   arrived(queue: string, messages: readonly Message[]): void;
@@ -169,6 +171,7 @@ export class HandOut {
       attempts: error === undefined ? message.attempts : message.attempts + 1,
       errors: error === undefined ? message.errors : [...message.errors, error],
       setback: setbackAfter(message, error, setback),
+      heartbeats: message.beats,
     });
     if (next !== undefined) queue.ready.push(next);
   }
@@ -261,10 +264,13 @@ export class HandOut {
     this.#port.call();
   }
 
-  readonly #accused = (id: MessageId): Accused => this.#port.blame.begin(this.#port.place.scope, id);
+  readonly #ofMessages: LiveMessagePort = {
+    accused: (id) => this.#port.blame.begin(this.#port.place.scope, id),
+    beating: (message) => this.#beating(message),
+  };
 
   #loadedRow(row: MessageRow): LiveMessage | undefined {
-    const { id, queue, tag, attempts, history, lane, body, quarantines, setback, changes } = row;
+    const { id, queue, tag, attempts, history, lane, body, quarantines, setback, heartbeats, changes } = row;
     const errors = history === null ? NO_ERRORS : (JSON.parse(history) as string[]);
     const of = {
       id,
@@ -276,6 +282,7 @@ export class HandOut {
       body,
       ends: quarantines ?? 0,
       setback: setbackOf(setback),
+      heartbeats: heartbeats ?? undefined,
       changes: changes ?? undefined,
     };
     return this.#loaded(this.of(queue), of);
@@ -291,13 +298,33 @@ export class HandOut {
     } catch (error) {
       unreadable = error;
     }
-    const message = new LiveMessage(of, value, this.#accused);
+    const message = new LiveMessage(of, value, this.#ofMessages);
     queue.known.set(message.id, message);
     if (unreadable === undefined) return message;
     // Nobody can work on it, now or later: it goes where people look.
     queue.wanted++;
     this.#port.bury(message, showThrown(unreadable));
     return undefined;
+  }
+
+  #beating(message: LiveMessage): Heartbeats {
+    const { payloads, context, now, beat } = this.#port;
+    const beats = new Heartbeats({
+      payloads: {
+        encode: (value, where, root) => payloads.store(value, root, where),
+        decode: (stored) => (stored === null ? [] : payloads.load(stored)),
+      },
+      named: (key) => `adapter ${key} of message ${message.id}`,
+      now,
+      after: (ms, fn) => void context.after(ms, fn),
+      write: (heartbeats) => {
+        if (heartbeats !== null) beat(message, heartbeats);
+      },
+      // Each was encoded when it was given.
+      failed: () => undefined,
+    });
+    if (message.heartbeats !== undefined) beats.restoreAtOnce(message.heartbeats);
+    return beats;
   }
 
   /** Wakes up when the first delayed message is due. */

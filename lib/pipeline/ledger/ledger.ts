@@ -29,6 +29,10 @@ export interface Message extends Publication {
   readonly errors: readonly string[];
   /** Undefined: its last attempt met no passing error of a store. */
   readonly setback?: Setback | undefined;
+  /** An adapter has come so far, or a call of it: see `AdapterContext.heartbeat`. Absent: it is kept nowhere. @throws UnstorableValueError, PayloadTooLargeError */
+  beat?(key: string, progress: unknown): void;
+  /** What an earlier attempt said so last; undefined: nothing. */
+  lastBeat?(key: string): unknown;
   /** Runs code of adapters in the name of the message, so that it is known who ends a process. Absent: nobody wants to know. */
   run?<T>(fn: () => T): T;
 }

@@ -1,5 +1,6 @@
 // A message that a ledger has handed out.
 
+import type { Heartbeats } from "../../flow/runtime/heartbeats.js";
 import type { MessageId } from "../definition/message-id.js";
 import type { Accused } from "./blame.js";
 import type { Message, Setback } from "./ledger.js";
@@ -8,7 +9,7 @@ import type { Message, Setback } from "./ledger.js";
 export type Body = string | Uint8Array;
 
 /** What a live message is made of. */
-export interface LiveMessageFields extends Omit<Message, "value" | "run"> {
+export interface LiveMessageFields extends Omit<Message, "value" | "run" | "beat" | "lastBeat"> {
   /** How often it has ended its process, by evidence. */
   readonly ends: number;
   /** The lane of its row. */
@@ -17,6 +18,16 @@ export interface LiveMessageFields extends Omit<Message, "value" | "run"> {
   readonly body: Body;
   /** What people did with it, as its row says it. Undefined: nothing. */
   readonly changes?: string | undefined;
+  /** Heartbeats of earlier attempts, as its row holds them. */
+  readonly heartbeats?: Body | undefined;
+}
+
+/** What a live message uses of its ledger. */
+export interface LiveMessagePort {
+  /** In whose name the code of a message runs. Called when it is tried. */
+  accused(id: MessageId): Accused;
+  /** The heartbeats of a message. Called when an adapter asks for them. */
+  beating(message: LiveMessage): Heartbeats;
 }
 
 /** A message that a ledger over a store has handed out. Each attempt is an object of its own: a step names the attempt. */
@@ -32,14 +43,15 @@ export class LiveMessage implements Message {
   readonly lane: number;
   readonly body: Body;
   readonly changes: string | undefined;
-  readonly #accused: (id: MessageId) => Accused;
+  readonly heartbeats: Body | undefined;
+  readonly #port: LiveMessagePort;
   /** `taken`: somebody works on it. `settling`: a step about it is on its way. `gone`: whatever comes is too late. */
   state: "taken" | "settling" | "gone" = "taken";
   /** Its code has run, here and now. */
   #begun: Accused | undefined;
+  #beats: Heartbeats | undefined;
 
-  /** @param accused - in whose name the code of a message runs. Called when it is tried */
-  constructor(of: LiveMessageFields, value: unknown, accused: (id: MessageId) => Accused) {
+  constructor(of: LiveMessageFields, value: unknown, port: LiveMessagePort) {
     this.id = of.id;
     this.queue = of.queue;
     this.value = value;
@@ -51,12 +63,36 @@ export class LiveMessage implements Message {
     this.lane = of.lane;
     this.body = of.body;
     this.changes = of.changes;
-    this.#accused = accused;
+    this.heartbeats = of.heartbeats;
+    this.#port = port;
   }
 
   run<T>(fn: () => T): T {
-    this.#begun ??= this.#accused(this.id);
+    this.#begun ??= this.#port.accused(this.id);
     return this.#begun.run(fn);
+  }
+
+  beat(key: string, progress: unknown): void {
+    // An attempt that has ended is not alive.
+    if (this.state === "taken") this.#beating().beat(key, progress);
+  }
+
+  lastBeat(key: string): unknown {
+    return this.#beats === undefined && this.heartbeats === undefined
+      ? undefined
+      : this.#beating().last(key)?.progress;
+  }
+
+  #beating(): Heartbeats {
+    this.#beats ??= this.#port.beating(this);
+    return this.#beats;
+  }
+
+  /** Its heartbeats, as its row is to hold them. Undefined: there were none. */
+  get beats(): Body | undefined {
+    if (this.#beats === undefined || this.#beats.isEmpty) return this.heartbeats;
+    const encoded = this.#beats.encoded();
+    return encoded instanceof Promise || encoded === null ? this.heartbeats : encoded;
   }
 
   /** What came of it is committed: the process has outlived it. */

@@ -235,6 +235,7 @@ class StepWriter {
       history,
       quarantines,
       setback: setbackText(setbackAfter(message, error, setback)),
+      ...(message.beats !== undefined && { heartbeats: message.beats, alive: scope }),
     };
     if (delayMs <= 0) {
       // This host tries it again, so it stays taken.

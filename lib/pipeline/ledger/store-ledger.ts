@@ -37,7 +37,7 @@ import {
 } from "./ledger.js";
 import type { Ended } from "./ledger-machine.js";
 import { LEDGER_DEFAULTS, type LedgerLimits } from "./limits.js";
-import type { LiveMessage } from "./live-message.js";
+import type { Body, LiveMessage } from "./live-message.js";
 import { type HeldHere, Peers } from "./peers.js";
 import { Recall } from "./recall.js";
 import { StepCommits } from "./step-commits.js";
@@ -214,6 +214,7 @@ export class StoreLedger implements Ledger {
           this.#options.sentence?.(queue, ends, evidence) ??
           sentenceFor(PIPELINE_DEFAULTS.route.quarantine, ends, evidence, 0),
         quarantine: (message, sentence, evidence) => this.#quarantine(message, sentence, evidence),
+        beat: (message, heartbeats) => this.#beat(message, heartbeats),
         bury: (message, error) => this.#bury(message, error),
         arrived: (queue, some) => listener.arrived(queue, some),
         drained: (queue) => listener.drained(queue),
@@ -258,6 +259,18 @@ export class StoreLedger implements Ledger {
     const { error } = sentence;
     if (sentence.type === "dead") this.#bury(message, error, { evidence });
     else this.submit({ type: "retry", message, delayMs: sentence.delayMs, error, evidence });
+  }
+
+  /** Whoever shows progress is no suspect. Nothing else is known of a store that fails: the step that settles the message tells. */
+  #beat(message: LiveMessage, heartbeats: Body): void {
+    if (this.#state !== "running" || message.state !== "taken") return;
+    const { scope, claim, shared } = this.#place;
+    const row = { table: messages, key: [scope, message.queue, message.lane, message.id] };
+    const is = shared ? { holder: claim.token } : ("present" as const);
+    const write: Write = { type: "update", ...row, set: { heartbeats, alive: scope } };
+    this.#options.store.submit({ claim, expect: [{ ...row, is }], writes: [write] }, (error) => {
+      if (error === undefined) message.progressed();
+    });
   }
 
   /** Nobody has worked on the message, so the ledger writes its history. */

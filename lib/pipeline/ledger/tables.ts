@@ -103,6 +103,10 @@ const MESSAGE_COLUMNS = {
   setback: "text?",
   /** What people did with it, as JSON: see `MessageChange`. Null: nothing. */
   changes: "text?",
+  /** The last heartbeats of its adapters. Null: there were none. */
+  heartbeats: "payload?",
+  /** The number of the execution, if the message has heartbeats. */
+  alive: "integer?",
 } as const;
 
 /**
@@ -112,7 +116,7 @@ const MESSAGE_COLUMNS = {
 export const messages: Table<typeof MESSAGE_COLUMNS> = defineTable("pipeline_messages", {
   columns: MESSAGE_COLUMNS,
   key: ["scope", "queue", "lane", "id"],
-  indexes: { holder: ["holder", "scope"] },
+  indexes: { holder: ["holder", "scope"], alive: ["alive", "id"] },
 });
 export type MessageRow = Row<typeof messages>;
 
@@ -252,11 +256,12 @@ export const carriedChannels: Table<typeof CHANNEL_COLUMNS> = defineTable("pipel
 /**
  * Version 2 has the column `trace` of executions, version 3 `quarantines` of messages, version 4 `stranded` of executions, version 5
  * `setback` of messages, version 6 `version`, `changed` and `dropped` of executions, `changes` of messages and `dropped` of sources,
- * version 7 `request` of executions, version 8 the records of dead letters, and `replayed` of executions.
+ * version 7 `request` of executions, version 8 the records of dead letters, and `replayed` of executions, version 9
+ * `heartbeats` and `alive` of messages.
  */
 export const PIPELINE_SCHEMA: Schema = {
   name: "pipelines",
-  version: 8,
+  version: 9,
   tables: [
     executions,
     messages,

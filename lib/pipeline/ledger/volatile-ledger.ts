@@ -40,6 +40,7 @@ class LiveMessage implements Message {
   readonly setback: Setback | undefined;
   /** A host works on it. A step about a message that is not taken comes too late. */
   taken = false;
+  #beats: Map<string, unknown> | undefined;
 
   constructor(
     { id, queue, value, key }: Publication,
@@ -54,6 +55,22 @@ class LiveMessage implements Message {
     this.attempts = attempts;
     this.errors = errors;
     this.setback = setback;
+  }
+
+  beat(key: string, progress: unknown): void {
+    this.#beats ??= new Map();
+    this.#beats.set(key, progress);
+  }
+
+  lastBeat(key: string): unknown {
+    return this.#beats?.get(key);
+  }
+
+  /** The next attempt at it. */
+  again(attempts: number, errors: readonly string[], setback?: Setback): LiveMessage {
+    const next = new LiveMessage(this, attempts, errors, setback);
+    next.#beats = this.#beats;
+    return next;
   }
 }
 
@@ -266,8 +283,8 @@ export class VolatileLedger implements Ledger {
     live.taken = false;
     const next =
       error === undefined
-        ? new LiveMessage(live, live.attempts, live.errors, setbackAfter(live, error, setback))
-        : new LiveMessage(live, live.attempts + 1, [...live.errors, error]);
+        ? live.again(live.attempts, live.errors, setbackAfter(live, error, setback))
+        : live.again(live.attempts + 1, [...live.errors, error]);
     if (delayMs <= 0) {
       this.#of(next.queue).ready.push(next);
       return true;

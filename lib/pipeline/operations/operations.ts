@@ -93,6 +93,18 @@ export interface ExecutionDetails extends ExecutionSummary {
   readonly queues: readonly QueueDepth[];
   /** Its sources, by name. */
   readonly sources: readonly SourceState[];
+  /** The last heartbeats of adapters at messages that are not settled, of a hundred messages at most. Absent: there are none. */
+  readonly heartbeats?: readonly MessageHeartbeats[];
+}
+
+/** How far the adapters are with a message. */
+export interface MessageHeartbeats {
+  /** The id of the message. */
+  readonly message: MessageId;
+  /** The queue in which it is. */
+  readonly queue: string;
+  /** The name of the adapter, when, and what it said. Or the error for which that cannot be read. */
+  readonly heartbeats: unknown;
 }
 
 /** What became of a message, or where it is. */

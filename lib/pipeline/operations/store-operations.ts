@@ -100,6 +100,8 @@ const AT_ONCE = 100;
 /** Children that a lineage shows. */
 const FEW_CHILDREN = 100;
 /** Sources of an execution that are read. */
+/** Most messages whose heartbeats are shown. */
+const MOST_HEARTBEATS = 100;
 const MOST_SOURCES = 10_000;
 
 export class StoreOperations implements PipelineOperations {
@@ -150,11 +152,18 @@ export class StoreOperations implements PipelineOperations {
   async inspect(id: string): Promise<ExecutionDetails> {
     const row = await this.#row(id);
     const { number: scope } = row;
-    const [[summary], configuration, places] = await Promise.all([
+    const alive = { index: "alive", prefix: [scope], limit: MOST_HEARTBEATS };
+    const [[summary], configuration, places, beating] = await Promise.all([
       this.#summaries([row]),
       this.#shown(row.config),
       this.#store.scan(sources, { prefix: [scope], limit: MOST_SOURCES }),
+      this.#store.scan(messages, alive),
     ]);
+    const heartbeats = await Promise.all(
+      beating.map(async ({ id: message, queue, heartbeats: beats }) => ({
+        ...{ message, queue, heartbeats: await this.#shown(beats) },
+      })),
+    );
     return {
       ...(summary as ExecutionSummary),
       configuration,
@@ -165,6 +174,7 @@ export class StoreOperations implements PipelineOperations {
         ...{ name, given, open: open === 1 },
         ...(dropped !== null && { dropped }),
       })),
+      ...(heartbeats.length > 0 && { heartbeats }),
     };
   }
 

@@ -121,6 +121,14 @@ export class Passage implements AdapterContext, Abortable {
     const call = this.#several?.index ?? 0;
     return call === 0 ? key : `${key}#${call + 1}`;
   }
+  /** The call at hand among those of its adapter. */
+  get #beatKey(): string {
+    const call = this.#several?.index ?? 0;
+    return call === 0 ? this.#adapter : `${this.#adapter}#${call + 1}`;
+  }
+  get lastHeartbeat(): unknown {
+    return this.message.lastBeat?.(this.#beatKey);
+  }
   get attempt(): number {
     return this.message.attempts + 1;
   }
@@ -177,6 +185,11 @@ export class Passage implements AdapterContext, Abortable {
     const tookMs = this.#now() - startedMs;
     const status = gave === 0 ? "ended" : "completed";
     this.calls.push({ adapter, status, startedMs, tookMs, gave, ...hashes });
+  }
+
+  heartbeat(progress?: unknown): void {
+    // An attempt that has ended is not alive.
+    if (this.outcome === undefined) this.message.beat?.(this.#beatKey, progress);
   }
 
   giveUp(reason: string, cause?: unknown): never {

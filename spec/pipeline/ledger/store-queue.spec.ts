@@ -8,7 +8,12 @@ import { READY } from "../../../lib/pipeline/ledger/tables.js";
 function working(lane: number): { readonly queue: StoreQueue; readonly message: LiveMessage } {
   const queue = new StoreQueue("a", undefined);
   const of = { id: "1", queue: "a", key: undefined, attempts: 0, errors: [], lane, body: "v", ends: 0 };
-  const message = new LiveMessage(of, "v", (id) => NO_BLAME.begin(1, id));
+  const message = new LiveMessage(of, "v", {
+    accused: (id) => NO_BLAME.begin(1, id),
+    beating: () => {
+      throw new Error("nothing beats here");
+    },
+  });
   queue.known.set(message.id, message);
   queue.wanted = 1;
   return { queue, message };
