@@ -21,6 +21,8 @@ export interface Child {
   readonly pid: number;
   /** Resolves when standard output or standard error contain this text. Rejects when the program ends without it. */
   prints(text: string): Promise<void>;
+  /** What is on its standard output so far. */
+  printed(): string;
   signal(name: NodeJS.Signals): void;
   readonly ended: Promise<Ended>;
 }
@@ -33,8 +35,12 @@ export interface ChildProgram {
   remove(): void;
 }
 
-/** Bundles a program, with the library of this source tree. */
-export async function childProgram(entry: URL, flags: readonly string[] = []): Promise<ChildProgram> {
+/** Bundles a program, with the library of this source tree. `flags` are for Node, and `more` is for its environment. */
+export async function childProgram(
+  entry: URL,
+  flags: readonly string[] = [],
+  more: Readonly<Record<string, string>> = {},
+): Promise<ChildProgram> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-program-"));
   const file = join(folder, "program.mjs");
   const bundle = await rolldown({
@@ -50,7 +56,7 @@ export async function childProgram(entry: URL, flags: readonly string[] = []): P
   return {
     args: [...flags, file],
     start: (...args) => {
-      const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: "0", NODE_OPTIONS: "" };
+      const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: "0", NODE_OPTIONS: "", ...more };
       const child = spawn(process.execPath, [...flags, file, ...args], {
         env,
         stdio: ["pipe", "pipe", "pipe"],
@@ -84,7 +90,8 @@ export async function childProgram(entry: URL, flags: readonly string[] = []): P
           waits.add(look);
           look();
         });
-      return { pid: child.pid as number, prints, signal: (name) => void child.kill(name), ended };
+      const printed = (): string => out.stdout;
+      return { pid: child.pid as number, prints, printed, signal: (name) => void child.kill(name), ended };
     },
     remove: () => {
       for (const kill of running) kill();

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { System } from "signalbox";
 import { defineFlow, flowHost } from "signalbox/flow";
-import { GOOD, HURT, harm, isPoison, POISON, type PoisonKind, READY } from "../poison/deeds.js";
+import { ALIVE, GOOD, HURT, harm, isPoison, POISON, type PoisonKind, READY } from "../poison/deeds.js";
 import { storeAt } from "../stores.js";
 
 const [place = "", kind = "none", hostId = "host", lease] = process.argv.slice(2);
@@ -45,5 +45,6 @@ console.log(READY);
 for (;;) {
   const patients = await host.hospital.patients();
   if (patients.length > 0) console.log(HURT + JSON.stringify(patients.map(({ id }) => id)));
+  console.log(ALIVE);
   await pause(SHORTEST_MS);
 }

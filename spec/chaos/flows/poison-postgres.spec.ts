@@ -1,21 +1,28 @@
 // Who is blamed when one of three hosts on PostgreSQL dies: with the default options of the hospital.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { Random } from "../../../lib/testing/kit/random.js";
 import { type Child, type ChildProgram, childProgram } from "../../support/child-program.js";
 import { describePostgres, startPostgres } from "../../support/postgres.js";
 import { graded, proving } from "../../support/proof.js";
-import { READY } from "../poison/deeds.js";
+import { HURT, POISON, POISON_FLAGS, POISON_KINDS, type PoisonKind, READY } from "../poison/deeds.js";
+import { SupervisedHosts } from "../poison/supervised.js";
 import { patientsIn } from "./patients.js";
 
 let program: ChildProgram;
 const folder = mkdtempSync(join(tmpdir(), "signalbox-poison-"));
 beforeAll(async () => {
-  program = await childProgram(new URL("poison-child.ts", import.meta.url));
+  // Evidence of hosts on a server is among the temporary files.
+  const env = { TMPDIR: folder };
+  program = await childProgram(new URL("poison-child.ts", import.meta.url), POISON_FLAGS, env);
+});
+// The servers of two tests have the same name, and their flows the same ids.
+beforeEach(() => {
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
 });
 afterAll(() => {
   program.remove();
@@ -27,12 +34,38 @@ const HOSTS = 3;
 const KILLS = graded({ quick: 0, short: 5, full: 12 });
 /** A host that is killed and starts again waits for its claim to lapse. */
 const LEASE_MS = 2_000;
+/** Each host has evidence of its own. Without a last word it takes a life that is not watched, three that are, and one that stores the mark. */
+const MOST_LIVES = 5 * HOSTS;
+const PATIENCE_MS = 120_000;
+const kinds = graded<readonly PoisonKind[]>({ quick: [], short: ["spin"], full: POISON_KINDS });
+
+/** Three hosts on a server. */
+const placeOf = ({ url }: { readonly url: string }): string => JSON.stringify({ type: "postgres", url });
+
+describePostgres("the flow that ends the programs of three hosts", () => {
+  it.runIf(proving).each(kinds)(
+    "is in hospital after five lives of each host at most, and no other one is: %s [N400]",
+    async (kind) => {
+      await using server = await startPostgres();
+      const start = (host: number): Child =>
+        program.start(placeOf(server), kind, `h${host}`, String(LEASE_MS));
+      const hosts = new SupervisedHosts(HOSTS, start);
+      try {
+        await hosts.until((printed) => printed.includes(HURT), PATIENCE_MS);
+      } finally {
+        await hosts.stop();
+      }
+      expect(patientsIn(hosts.printed())).toEqual([POISON]);
+      expect(hosts.deaths).toBeLessThanOrEqual(MOST_LIVES);
+    },
+  );
+});
 
 describePostgres("flows of three hosts that are killed from outside", () => {
   it.runIf(proving)("are never in hospital, whichever host is killed, and when [N202]", async () => {
     await using server = await startPostgres();
-    const place = JSON.stringify({ type: "postgres", url: server.url });
-    const start = (host: number): Child => program.start(place, "none", `h${host}`, String(LEASE_MS));
+    const start = (host: number): Child =>
+      program.start(placeOf(server), "none", `h${host}`, String(LEASE_MS));
     const random = new Random(SEED);
     const hosts = Array.from({ length: HOSTS }, (_, host) => start(host));
     let out = "";

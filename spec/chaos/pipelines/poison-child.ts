@@ -1,12 +1,13 @@
-// A host with good messages, whose adapter fails at first, and at most one bad one: `poison-child.js STORE KIND`.
+// A host with good messages, whose adapter fails at first, and at most one bad one: `poison-child.js STORE KIND HOST LEASE_MS BROKER`.
+// Alone it ends when all is done. With a HOST of a shared store it goes on.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { System } from "signalbox";
-import { definePipeline, pipelineHost, queue, route } from "signalbox/pipeline";
-import { GOOD, harm, isPoison, type PoisonKind, READY } from "../poison/deeds.js";
+import { definePipeline, jetstream, pipelineHost, queue, route } from "signalbox/pipeline";
+import { ALIVE, GOOD, harm, isPoison, type PoisonKind, READY } from "../poison/deeds.js";
 import { storeAt } from "../stores.js";
 
-const [place = "", kind = "none"] = process.argv.slice(2);
+const [place = "", kind = "none", hostId, lease, broker] = process.argv.slice(2);
 /** How long good messages take at most, in milliseconds. */
 const MOST_MS = 400;
 const HANG_MS = 60_000;
@@ -25,10 +26,25 @@ const works = route("works", { from: work, concurrency: 10 }).via("work", async 
 const pipeline = definePipeline("poison", { routes: [works] });
 
 const system = new System({ name: "host", report: false });
-const host = await system.start(pipelineHost({ store: storeAt(JSON.parse(place)), pipelines: [pipeline] }));
+const host = await system.start(
+  pipelineHost({
+    store: storeAt(JSON.parse(place), lease === undefined ? undefined : Number(lease)),
+    pipelines: [pipeline],
+    ...(hostId === undefined ? {} : { hostId }),
+    ...(broker === undefined ? {} : { carrier: jetstream({ servers: broker }) }),
+  }),
+);
 const values: (number | PoisonKind)[] = Array.from({ length: GOOD }, (_, n) => n);
 if (isPoison(kind)) values.splice(GOOD / 2, 0, kind);
 await host.start(pipeline, { id: "one", messages: { to: work, values } });
 console.log(READY);
-await host.get("one").completed();
-process.exit(0);
+if (hostId === undefined) {
+  await host.get("one").completed();
+  process.exit(0);
+}
+for (;;) {
+  // A host that lost its claim is gone, and the program ends.
+  await host.get("one").progress();
+  console.log(ALIVE);
+  await pause(MOST_MS / 4);
+}

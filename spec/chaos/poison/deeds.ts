@@ -46,6 +46,7 @@ export const POISON_FLAGS: readonly string[] = ["--max-old-space-size=96", "--st
 export const POISON = "poison";
 export const GOOD = 100;
 
-/** What a program prints: all is started; who is in hospital. */
+/** What a program prints: all is started; that it goes on; who is in hospital. */
 export const READY = "READY";
+export const ALIVE = "ALIVE";
 export const HURT = "HURT ";

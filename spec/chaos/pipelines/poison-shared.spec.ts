@@ -1,0 +1,132 @@
+// Which message is blamed when three hosts share a server, with and without a broker: with default options, and with adapters that fail at first.
+
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { System } from "signalbox";
+import { openStore, postgres, type Store } from "signalbox/store";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { deadLetters, executions, messages, PIPELINE_SCHEMA } from "../../../lib/pipeline/ledger/tables.js";
+import { Random } from "../../../lib/testing/kit/random.js";
+import { type ChildProgram, childProgram } from "../../support/child-program.js";
+import { noNats, startNats } from "../../support/nats.js";
+import { noPostgres, startPostgres } from "../../support/postgres.js";
+import { graded, proving } from "../../support/proof.js";
+import { GOOD, POISON_FLAGS, POISON_KINDS, type PoisonKind } from "../poison/deeds.js";
+import { SupervisedHosts } from "../poison/supervised.js";
+
+let program: ChildProgram;
+const folder = mkdtempSync(join(tmpdir(), "signalbox-poison-"));
+beforeAll(async () => {
+  // Evidence of hosts on a server is among the temporary files.
+  const env = { TMPDIR: folder };
+  program = await childProgram(new URL("poison-child.ts", import.meta.url), POISON_FLAGS, env);
+});
+// The servers of two tests have the same name, and their messages the same ids.
+beforeEach(() => {
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
+});
+afterAll(() => {
+  program.remove();
+  rmSync(folder, { recursive: true });
+});
+
+const SEED = 7;
+const HOSTS = 3;
+const LEASE_MS = 2_000;
+/** Each host has evidence of its own. Without a last word it takes a life that is not watched and three that are. */
+const MOST_LIVES = 4 * HOSTS;
+const LOOK_MS = 200;
+const MOST_LOOKS = 600;
+/** A kill comes at this time after the one before, at the latest. */
+const MOST_KILL_MS = 1_000;
+
+/** What is in the store. */
+async function left(store: Store) {
+  const [execution] = await store.scan(executions, {});
+  const live = await store.scan(messages, {});
+  const letters = await store.scan(deadLetters, {});
+  const quarantined = live.filter(({ quarantines }) => (quarantines ?? 0) > 0).map(({ body }) => body);
+  return { done: execution?.done ?? 0, quarantined, dead: letters.map(({ body }) => body) };
+}
+
+/** Three hosts, and what is in their store again and again until `isDone`. */
+async function hosted(
+  kind: string,
+  isBrokered: boolean,
+  isDone: (now: Awaited<ReturnType<typeof left>>, hosts: SupervisedHosts) => boolean | Promise<boolean>,
+): Promise<SupervisedHosts> {
+  await using server = await startPostgres();
+  await using nats = isBrokered ? await startNats() : undefined;
+  const place = JSON.stringify({ type: "postgres", url: server.url });
+  const broker = nats === undefined ? [] : [nats.address];
+  await using system = new System({ report: false });
+  const store = await openStore(system, postgres(server.url), [PIPELINE_SCHEMA]);
+  const hosts = new SupervisedHosts(HOSTS, (host) =>
+    program.start(place, kind, `h${host}`, String(LEASE_MS), ...broker),
+  );
+  try {
+    for (let looks = 0; looks < MOST_LOOKS && !(await isDone(await left(store), hosts)); looks++)
+      await pause(LOOK_MS);
+  } finally {
+    await hosts.stop();
+    await store.close();
+  }
+  return hosts;
+}
+
+const kinds = graded<readonly PoisonKind[]>({ quick: [], short: ["stack"], full: POISON_KINDS });
+const places = [
+  ["on PostgreSQL", false],
+  ["over JetStream", true],
+] as const;
+
+describe.each(places)("%s", (_, isBrokered) => {
+  const canRun = proving && noPostgres === undefined && (!isBrokered || noNats === undefined);
+
+  it.runIf(canRun).each(kinds)(
+    "the message that ends programs is in quarantine after four lives of each host at most, no other one is, and all others are done: %s [Y401]",
+    async (kind) => {
+      const quarantined = new Set<unknown>();
+      const dead = new Set<unknown>();
+      let lives: number | undefined;
+      let done = 0;
+      await hosted(kind, isBrokered, (now, { deaths }) => {
+        for (const body of now.quarantined) quarantined.add(body);
+        for (const body of now.dead) dead.add(body);
+        if (quarantined.size > 0) lives ??= deaths;
+        done = now.done;
+        return quarantined.size > 0 && done >= GOOD;
+      });
+      expect({ quarantined: [...quarantined], dead: [...dead], done }).toEqual({
+        quarantined: [JSON.stringify(kind)],
+        dead: [],
+        done: GOOD,
+      });
+      expect(lives).toBeLessThanOrEqual(MOST_LIVES);
+    },
+  );
+
+  it.runIf(canRun)(
+    "messages of programs that are killed from outside are never blamed, and none is a dead letter [Y402]",
+    async () => {
+      const random = new Random(SEED);
+      let kills = graded({ quick: 0, short: 6, full: 50 });
+      let done = 0;
+      const blamed: unknown[] = [];
+      await hosted("none", isBrokered, async (now, hosts) => {
+        blamed.push(...now.quarantined, ...now.dead);
+        done = now.done;
+        if (kills > 0) {
+          await pause(random.unit() * MOST_KILL_MS);
+          hosts.kill(random.below(HOSTS));
+          kills--;
+          return false;
+        }
+        return done === GOOD;
+      });
+      expect({ blamed, done }).toEqual({ blamed: [], done: GOOD });
+    },
+  );
+});
