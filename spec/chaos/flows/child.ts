@@ -46,6 +46,8 @@ async function patient<T>(ask: () => Promise<T>): Promise<T> {
 const PASSING: ReadonlySet<string> = new Set([
   "ERR_CALL_TIMEOUT",
   "ERR_CALLEE_EXITED",
+  "ERR_FLOW_OUTCOME_UNKNOWN",
+  "ERR_HOST_GONE",
   "ERR_STORE",
   "ERR_STORE_CLOSED",
   "ERR_STORE_FENCED",

@@ -31,6 +31,8 @@ async function patient<T>(ask: () => Promise<T>): Promise<T> {
 const PASSING: ReadonlySet<string> = new Set([
   "ERR_CALL_TIMEOUT",
   "ERR_CALLEE_EXITED",
+  "ERR_HOST_GONE",
+  "ERR_PIPELINE_OUTCOME_UNKNOWN",
   "ERR_STORE",
   "ERR_STORE_CLOSED",
   "ERR_STORE_FENCED",
