@@ -7,6 +7,7 @@ import type { Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { openPipelineOperations } from "../../../lib/pipeline/operations/open-operations.js";
 import { explored, proving } from "../../support/proof.js";
+import { SimulatedBroker } from "../queues/simulated-broker.js";
 import { hostOn } from "../simulated/hosts.js";
 
 const LETTERS = 6;
@@ -112,11 +113,16 @@ async function audited(
   await reader.close();
 }
 
-async function played(sim: Simulation, names: readonly string[], store: StoreSource): Promise<void> {
+async function played(
+  sim: Simulation,
+  names: readonly string[],
+  store: StoreSource,
+  broker?: SimulatedBroker,
+): Promise<void> {
   const of = job();
   sim.calm();
   const hosts: PipelineHost[] = [];
-  for (const name of names) hosts.push(await hostOn(sim, name, store, [of.pipeline]));
+  for (const name of names) hosts.push(await hostOn(sim, name, store, [of.pipeline], broker?.source()));
   const [first] = hosts as [PipelineHost];
   sim.storm();
   await buried(sim, first, of);
@@ -129,6 +135,15 @@ describe("dead letters that several hosts do something with, while these are kil
   it("are done once each, in one place, with exact counts: hosts that share a store [Y456]", async () => {
     await explored((sim) => played(sim, ["a", "b"], sim.store({ shared: true })), {
       ...{ quick: 6, share: 0.25, least: 50, seed: 456 },
+      faults: { crash: { of: "*/root/**", atMost: 2, reason: "kill" } },
+    });
+  });
+
+  it("are done once each, in one place, with exact counts: hosts whose messages a broker carries [Y457]", async () => {
+    const scenario = (sim: Simulation): Promise<void> =>
+      played(sim, ["a", "b"], sim.store({ shared: true }), new SimulatedBroker(sim, { failures: 2 }));
+    await explored(scenario, {
+      ...{ quick: 4, share: 0.1, least: 50, seed: 458 },
       faults: { crash: { of: "*/root/**", atMost: 2, reason: "kill" } },
     });
   });

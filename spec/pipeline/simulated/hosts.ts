@@ -1,7 +1,12 @@
 // Hosts of a simulation that share a store.
 
 import { supervisor } from "signalbox";
-import { type PipelineDefinition, type PipelineHost, pipelineHost } from "signalbox/pipeline";
+import {
+  type CarrierSource,
+  type PipelineDefinition,
+  type PipelineHost,
+  pipelineHost,
+} from "signalbox/pipeline";
 import type { StoreSource } from "signalbox/store";
 import type { Simulation } from "signalbox/testing";
 
@@ -11,9 +16,11 @@ export async function hostOn(
   name: string,
   store: StoreSource,
   pipelines: readonly PipelineDefinition<never>[],
+  carrier?: CarrierSource,
 ): Promise<PipelineHost> {
   const system = sim.system({ name });
-  const host = pipelineHost({ store, pipelines, name: "pipelines", drainMs: 50 });
+  const carried = carrier === undefined ? {} : { carrier };
+  const host = pipelineHost({ store, pipelines, name: "pipelines", drainMs: 50, ...carried });
   await system.start(
     supervisor({ label: "root", intensity: 1_000, children: [{ id: "pipelines", start: host }] }),
   );
