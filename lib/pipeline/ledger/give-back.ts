@@ -1,9 +1,18 @@
-// What a host has left that is gone: messages, sources and batches that name its claim, in a store that several processes share. Another
+// What a host has left that is gone: messages, sources, batches and offers that name its claim, in a store that several processes share. Another
 // host gives them back, in commits that are bounded, and each of which expects the rows to be as they were. So a host that was cut off and
 // comes back finds its claim lost, and whatever it still writes is refused.
 
 import { type Claim, ConflictError, type RowExpectation, type Store, type Write } from "../../store/index.js";
-import { executionTopic, HOST_CLAIMS, held, messages, outbox, READY_NEWS, sources } from "./tables.js";
+import {
+  executionTopic,
+  HOST_CLAIMS,
+  held,
+  messages,
+  offers,
+  outbox,
+  READY_NEWS,
+  sources,
+} from "./tables.js";
 
 /** What giving back uses of its host. */
 export interface GiveBackHost {
@@ -24,7 +33,7 @@ const GIVE_BACK_CLAIMS = "pipelines/give-back/";
 export async function giveBack(host: GiveBackHost): Promise<void> {
   const { store, claim } = host;
   const tokens = new Set<number>();
-  for (const table of [messages, sources, held])
+  for (const table of [messages, sources, held, offers])
     for (const token of await holdersOf(store, table)) if (token !== claim.token) tokens.add(token);
   if (tokens.size === 0) return;
   // Read after the tokens were seen: none of them was made since.
@@ -38,7 +47,7 @@ export async function giveBack(host: GiveBackHost): Promise<void> {
   }
 }
 
-type Held = typeof messages | typeof sources | typeof held;
+type Held = typeof messages | typeof sources | typeof held | typeof offers;
 
 /** The tokens that rows of a table name. */
 async function holdersOf(store: Store, table: Held): Promise<number[]> {
@@ -71,15 +80,18 @@ async function giveBackSome(
   token: number,
 ): Promise<boolean> {
   const of = { index: "holder", prefix: [token], limit };
-  const [some, read, batches] = await Promise.all([
+  const [some, read, batches, offered] = await Promise.all([
     store.scan(messages, of),
     store.scan(sources, of),
     store.count(held, of),
+    store.count(offers, of),
   ]);
-  if (some.length + read.length + batches === 0) return false;
+  if (some.length + read.length + batches + offered === 0) return false;
   const round = carried ? Math.floor(await store.clock()) : 0;
   const expect: RowExpectation[] = [];
-  const writes: Write[] = [{ type: "clear", table: held, index: "holder", prefix: [token] }];
+  const writes: Write[] = [held, offers].map((table) => ({
+    ...{ type: "clear", table, index: "holder", prefix: [token] },
+  }));
   const free = (table: Held, key: readonly (string | number)[], set = {}): void => {
     expect.push({ table, key, is: { holder: token } });
     writes.push({ type: "update", table, key, set: { ...set, holder: null } });

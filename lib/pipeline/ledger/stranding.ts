@@ -50,11 +50,11 @@ export async function strand(
   if (stranded === row.stranded) return undefined;
   try {
     await store.commit({
-      expect: [{ table: executions, key: [number], is: { ended: null } }],
+      expect: [{ table: executions, key: [number], is: { ended: null, stranded: row.stranded } }],
       writes: [{ type: "update", table: executions, key: [number], set: { stranded } }],
     });
   } catch (error) {
-    // It has ended.
+    // It has ended, or another host has said it.
     if (error instanceof ConflictError) return undefined;
     throw error;
   }

@@ -253,15 +253,30 @@ export const carriedChannels: Table<typeof CHANNEL_COLUMNS> = defineTable("pipel
   key: ["scope", "queue"],
 });
 
+const OFFER_COLUMNS = {
+  pipeline: "text",
+  /** A version of the pipeline whose executions the host can run. */
+  version: "integer",
+  /** The token of the claim of the host. */
+  holder: "integer",
+} as const;
+
+/** Which host can run which executions, in a store that several processes share. */
+export const offers: Table<typeof OFFER_COLUMNS> = defineTable("pipeline_offers", {
+  columns: OFFER_COLUMNS,
+  key: ["pipeline", "version", "holder"],
+  indexes: { holder: ["holder", "pipeline", "version"] },
+});
+
 /**
  * Version 2 has the column `trace` of executions, version 3 `quarantines` of messages, version 4 `stranded` of executions, version 5
  * `setback` of messages, version 6 `version`, `changed` and `dropped` of executions, `changes` of messages and `dropped` of sources,
  * version 7 `request` of executions, version 8 the records of dead letters, and `replayed` of executions, version 9
- * `heartbeats` and `alive` of messages.
+ * `heartbeats` and `alive` of messages, version 10 the offers of hosts.
  */
 export const PIPELINE_SCHEMA: Schema = {
   name: "pipelines",
-  version: 9,
+  version: 10,
   tables: [
     executions,
     messages,
@@ -274,6 +289,7 @@ export const PIPELINE_SCHEMA: Schema = {
     memory,
     outbox,
     carriedChannels,
+    offers,
   ],
   // What a power loss takes is worked on again: a message is settled in the commit that makes its children, or not at all.
   durability: "process-kill",

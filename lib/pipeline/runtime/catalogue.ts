@@ -6,6 +6,7 @@ import type { GivenUp, GiveUpRequest, Moved, MoveRequest } from "../changes/opti
 import type { MissingPart } from "../definition/missing.js";
 import type { LedgerListener, Publication } from "../ledger/ledger.js";
 import type { Ended } from "../ledger/ledger-machine.js";
+import type { Offer } from "../ledger/offers.js";
 import type { ReplayRequest } from "../replay/options.js";
 import type { OpenedLedger } from "./execution.js";
 import type { PipelinePlan } from "./plan.js";
@@ -73,6 +74,8 @@ export interface Catalogue {
     record: Record,
     plan: PipelinePlan | "no pipeline" | "no version",
   ): Promise<readonly MissingPart[] | undefined>;
+  /** What the hosts of a store can run that several processes share. */
+  offered(): Promise<readonly Offer[]>;
   /** Gives back what other hosts held that are gone. */
   giveBack(): Promise<void>;
   announced(record: Record): Promise<void>;

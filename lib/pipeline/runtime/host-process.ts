@@ -33,6 +33,7 @@ import {
 import { BEGIN_AGAIN, Execution, type ExecutionMessage } from "./execution.js";
 import { Lookout } from "./lookout.js";
 import type { PipelineHostSettings } from "./options.js";
+import { decide as decideOrphans, initial as noOrphans, type OrphansState } from "./orphans-machine.js";
 import type { PipelinePlan } from "./plan.js";
 import type { PipelineProgress } from "./progress.js";
 import type { HostService } from "./services.js";
@@ -117,6 +118,8 @@ interface Loaded {
 
 /** How often the process of an execution is started again before the execution fails. */
 const RESTARTS: RestartLimits = { intensity: 5, periodMs: 60_000, backoff: { minMs: 100, maxMs: 10_000 } };
+/** How often a host looks for executions that no host can run, in milliseconds. */
+const ORPHANS_MS = 5_000;
 /** How much longer executions have than their workers, to write what these have done. */
 const WRITE_MS = 1_000;
 
@@ -135,6 +138,9 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   #hasEnded = false;
   /** Numbers of executions that were taken up, and are in the list of those that have not ended. */
   readonly #lookedAt = new Set<number>();
+  /** Versions of executions in flight that no host can run, and when they are looked for next. */
+  #orphans: OrphansState = noOrphans;
+  #orphansLookMs = 0;
   #lookout: Lookout | undefined;
   readonly #service: HostService | undefined;
   #served: Pid<never> | undefined;
@@ -205,12 +211,15 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
 
   /** Takes up what was interrupted or others have started, and announces ends whose announcement was lost. */
   async #takeUp(catalogue: Catalogue): Promise<void> {
+    const orphans: Record[] = [];
     for (const record of await catalogue.unfinished(
       (id) => this.#loaded.get(id)?.ended === undefined && this.#loaded.has(id),
     )) {
       this.#load(record);
-      this.#lookAt(record, catalogue);
+      if (catalogue.shared && this.#planFor(record) === undefined) orphans.push(record);
+      else this.#lookAt(record, catalogue);
     }
+    await this.#lookAtOrphans(orphans, catalogue);
     for (const record of await catalogue.unannounced()) await this.#announce(record.id);
   }
 
@@ -218,14 +227,32 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   #lookAt(record: Record, catalogue: Catalogue): void {
     if (this.#lookedAt.has(record.number)) return;
     this.#lookedAt.add(record.number);
+    const none = this.#settings.plans.has(record.pipeline) ? "no version" : "no pipeline";
+    this.#strand(record, this.#planFor(record) ?? none, catalogue);
+  }
+
+  #strand(record: Record, plan: PipelinePlan | "no pipeline" | "no version", catalogue: Catalogue): void {
     const { id: execution, pipeline } = record;
     this.#background.do(`stranded ${execution}`, async () => {
-      const { plans } = this.#settings;
-      const none = plans.has(pipeline) ? "no version" : "no pipeline";
-      const missing = await catalogue.strand(record, this.#planFor(record) ?? none);
+      const missing = await catalogue.strand(record, plan);
       if (missing !== undefined && this.#ctx.alive)
         tellStranded(this.#kernel, this.#ctx.self, { execution, pipeline, missing });
     });
+  }
+
+  /** Tells of executions that neither this host nor another one can run. */
+  async #lookAtOrphans(orphans: readonly Record[], catalogue: Catalogue): Promise<void> {
+    const now = this.#ctx.now();
+    if (orphans.length === 0 || now < this.#orphansLookMs) return;
+    this.#orphansLookMs = now + ORPHANS_MS;
+    const wanted = orphans.map(({ pipeline, version = 1 }) => ({ pipeline, version }));
+    const offered = await catalogue.offered();
+    const [state, effects] = decideOrphans(this.#orphans, { type: "looked", wanted, offered, now });
+    this.#orphans = state;
+    for (const { pipeline, version, lacks } of effects)
+      for (const record of orphans)
+        if (record.pipeline === pipeline && (record.version ?? 1) === version)
+          this.#strand(record, lacks, catalogue);
   }
 
   #lookOut(ctx: Context<HostMessage>, catalogue: Catalogue): void {

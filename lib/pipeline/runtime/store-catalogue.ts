@@ -26,6 +26,7 @@ import {
 import { giveBack } from "../ledger/give-back.js";
 import type { LedgerListener } from "../ledger/ledger.js";
 import { bodyWithin, messageBody } from "../ledger/message-size.js";
+import { type Offer, offer, offered, withdraw } from "../ledger/offers.js";
 import { StoreLedger } from "../ledger/store-ledger.js";
 import { strand, strandedOf } from "../ledger/stranding.js";
 import {
@@ -144,13 +145,11 @@ export class StoreCatalogue implements Catalogue {
     // Whoever puts a dead letter back may do so beside the host.
     const look = (): void => tell({ type: "look" });
     store.watch(REOPENED_TOPIC, { notified: look, again: look });
-    if (store.shared) {
-      catalogue.#listen(look);
-      return catalogue;
-    }
-    // The rows do not say who works on a message, so one host alone may run the executions of a pipeline.
+    if (store.shared) catalogue.#listen(look);
     try {
-      for (const pipeline of plans.names) await catalogue.#own(pipeline);
+      if (store.shared) await offer(store, claim, offersOf(plans.all));
+      // The rows do not say who works on a message, so one host alone may run the executions of a pipeline.
+      else for (const pipeline of plans.names) await catalogue.#own(pipeline);
     } catch (error) {
       await catalogue.close();
       throw error;
@@ -246,11 +245,13 @@ export class StoreCatalogue implements Catalogue {
     plan: PipelinePlan | "no pipeline" | "no version",
   ): Promise<readonly MissingPart[] | undefined> {
     if (typeof plan !== "string") return strand(this.#store, number, partsOf(plan.definition));
-    // In a store of one process, no other host has the pipeline in whatever version.
-    if (plan === "no version" && !this.shared) return strand(this.#store, number, plan);
-    // Another host may have it: which ones there are, a store that several processes share does not say.
-    const isShared = this.shared || (await this.#isOwned(pipeline));
-    return isShared ? undefined : strand(this.#store, number, plan);
+    // In a store of one process, one host has all versions of a pipeline.
+    const isElsewhere = plan === "no pipeline" && !this.shared && (await this.#isOwned(pipeline));
+    return isElsewhere ? undefined : strand(this.#store, number, plan);
+  }
+
+  offered(): Promise<readonly Offer[]> {
+    return offered(this.#store);
   }
 
   async #isOwned(pipeline: string): Promise<boolean> {
@@ -360,6 +361,8 @@ export class StoreCatalogue implements Catalogue {
     await Promise.all([...this.#ledgers.values()].map((ledger) => ledger.close()));
     await this.#carrier?.close();
     this.#blame.close();
+    // Of a store that is away or closed, the next host takes them back.
+    if (this.shared) await withdraw(this.#store, this.#claim).catch(() => undefined);
     for (const claim of [...this.#owned, this.#claim]) await claim.release().catch(() => undefined);
     await this.#store.close();
   }
@@ -379,6 +382,13 @@ export class StoreCatalogue implements Catalogue {
       error: row.error === null ? undefined : await this.#payloads.load(row.error),
     };
   }
+}
+
+/** The versions whose executions a host with these definitions can run. */
+function offersOf(plans: readonly PipelinePlan[]): readonly Offer[] {
+  return plans.flatMap(({ name: pipeline, version, compatibleWith }) =>
+    [version, ...compatibleWith].map((one) => ({ pipeline, version: one })),
+  );
 }
 
 function routeOf(plan: PipelinePlan, queue: string): RoutePlan | undefined {

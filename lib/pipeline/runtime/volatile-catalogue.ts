@@ -95,6 +95,10 @@ export class VolatileCatalogue implements Catalogue {
     return undefined;
   }
 
+  async offered(): Promise<readonly []> {
+    return [];
+  }
+
   async giveBack(): Promise<void> {
     // There are no other hosts.
   }

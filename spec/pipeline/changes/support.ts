@@ -1,6 +1,6 @@
 // Pipelines whose definition changes under their executions, and hosts that live one after another.
 
-import { System } from "signalbox";
+import { type Environment, System } from "signalbox";
 import type { StoreSource } from "signalbox/store";
 import { onTestFinished } from "vitest";
 import type { MissingPart } from "../../../lib/pipeline/definition/missing.js";
@@ -82,12 +82,25 @@ export const CHANGES: readonly [string, AnyPipeline, AnyPipeline, readonly Missi
 
 /** A host in a system of its own, and what it has told. */
 export class Life {
-  readonly system: System = new System({ report: false });
+  readonly system: System;
   readonly told: StrandedExecution[] = [];
   host!: PipelineHost;
 
-  static async of(store: StoreSource, ...pipelines: AnyPipeline[]): Promise<Life> {
-    const life = new Life();
+  constructor(environment?: Environment) {
+    this.system = new System({ report: false, ...(environment && { environment }) });
+  }
+
+  static of(store: StoreSource, ...pipelines: AnyPipeline[]): Promise<Life> {
+    return Life.in(undefined, store, ...pipelines);
+  }
+
+  /** @param environment - undefined: production */
+  static async in(
+    environment: Environment | undefined,
+    store: StoreSource,
+    ...pipelines: AnyPipeline[]
+  ): Promise<Life> {
+    const life = new Life(environment);
     onTestFinished(() => life.system.stop());
     life.system.events.on("executionStranded", ({ execution, pipeline, missing }) =>
       life.told.push({ execution, pipeline, missing }),

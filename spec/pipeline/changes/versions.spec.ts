@@ -1,13 +1,15 @@
 // An execution keeps the version of its pipeline with which it began, however many versions a host has.
 
 import { memory, type StoreSource } from "signalbox/store";
+import { testClock } from "signalbox/testing";
 import { describe, expect, test } from "vitest";
 import { definePipeline, type PipelineDefinition } from "../../../lib/pipeline/definition/pipeline.js";
 import { route } from "../../../lib/pipeline/definition/route.js";
 import { Versions } from "../../../lib/pipeline/definition/versions.js";
 import { pipelineHost } from "../../../lib/pipeline/host.js";
+import { ABSENT_MS } from "../../../lib/pipeline/runtime/orphans-machine.js";
 import { inStore, runCommand } from "../../cli/pipelines/support.js";
-import { Life, lines, PLACES, placeOf } from "./support.js";
+import { Life, lines, PLACES, placeOf, takes } from "./support.js";
 
 type Pipeline = PipelineDefinition<unknown>;
 
@@ -87,6 +89,56 @@ test("an execution whose version is not there is stranded until a host has it, a
   const again = await Life.of(store, of(2), of(1));
   expect(await again.host.get("x").completed()).toMatchObject({ done: 1 });
   expect({ taken, told: again.told }).toEqual({ taken: ["a by 1"], told: [] });
+});
+
+describe("on a store that hosts share", () => {
+  const lacksAll = [{ part: "pipeline", name: "text" }];
+  const other = definePipeline("other", { routes: [takes(lines)] });
+
+  test.each([
+    ["version", LACKS, (of: ReturnType<typeof versions>["of"]) => of(2)],
+    ["pipeline", lacksAll, () => other],
+  ] as const)(
+    "an execution whose %s no host has is stranded after half a minute, and told by one host, once [Y521]",
+    async (_, missing, changes) => {
+      const { held, of, taken } = versions();
+      const clock = testClock();
+      const store = memory({ shared: true });
+      const live = (...pipelines: Pipeline[]) => clock.until(Life.in(clock.environment, store, ...pipelines));
+      const [first, changed, another] = [await live(held), await live(changes(of)), await live(changes(of))];
+      await clock.until(first.host.start(held, { id: "x", messages: { to: lines, values: ["a"] } }));
+      const told = () => [...changed.told, ...another.told];
+      await clock.advance(2 * ABSENT_MS);
+      expect(told()).toEqual([]);
+      await clock.until(first.system.stop());
+      await clock.advance(ABSENT_MS / 2);
+      expect(told()).toEqual([]);
+      await clock.advance(2 * ABSENT_MS);
+      expect(told()).toEqual([{ execution: "x", pipeline: "text", missing }]);
+      expect(await clock.until(changed.host.get("x").status())).toMatchObject({ stranded: missing });
+      // A host that has it takes the mark away, and does the work.
+      const mended = await live(of(1));
+      const { done, stranded } = await clock.until(mended.host.get("x").completed());
+      expect({ done, stranded, taken }).toEqual({ done: 1, stranded: undefined, taken: ["a by 1"] });
+    },
+  );
+
+  test("nothing is stranded while hosts that have it are replaced [Y521]", async () => {
+    const { held, of } = versions();
+    const clock = testClock();
+    const store = memory({ shared: true });
+    const live = (...pipelines: Pipeline[]) => clock.until(Life.in(clock.environment, store, ...pipelines));
+    const [first, changed] = [await live(held), await live(of(2))];
+    await clock.until(first.host.start(held, { id: "x", messages: { to: lines, values: ["a"] } }));
+    await clock.until(first.system.stop());
+    for (let lives = 0; lives < 3; lives++) {
+      await clock.advance(ABSENT_MS - 10_000);
+      const next = await live(held);
+      await clock.advance(ABSENT_MS);
+      await clock.until(next.system.stop());
+    }
+    expect(changed.told).toEqual([]);
+  });
 });
 
 test("an execution whose version is gone for good completes when people give it up [Y473]", async () => {
