@@ -12,12 +12,14 @@ export interface HostEvidenceOptions {
   readonly shared: boolean;
   /** The kind of host, and its id if it keeps one. */
   readonly who: string;
+  /** The fencing token of the host's claim. */
+  readonly token?: number;
 }
 
 /** Opens the evidence of a host. @param opened - called when subjects that had to wait may be found again */
 export function hostEvidence(
   kernel: Kernel,
-  { evidence, store, shared, who }: HostEvidenceOptions,
+  { evidence, store, shared, who, token }: HostEvidenceOptions,
   opened: () => void,
 ): Evidence {
   const { env } = kernel;
@@ -26,6 +28,7 @@ export function hostEvidence(
   return openEvidence({
     place: isFiled ? evidencePlaceOf(evidence, store, shared) : undefined,
     who,
+    ...(token !== undefined && { token }),
     now: () => env.wallTime(),
     after: (ms, fn) => void kernel.addTimer(ms, { fire: fn }),
     opened,

@@ -187,6 +187,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     return openEvidence({
       place: isFiled ? evidencePlaceOf(evidence, store, this.store.shared) : undefined,
       who: hostId === undefined ? "flows" : `flows-${hostId}`,
+      token: this.claim.token,
       now: () => env.wallTime(),
       after: (ms, fn) => this.after(ms, fn),
       opened: () => this.taking.pollSoon(),

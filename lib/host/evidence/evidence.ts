@@ -35,6 +35,11 @@ export interface EvidenceOptions {
   readonly place: EvidencePlace | undefined;
   /** The kind of host, and its id if it has one that it keeps: hosts of a name find the evidence of each other. */
   readonly who: string;
+  /**
+   * The fencing token of the host, if it has one. Tokens of a store grow: a folder whose last host had this one or a larger one was left by hosts
+   * of another store, at the same address.
+   */
+  readonly token?: number;
   /** Milliseconds since 1970. */
   now(): number;
   /** Calls `fn` after this time, unless the host has ended. */
@@ -90,7 +95,9 @@ export class Evidence {
     this.#startedAt = options.now();
     this.#folder = options.place?.open(options.who);
     this.#keeper = keeperOf(this.#folder, options.now);
-    this.#state = restored(this.#folder?.read("lives"));
+    const lives = parsed(this.#folder?.read("lives"));
+    const isOther = options.token !== undefined && Number(lives?.token) >= options.token;
+    this.#state = isOther ? initial() : restored(lives);
     if (this.#folder === undefined) return;
     witness.join(this.#keeper);
     const end = this.#state.life === 0 ? undefined : endOf(this.#folder, options.now());
@@ -151,7 +158,7 @@ export class Evidence {
     const [state, effects] = decide(this.#state, event);
     const isChanged = state !== this.#state;
     this.#state = state;
-    if (isChanged) this.#folder?.write("lives", JSON.stringify(state));
+    if (isChanged) this.#folder?.write("lives", JSON.stringify({ ...state, token: this.#options.token }));
     for (const effect of effects) this.#carryOut(effect);
   }
 
@@ -248,10 +255,10 @@ function endOf(folder: EvidenceFolder, now: number): LifeEnd {
   return { type: "unknown", at: now, ...(standing === undefined ? {} : { standing }) };
 }
 
-function restored(stored: string | undefined): EvidenceState {
-  const state = parsed(stored);
+function restored(lives: Record<string, unknown> | undefined): EvidenceState {
+  const { token: _, ...state } = lives ?? {};
   // A state of another version of the library is one of no value.
-  return state !== undefined && Number.isSafeInteger(state.life) && Array.isArray(state.marks)
+  return Number.isSafeInteger(state.life) && Array.isArray(state.marks)
     ? { ...initial(), ...state }
     : initial();
 }

@@ -140,7 +140,13 @@ export class StoreCatalogue implements Catalogue {
         throw error;
       });
     const who = settings.hostId === undefined ? "pipelines" : `pipelines-${settings.hostId}`;
-    const blame = new HostBlame(kernel, { evidence, store: source, shared: store.shared, who });
+    const blame = new HostBlame(kernel, {
+      evidence,
+      store: source,
+      shared: store.shared,
+      who,
+      token: claim.token,
+    });
     const catalogue = new StoreCatalogue(kernel, store, claim, codecs, carrier, hashOf, blame);
     // Whoever puts a dead letter back may do so beside the host.
     const look = (): void => tell({ type: "look" });

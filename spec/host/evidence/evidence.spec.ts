@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -32,9 +33,11 @@ const open = (path: string | false = folder): Evidence =>
 const openAt = (
   place: EvidencePlace | undefined,
   after: (ms: number, fn: () => void) => void = () => undefined,
+  token?: number,
 ): Evidence =>
   openEvidence({
     place,
+    ...(token !== undefined && { token }),
     who: "flows",
     now: () => 0,
     after,
@@ -110,6 +113,36 @@ describe("the evidence of a host", () => {
     third.taken("flow:a");
     third.close();
     expect(existsSync(folder)).toBe(false);
+  });
+
+  it("accuses nothing in a store that was made anew at the address of another one [J501]", () => {
+    const place = evidencePlaceOf(folder, { label: "test" }, true);
+    const end = '{"subject":"flow:a","kind":"exit","at":5}';
+    const at = (token: number): Evidence => openAt(place, undefined, token);
+    const leftBySeventh = (): void => left({ lives: '{"life":3,"marks":[],"token":7}', end });
+    leftBySeventh();
+    const next = at(8);
+    expect(next.markOf("flow:a")?.kind).toBe("exit");
+    next.taken("flow:a");
+    next.close();
+    leftBySeventh();
+    // The tokens of a new store begin anew.
+    const anew = at(1);
+    expect([anew.markOf("flow:a"), anew.life]).toEqual([undefined, 1]);
+    anew.close();
+  });
+
+  it("goes on where its own last life was, by its token [J501]", () => {
+    const place = evidencePlaceOf(folder, { label: "test" }, true);
+    const first = openAt(place, undefined, 3);
+    const slot = join(folder, "flows-0");
+    const lives = readFileSync(join(slot, "lives"), "utf8");
+    first.close();
+    left({ lives, end: '{"subject":"flow:a","kind":"exit","at":5}' });
+    const second = openAt(place, undefined, 4);
+    expect([second.life, second.markOf("flow:a")?.kind]).toEqual([2, "exit"]);
+    second.taken("flow:a");
+    second.close();
   });
 
   it.each(spoils)("among the temporary files is not taken from %s [J500]", (_, spoil) => {
