@@ -174,6 +174,7 @@ export {
   type QueuePolicyOptions,
   type SubscriberPolicy,
 } from "./queues/limits.js";
+export type { QueueHeartbeat } from "./queues/message-beats.js";
 export {
   MessageQueue,
   type NewQueueMessage,

@@ -12,6 +12,7 @@ import {
 import type { Columns, RowOf, Table } from "../../store/table.js";
 import { QueueFullError } from "./errors.js";
 import { QUEUE_LIMITS, type QueuePolicy } from "./limits.js";
+import type { Beats } from "./message-beats.js";
 import { newRound } from "./rounds.js";
 import { type Verdict, withFailure } from "./status.js";
 import type { StoreTime } from "./store-time.js";
@@ -41,6 +42,14 @@ export interface NewMessage {
 /** A message that the settlement of another one publishes. */
 export interface Child extends Omit<NewMessage, "id" | "named"> {
   readonly to: QueueStore;
+}
+
+/** What is settled: what becomes of the message, and what it publishes. */
+export interface Settlement {
+  readonly verdict: Verdict;
+  readonly children: readonly Child[];
+  /** The last heartbeat of the attempt, for the next one. Absent: that of the row. */
+  readonly heartbeats?: Beats | undefined;
 }
 
 /** What a take gives. */
@@ -124,6 +133,7 @@ export class QueueStore {
       due: isDelayed ? Math.ceil(now + delayMs) : null,
       unsent: this.carried && !isDelayed ? this.name : null,
       round: 0,
+      ...{ heartbeats: null, alive: null },
     };
   }
 
@@ -194,11 +204,12 @@ export class QueueStore {
   }
 
   /** The set that settles a message. Refused if the message is not held under this claim. */
-  settlement(claim: Claim, message: QueuedRow, verdict: Verdict, children: readonly Child[]): WriteSet {
+  settlement(claim: Claim, message: QueuedRow, settlement: Settlement): WriteSet {
+    const { verdict, children } = settlement;
     const { number } = message;
     const expect: Expectation[] = [{ table: queued, key: [number], is: { held: claim.token } }];
     const notify = new Set<string>();
-    const writes = this.#verdict(message, verdict);
+    const writes = this.#verdict(message, settlement);
     if (verdict.type !== "done" && verdict.type !== "dead") notify.add(topicOf(this.name));
     for (const [i, { to, ...child }] of children.entries()) {
       const row = to.row({ ...child, id: `#${number}.${i}`, named: false }, number);
@@ -208,7 +219,7 @@ export class QueueStore {
     return { claim, expect, writes, notify: [...notify] };
   }
 
-  #verdict(message: QueuedRow, verdict: Verdict): Write[] {
+  #verdict(message: QueuedRow, { verdict, heartbeats }: Settlement): Write[] {
     const { number, id, named, body, tag, trace } = message;
     const table = queued;
     const at = this.time.now();
@@ -229,7 +240,8 @@ export class QueueStore {
       const row = { queue: this.name, id, named, body, tag, attempts, history, at, trace };
       return [gone, { type: "insert", table: deadMessages, row }];
     }
-    return [this.#later(message, verdict.delayMs, { attempts, history })];
+    const beats = heartbeats === undefined ? {} : { heartbeats, alive: this.name };
+    return [this.#later(message, verdict.delayMs, { attempts, history, ...beats })];
   }
 
   /** The message is tried again after a time. */
@@ -249,6 +261,21 @@ export class QueueStore {
   #remembered(id: string, at: number): Write[] {
     if (this.policy.rememberMs === 0 || this.policy.rememberMost === 0) return [];
     return [{ type: "put", table: settledIds, row: { queue: this.name, id, at } }];
+  }
+
+  /** The set that notes how far the handler is with a message. Refused if it is not held under this claim, or was tried again since. */
+  beat(claim: Claim, { number, round }: QueuedRow, heartbeats: Beats): WriteSet {
+    const row = { table: queued, key: [number] };
+    return {
+      claim,
+      expect: [{ ...row, is: { held: claim.token, round } }],
+      writes: [{ type: "update", ...row, set: { heartbeats, alive: this.name } }],
+    };
+  }
+
+  /** Messages with a heartbeat that are not settled, the oldest first. */
+  beating(limit: number): Promise<QueuedRow[]> {
+    return this.store.scan(queued, { index: "alive", prefix: [this.name], limit });
   }
 
   /** Gives messages back that were not tried. */

@@ -29,12 +29,13 @@ import {
   type QueuePolicyOptions,
   type SubscriberPolicy,
 } from "./limits.js";
+import { type MessageBeats, type QueueHeartbeat, shownBeat } from "./message-beats.js";
 import { Outbox, OutboxProcess } from "./outbox.js";
 import { QueueLetters } from "./queue-letters.js";
 import { type Child, type NewMessage, QueueStore } from "./queue-store.js";
 import type { Status } from "./status.js";
 import { StoreTime } from "./store-time.js";
-import { SubscriberProcess } from "./subscriber-process.js";
+import { type Handle, type Handled, SubscriberProcess } from "./subscriber-process.js";
 import { deadMessages, QUEUE_SCHEMA, type QueuedRow, queued } from "./tables.js";
 
 /** What {@link openQueues} is given. */
@@ -99,6 +100,27 @@ export interface QueueMessage<out T> {
    * @throws OptionError, UnstorableValueError, PayloadTooLargeError, QueueFullError
    */
   publish<U>(to: MessageQueue<U>, value: U, options?: Omit<PublishOptions, "id">): Promise<void>;
+  /**
+   * Says that the attempt is alive, and how far it has come: plain data. The store has the last one within a second, `heartbeats` of the
+   * queue shows it, and the next attempt at the message gets it as `lastHeartbeat`. An attempt that has just written one is no suspect
+   * when the program dies.
+   *
+   * @throws UnstorableValueError, PayloadTooLargeError
+   * @example
+   * const queues = await openQueues(system, { store: memory() });
+   * const files = queues.queue<string[]>("files");
+   * await files.subscribe({}, async ({ value, lastHeartbeat, heartbeat }) => {
+   *   for (const [i, line] of value.entries()) {
+   *     if (i < Number(lastHeartbeat ?? 0)) continue;
+   *     console.log(line);
+   *     heartbeat(i + 1);
+   *   }
+   *   return done;
+   * });
+   */
+  heartbeat(progress?: unknown): void;
+  /** The last heartbeat of an earlier attempt at the message, also before a crash if it was written. Undefined: there was none. */
+  readonly lastHeartbeat: unknown;
 }
 
 /** What a subscriber does with a message. Only {@link Status} values settle it; a throw is a failed attempt. */
@@ -310,11 +332,12 @@ export class MessageQueue<in out T> {
     this.#open();
     const policy = checkSubscriber(options);
     if (typeof handler !== "function") throw new OptionError("handler", handler, "a function");
-    const handle = (row: QueuedRow, signal: AbortSignal) => this.#handle(row, signal, handler);
+    const handle: Handle = (row, signal, beats) => this.#handle(row, signal, beats, handler);
     const behaviour = new SubscriberProcess({
       ...policy,
       queue: this.#store,
       handle,
+      payloads: this.#home.payloads,
       evidence: this.#home.evidence,
       intake: this.#home.intake(),
     });
@@ -341,6 +364,24 @@ export class MessageQueue<in out T> {
       store.count(deadMessages, { prefix }),
     ]);
     return { ready, inFlight: Math.max(0, all - ready - delayed), delayed, dead };
+  }
+
+  /**
+   * The last heartbeats of messages that are not settled: in work, or waiting for their next attempt. The oldest message first.
+   *
+   * @throws OptionError, QueueClosedError, StoreError
+   */
+  async heartbeats(
+    options: {
+      /** Most messages, 1 or more. Default 1,000. */
+      readonly limit?: number;
+    } = {},
+  ): Promise<QueueHeartbeat[]> {
+    this.#open();
+    only("", options, ["limit"]);
+    const rows = await this.#store.beating(count("limit", options.limit ?? 1_000, 1));
+    const shown = await Promise.all(rows.map((row) => shownBeat(this.#home.payloads, row)));
+    return shown.filter((one) => one !== undefined);
   }
 
   #open(): void {
@@ -370,27 +411,38 @@ export class MessageQueue<in out T> {
   async #handle(
     row: QueuedRow,
     signal: AbortSignal,
+    beats: MessageBeats,
     handler: QueueHandler<T>,
-  ): Promise<{ returned: unknown; children: readonly Child[] }> {
+  ): Promise<Handled> {
     const children: Promise<Child>[] = [];
     let isOver = false;
-    const returned = await handler({
-      id: row.id,
-      value: (await this.#home.payloads.load(row.body)) as T,
-      key: row.tag ?? undefined,
-      attempt: row.attempts + 1,
-      idempotencyKey: `${this.name}/${row.id}`,
-      signal,
-      publish: async (to, child, options = {}) => {
-        if (isOver) throw new QueueClosedError(`${this.name}: the handler has returned, so its message`);
-        withMethod("to", to, "child", "a queue of these queues");
-        only("", options, ["key", "delay"]);
-        const ready = to.child(child, options);
-        children.push(ready);
-        await ready;
-      },
+    const value = (await this.#home.payloads.load(row.body)) as T;
+    if (row.heartbeats !== null) await beats.restore();
+    const running = async (): Promise<Status> =>
+      handler({
+        id: row.id,
+        value,
+        key: row.tag ?? undefined,
+        attempt: row.attempts + 1,
+        idempotencyKey: `${this.name}/${row.id}`,
+        signal,
+        lastHeartbeat: beats.last,
+        heartbeat: (progress) => {
+          // An attempt that has ended is not alive.
+          if (!isOver) beats.beat(progress);
+        },
+        publish: async (to, child, options = {}) => {
+          if (isOver) throw new QueueClosedError(`${this.name}: the handler has returned, so its message`);
+          withMethod("to", to, "child", "a queue of these queues");
+          only("", options, ["key", "delay"]);
+          const ready = to.child(child, options);
+          children.push(ready);
+          await ready;
+        },
+      });
+    const returned = await running().finally(() => {
+      isOver = true;
     });
-    isOver = true;
     return { returned, children: await Promise.all(children) };
   }
 

@@ -1,6 +1,7 @@
 // The process of a subscriber: carries out what its machine decides. Each attempt at a message is a process of its own, linked to this
 // one: its exit ends the attempt, however it comes.
 
+import type { Payloads } from "../../flow/payload/payloads.js";
 import type { Evidence, Subject } from "../../host/index.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { BodyContext } from "../../process/body-context.js";
@@ -19,17 +20,12 @@ import { type Claim, ConflictError, FencedError, StoreClosedError } from "../../
 import { QueueStatusError, QueueTimeoutError } from "./errors.js";
 import type { Intake } from "./intake.js";
 import { QUEUE_LIMITS, type SubscriberPolicy } from "./limits.js";
+import { type Beats, MessageBeats } from "./message-beats.js";
 import type { Sendable } from "./outbox.js";
-import type { Child, QueueStore } from "./queue-store.js";
+import type { Child, QueueStore, Settlement } from "./queue-store.js";
 import { isStatus, type Outcome, type Verdict, verdictOf, verdictOnEnd } from "./status.js";
 import { decide, initial, type SubscriberEffect, type SubscriberEvent } from "./subscriber-machine.js";
 import { type QueuedRow, topicOf } from "./tables.js";
-
-/** What is settled: what becomes of the message, and what it publishes. */
-export interface Settlement {
-  readonly verdict: Verdict;
-  readonly children: readonly Child[];
-}
 
 type Event = SubscriberEvent<QueuedRow, Settlement>;
 type Effect = SubscriberEffect<QueuedRow, Settlement>;
@@ -38,7 +34,7 @@ type Effect = SubscriberEffect<QueuedRow, Settlement>;
 type Note = { readonly type: "event"; readonly event: Event } | { readonly type: "look" };
 
 /** Runs the user's handler with a message. */
-export type Handle = (row: QueuedRow, signal: AbortSignal) => PromiseLike<Handled>;
+export type Handle = (row: QueuedRow, signal: AbortSignal, beats: MessageBeats) => PromiseLike<Handled>;
 
 /** What a handler returned, and what it wants to publish. */
 export interface Handled {
@@ -49,16 +45,23 @@ export interface Handled {
 export interface SubscriberSettings extends SubscriberPolicy {
   readonly queue: QueueStore;
   readonly handle: Handle;
+  readonly payloads: Payloads;
   /** Who ends the program. */
   readonly evidence: Evidence;
   readonly intake: Intake;
+}
+
+interface Ended {
+  readonly outcome: Outcome;
+  readonly children: readonly Child[];
+  readonly heartbeats?: Beats | undefined;
 }
 
 /** An attempt at a message, and how it ended. */
 interface Attempt {
   readonly delivery: number;
   readonly row: QueuedRow;
-  ended: { readonly outcome: Outcome; readonly children: readonly Child[] } | undefined;
+  ended: Ended | undefined;
 }
 
 export class SubscriberProcess implements Callbacks<Note> {
@@ -119,11 +122,12 @@ export class SubscriberProcess implements Callbacks<Note> {
     if (attempt === undefined) return;
     this.#attempts.delete(signal.from);
     this.#pids.delete(attempt.delivery);
-    const { outcome, children } = attempt.ended ?? { outcome: crashed(signal.reason), children: [] };
+    const ended: Ended = attempt.ended ?? { outcome: crashed(signal.reason), children: [] };
+    const { outcome, children, heartbeats } = ended;
     const { policy } = this.#queue;
     const { env } = this.#kernel;
     const verdict = verdictOf(policy, attempt.row, outcome, env.random(), env.wallTime());
-    const settlement = { verdict, children: verdict.type === "done" ? children : [] };
+    const settlement = { verdict, children: verdict.type === "done" ? children : [], heartbeats };
     this.#loop.dispatch({ type: "handled", delivery: attempt.delivery, verdict: settlement });
   }
 
@@ -241,10 +245,12 @@ export class SubscriberProcess implements Callbacks<Note> {
       const { signal, overdue } = this.#timeLimit(ctx);
       const of = { queue: name, message: row.id, attempt: row.attempts + 1 };
       const tap = kernel.taps?.queueAttempt(of, row.trace, ctx.self.process as Process);
-      const run = (): ReturnType<typeof outcomeOf> => subject.run(() => outcomeOf(name, handle, row, signal));
+      const beats = this.#beats(ctx, row, subject);
+      const run = (): Promise<Ended> => subject.run(() => outcomeOf(name, handle, row, signal, beats));
       const ended = await (tap === undefined ? run() : tap.around(run));
       const error = overdue();
-      attempt.ended = error === undefined ? ended : { outcome: { type: "threw", error }, children: [] };
+      const late: Ended = { ...ended, outcome: { type: "threw", error }, children: [] };
+      attempt.ended = error === undefined ? ended : late;
       tap?.ended(wordOf(attempt.ended.outcome));
     };
     const pid = spawnIn(kernel, row.trace, `message of ${name}`, () =>
@@ -252,6 +258,23 @@ export class SubscriberProcess implements Callbacks<Note> {
     );
     this.#attempts.set(pid, attempt);
     this.#pids.set(delivery, pid);
+  }
+
+  /** Whoever shows progress is no suspect. Nothing is known of a store that fails here: the settlement tells. */
+  #beats(ctx: BodyContext<never>, row: QueuedRow, subject: Subject): MessageBeats {
+    const { payloads } = this.#settings;
+    return new MessageBeats(row, {
+      payloads,
+      now: () => this.#queue.time.now(),
+      after: (ms, fn) => void (ctx.alive && ctx.runAfter(ms, fn)),
+      write: (heartbeats) => {
+        const claim = this.#claim;
+        if (!ctx.alive || claim === undefined) return;
+        this.#queue.store.submit(this.#queue.beat(claim, row, heartbeats), (error) => {
+          if (error === undefined) subject.progressed();
+        });
+      },
+    });
   }
 
   /** A handler that takes too long has failed. It is waited for a while, and keeps its place so long. */
@@ -276,7 +299,7 @@ export class SubscriberProcess implements Callbacks<Note> {
       return;
     }
     const claim = this.#claim as Claim;
-    const set = this.#queue.settlement(claim, message, verdict.verdict, verdict.children);
+    const set = this.#queue.settlement(claim, message, verdict);
     const { intake } = this.#settings;
     this.#queue.store.submit(set, (error, committed) => {
       const isRefused = error instanceof ConflictError || error instanceof FencedError;
@@ -408,12 +431,14 @@ async function outcomeOf(
   handle: Handle,
   row: QueuedRow,
   signal: AbortSignal,
-): Promise<NonNullable<Attempt["ended"]>> {
+  beats: MessageBeats,
+): Promise<Ended> {
   try {
-    const { returned, children } = await handle(row, signal);
+    const { returned, children } = await handle(row, signal, beats);
+    beats.check();
     if (!isStatus(returned)) throw new QueueStatusError(queue, returned);
-    return { outcome: { type: "status", status: returned }, children };
+    return { outcome: { type: "status", status: returned }, children, heartbeats: await beats.stored() };
   } catch (error) {
-    return { outcome: { type: "threw", error }, children: [] };
+    return { outcome: { type: "threw", error }, children: [], heartbeats: await beats.stored() };
   }
 }

@@ -33,6 +33,10 @@ const MESSAGE_COLUMNS = {
   unsent: "text?",
   /** Grows whenever it becomes ready again. */
   round: "integer",
+  /** The last heartbeat of its handler. Null: there was none. */
+  heartbeats: "payload?",
+  /** The queue, if the message has a heartbeat. */
+  alive: "text?",
 } as const;
 
 /** The live messages of all queues. */
@@ -47,6 +51,7 @@ export const queued: Table<typeof MESSAGE_COLUMNS> = defineTable("queue_messages
     due: ["delayed", "due"],
     unsent: ["unsent", "number"],
     parent: ["parent"],
+    alive: ["alive", "number"],
   },
   unique: ["id"],
 });
@@ -119,10 +124,13 @@ export const channels: Table<typeof CHANNEL_COLUMNS> = defineTable("queue_channe
   key: ["queue"],
 });
 
-/** Version 2 has the column `trace` of messages; version 3 also of dead letters, and their records. */
+/**
+ * Version 2 has the column `trace` of messages; version 3 also of dead letters, and their records; version 4 `heartbeats` and `alive` of
+ * messages.
+ */
 export const QUEUE_SCHEMA: Schema = {
   name: "queues",
-  version: 3,
+  version: 4,
   tables: [queued, deadMessages, deadRecords, settledIds, subscribers, channels],
 };
 

@@ -42,6 +42,7 @@ const OF_QUEUE: Record<Exclude<keyof Jobs, "name" | "deadLetters">, Drill | "cha
   // What a handler returns is settled in a commit, and nobody gets an answer.
   subscribe: "changes nothing",
   counts: "changes nothing",
+  heartbeats: "changes nothing",
   child: "changes nothing",
 };
 
