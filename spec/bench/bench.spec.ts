@@ -20,6 +20,7 @@ import * as node from "./node.js";
 import * as off from "./off.js";
 import { isWanted, readOptions, UsageError } from "./options.js";
 import { programs as ours } from "./ours.js";
+import { recovery } from "./pipeline-recovery.js";
 import { flat, inMemory, onSqlite, slowAdapter } from "./pipelines.js";
 import * as piscina from "./piscina.js";
 import * as plimit from "./plimit.js";
@@ -165,6 +166,29 @@ describe("a program", () => {
       );
     expect(await runOnce(weighs(40))).toEqual({ bytes: 4_000, ms: 30 });
     await expect(runOnce(weighs(-1))).rejects.toBeInstanceOf(WrongCountError);
+  });
+
+  it("that is killed twice compares the speeds of its first and its last life, and counts what was lost or done twice", async () => {
+    const lives: string[] = [];
+    const summary = { status: "completed", inputs: 40, done: 40, dead: 0, pending: 0 };
+    const recovered = (lineage: number, done = 40): Program =>
+      recovery({
+        killed: async (life) => {
+          lives.push(life);
+          return life === "before" ? JSON.stringify({ perSecond: 300 }) : "";
+        },
+        last: () => JSON.stringify({ perSecond: 200, given: 40, summary: { ...summary, done } }),
+        left: () => ({ live: 0, lineage, lineageBytes: 0 }),
+      });
+    expect(await runOnce(recovered(40))).toEqual({ times: 1.5 });
+    expect(lives).toEqual(["before", "between"]);
+    await expect(runOnce(recovered(39))).rejects.toBeInstanceOf(WrongCountError);
+    await expect(runOnce(recovered(40, 41))).rejects.toBeInstanceOf(WrongCountError);
+  });
+
+  it("that is to be killed half-way gives what it printed before", async () => {
+    const ready = `console.log("half"); process.stdout.write("ready\\n"); setInterval(() => undefined, 1_000);`;
+    expect(await runAndKill(["-e", ready])).toBe("half\n");
   });
 
   it("that is to be killed half-way fails when it ends before that, with what it wrote", async () => {

@@ -294,6 +294,14 @@ export const CATALOGUE: readonly Entry[] = [
     long: true,
   },
   {
+    name: "pipeline-recovery",
+    unit: "times",
+    peers: [],
+    // 0.8 of the speed before.
+    target: { type: "at-most", value: 1 / 0.8 },
+    long: true,
+  },
+  {
     name: "pipeline-postgres",
     unit: "perSecond",
     peers: [],

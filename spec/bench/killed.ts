@@ -8,11 +8,11 @@ import { NODE_FLAGS } from "./measure.js";
 export const READY = "ready\n";
 
 /**
- * Runs a program of Node until it prints `ready`, then kills it with SIGKILL.
+ * Runs a program of Node until it prints `ready`, then kills it with SIGKILL. Gives what it printed before.
  *
  * @throws Error when it ends before that, with what it wrote to standard error
  */
-export async function runAndKill(args: readonly string[]): Promise<void> {
+export async function runAndKill(args: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, [...NODE_FLAGS, ...args], { stdio: ["ignore", "pipe", "pipe"] });
   const closed = once(child, "close");
   const out = { stdout: "", stderr: "" };
@@ -26,4 +26,5 @@ export async function runAndKill(args: readonly string[]): Promise<void> {
   await closed;
   if (!out.stdout.includes(READY))
     throw new Error(`it ended before it was ready:\n${out.stdout}${out.stderr}`);
+  return out.stdout.slice(0, out.stdout.indexOf(READY));
 }

@@ -8,6 +8,7 @@ import { httpRequest } from "./http.js";
 import { importOf } from "./imports.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
+import { programs as recoveries } from "./pipeline-recovery.js";
 import { programs as pipelines } from "./pipelines.js";
 import { poolJob } from "./pool.js";
 import type { Program } from "./program.js";
@@ -67,4 +68,5 @@ export const programs: Readonly<Record<string, Program>> = {
   "heap-after-10m": topologyLasting(SIZES.topologyLasting["10m"]),
   ...flows,
   ...pipelines,
+  ...recoveries,
 };

@@ -65,12 +65,12 @@ export const totalsOf = (messages: number): number =>
   (messages * (messages - 1)) / 2 + messages * TEXT.length;
 
 /** What comes out of a pipeline. */
-interface Sink {
+export interface Sink {
   sum: number;
 }
 
 /** A pipeline and where its last adapter adds up. */
-interface Bench {
+export interface Bench {
   readonly pipeline: PipelineDefinition;
   readonly sink: Sink;
   /** Queues that a message passes. */
@@ -82,6 +82,11 @@ const sourceOf = (messages: number): ReturnType<typeof fromIterable<Reading>> =>
 
 /** One route with three adapters. */
 function oneRoute(messages: number): Bench {
+  return oneRouteFrom(sourceOf(messages));
+}
+
+/** The same with another source. */
+export function oneRouteFrom(source: ReturnType<typeof sourceOf>): Bench {
   const inbox = queue<Reading>("inbox");
   const sink = { sum: 0 };
   const all = route("all", { from: inbox })
@@ -93,7 +98,7 @@ function oneRoute(messages: number): Bench {
       return made;
     });
   return {
-    pipeline: definePipeline("one-route", { routes: [all], sources: [feed(sourceOf(messages), inbox)] }),
+    pipeline: definePipeline("one-route", { routes: [all], sources: [feed(source, inbox)] }),
     sink,
     stages: 1,
   };
@@ -141,12 +146,12 @@ function threeRoutes(messages: number): Bench {
   };
 }
 
-function same(counted: number, expected: number): void {
+export function same(counted: number, expected: number): void {
   if (counted !== expected) throw new WrongCountError(counted, expected);
 }
 
 /** Every message was settled once in each queue, and nothing is left. @throws WrongCountError */
-function checkSummary(
+export function checkSummary(
   { status, inputs, done, dead, pending }: PipelineSummary,
   all: number,
   stages: number,
@@ -158,14 +163,14 @@ function checkSummary(
 }
 
 /** What the execution left in its file. */
-interface Left {
+export interface Left {
   readonly live: number;
   readonly lineage: number;
   readonly lineageBytes: number;
 }
 
 /** Read when nobody has the file open. */
-function leftIn(file: string): Left {
+export function leftIn(file: string): Left {
   const database = new Database(file);
   try {
     return database
@@ -206,14 +211,14 @@ export function inMemory(messages: number, adapters: "sync" | "async" = "sync"):
 }
 
 /** A place for a store. */
-interface Place {
+export interface Place {
   readonly store: StoreSource;
   /** The file, when nobody has it open any more. */
   readonly file?: string;
   remove(): void;
 }
 
-function newFile(): Place & { readonly file: string } {
+export function newFile(): Place & { readonly file: string } {
   const path = mkdtempSync(join(tmpdir(), "signalbox-bench-"));
   const file = join(path, "pipelines.db");
   return { store: sqlite(file), file, remove: () => rmSync(path, { recursive: true }) };
