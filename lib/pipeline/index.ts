@@ -206,6 +206,7 @@ export {
 } from "./runtime/errors.js";
 export type { PipelineHostOptions } from "./runtime/options.js";
 export type { PipelineProgress, RouteProgress } from "./runtime/progress.js";
+export type { StrandedExecution } from "./runtime/stranded.js";
 export type { PipelineSummary } from "./runtime/summary.js";
 export { shippedAdapters, shippedSources } from "./shipped/types.js";
 export { type CsvOptions, type CsvRow, csvRows } from "./sources/csv.js";
