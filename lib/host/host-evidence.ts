@@ -10,6 +10,8 @@ export interface HostEvidenceOptions {
   readonly store: { readonly file?: string; readonly label: string };
   /** Other processes use the store, too. */
   readonly shared: boolean;
+  /** Its hosts count together where their lives end: {@link Evidence.share} follows. Default false. */
+  readonly counted?: boolean;
   /** The kind of host, and its id if it keeps one. */
   readonly who: string;
   /** The fencing token of the host's claim. */
@@ -19,7 +21,7 @@ export interface HostEvidenceOptions {
 /** Opens the evidence of a host. @param opened - called when subjects that had to wait may be found again */
 export function hostEvidence(
   kernel: Kernel,
-  { evidence, store, shared, who, token }: HostEvidenceOptions,
+  { evidence, store, shared, counted = false, who, token }: HostEvidenceOptions,
   opened: () => void,
 ): Evidence {
   const { env } = kernel;
@@ -29,6 +31,8 @@ export function hostEvidence(
     place: isFiled ? evidencePlaceOf(evidence, store, shared) : undefined,
     who,
     ...(token !== undefined && { token }),
+    isCounted: counted,
+    ...(counted && { id: () => env.id() }),
     now: () => env.wallTime(),
     after: (ms, fn) => void kernel.addTimer(ms, { fire: fn }),
     opened,

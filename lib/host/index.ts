@@ -2,7 +2,8 @@
  * What durable hosts share: flow hosts, pipeline hosts and durable queues.
  *
  *     evidence/   who is to blame when a program dies again and again: evidence-machine.ts decides, evidence.ts is a host's use of it,
- *                 witness.ts knows who runs, evidence-place.ts is where it is written
+ *                 witness.ts knows who runs, evidence-place.ts is where it is written,
+ *                 standing.ts counts what hosts of a shared store have seen, standing-rows.ts keeps it there
  *     handles/    how a handle outlives its host: call-machine.ts decides, host-calls.ts asks, running-hosts.ts knows which hosts run
  */
 
@@ -23,6 +24,7 @@ export {
   type EvidencePlace,
   evidencePlaceOf,
 } from "./evidence/evidence-place.js";
+export { STANDING_SCHEMA } from "./evidence/standing-rows.js";
 export { HostGoneError } from "./handles/errors.js";
 export { type CallRules, type HostCaller, HostCalls } from "./handles/host-calls.js";
 export { isHostOver } from "./handles/host-over.js";

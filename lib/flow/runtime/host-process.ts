@@ -1,7 +1,13 @@
 // A flow host: the process that holds flows. It takes them from the store, runs each in a process of its own, and gives them back.
 // It is the supervisor of their processes; the hospital is its restart strategy.
 
-import { type Evidence, evidencePlaceOf, openEvidence, type Subject } from "../../host/index.js";
+import {
+  type Evidence,
+  evidencePlaceOf,
+  openEvidence,
+  STANDING_SCHEMA,
+  type Subject,
+} from "../../host/index.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
@@ -139,7 +145,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     );
     const { hostId = this.kernel.env.id(), store } = this.#settings;
     this.store = await this.#whenSpace(() =>
-      store.open([...OPERATED_SCHEMAS, SESSION_SCHEMA], storeContext(this.kernel)),
+      store.open([...OPERATED_SCHEMAS, SESSION_SCHEMA, STANDING_SCHEMA], storeContext(this.kernel)),
     );
     if (!ctx.alive) return this.#letGo();
     const name = HOST_CLAIMS + hostId;
@@ -153,6 +159,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     this.claim = claim;
     if (!ctx.alive) return this.#letGo();
     this.evidence = this.#openEvidence();
+    await this.#whenSpace(() => this.evidence.share(this.store, claim));
     this.blobs = new BlobWriter(claim.token, this.payloads.limits.apartBytes);
     await this.syncClock();
     const tell = (message: HostMessage): void => process?.deliver(message, undefined);
@@ -188,6 +195,8 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
       place: isFiled ? evidencePlaceOf(evidence, store, this.store.shared) : undefined,
       who: hostId === undefined ? "flows" : `flows-${hostId}`,
       token: this.claim.token,
+      isCounted: this.store.shared,
+      ...(this.store.shared && { id: () => env.id() }),
       now: () => env.wallTime(),
       after: (ms, fn) => this.after(ms, fn),
       opened: () => this.taking.pollSoon(),

@@ -172,7 +172,11 @@ export class Taking {
     const claim = (await this.#host.store.claims(HOST_CLAIMS)).find((one) => one.token === token);
     if (claim?.held === true) return false;
     // False: it was not held any more. Either way its owner can write no more.
-    if (claim !== undefined) await this.#host.store.revoke(claim.name, token);
+    if (claim !== undefined) {
+      await this.#host.store.revoke(claim.name, token);
+      // It was not given back: its program ended without a word, perhaps in code that runs here next.
+      this.#host.evidence.alarm();
+    }
     return true;
   }
 

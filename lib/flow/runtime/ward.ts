@@ -192,7 +192,7 @@ export class Ward implements DeskPort {
       row.holder === null ? { mark: evidence.markOf(subject), mayRun: true } : evidence.find(subject);
     const before = row.taken_at === length ? row.crashes : 0;
     if (mark === undefined) return mayRun ? before : undefined;
-    const crashes = before + (mark.kind === "search" ? this.#maxCrashes : 1);
+    const crashes = before + (mark.kind === "search" ? this.#maxCrashes : (mark.ends ?? 1));
     if (crashes < this.#maxCrashes) return mayRun ? crashes : undefined;
     if (row.hospital !== null) this.desk.remember(row);
     this.quarantine({ ...row, crashes }, new CrashLoopError(row.id, crashes, mark));

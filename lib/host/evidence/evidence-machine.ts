@@ -37,6 +37,8 @@ export interface EvidenceMark {
   readonly at: number;
   /** The number of the life that ended so. */
   readonly life: number;
+  /** So many ends of programs it stands for. Default: one. */
+  readonly ends?: number;
 }
 
 /** How a life ended, as far as the next one can tell. */
@@ -80,6 +82,8 @@ export interface EvidenceState {
   readonly hasProgressed: boolean;
   /** This life notes who runs. */
   readonly isWatched: boolean;
+  /** The age of this life at which it is watched no more, where another host made it watch. Default: {@link WATCH_MS}. */
+  readonly watchedToMs?: number;
   /** The whole of this life carries names into timers and callbacks: without them, it was not known who ended the last one. */
   readonly isCarrying: boolean;
   /** Its host has stopped in order. */
@@ -100,10 +104,15 @@ export interface EvidenceState {
 }
 
 export type EvidenceEvent =
-  /** A life begins. `end`: of the life before; undefined for the first one. */
-  | { readonly type: "started"; readonly end: LifeEnd | undefined }
+  /**
+   * A life begins. `end`: of the life before; undefined for the first one.
+   * `isCounted`: at which subjects lives end is counted in the store, over all its hosts (standing.ts); this one makes no mark of it.
+   */
+  | { readonly type: "started"; readonly end: LifeEnd | undefined; readonly isCounted?: boolean }
   /** This life has lasted so long. Sent at {@link nextAge}. */
   | { readonly type: "aged"; readonly ms: number; readonly at: number }
+  /** The program of another host of the store ended without a word, and this host may take over what ran there. `ms`: the age of this life. */
+  | { readonly type: "alarmed"; readonly ms: number }
   /** A subject that an earlier life left behind wants to run. Answered with `let` or `hold`. */
   | { readonly type: "found"; readonly subject: string }
   /** A subject committed progress. */
@@ -165,9 +174,13 @@ export function initial(): EvidenceState {
 export function decide(state: EvidenceState, event: EvidenceEvent): Decision {
   switch (event.type) {
     case "started":
-      return start(state, event.end);
+      return start(state, event.end, event.isCounted === true);
     case "aged":
       return age(state, event.ms, event.at);
+    case "alarmed":
+      return state.isWatched
+        ? [state, []]
+        : [{ ...state, isWatched: true, watchedToMs: event.ms + WATCH_MS }, [{ type: "watch", on: true }]];
     case "found":
       return find(state, event.subject);
     case "progressed":
@@ -184,10 +197,15 @@ export function decide(state: EvidenceState, event: EvidenceEvent): Decision {
 }
 
 /** At which age this life is to be told of its age next, in milliseconds. Undefined: never. */
-export function nextAge({ agedMs, search, isWatched }: EvidenceState): number | undefined {
+export function nextAge({
+  agedMs,
+  search,
+  isWatched,
+  watchedToMs = WATCH_MS,
+}: EvidenceState): number | undefined {
   if (search !== undefined) return agedMs + CALM_LEAST_MS;
   if (agedMs < SHORT_LIFE_MS) return Math.min(SHORT_LIFE_MS, Math.max(CALM_LEAST_MS, 2 * agedMs));
-  return isWatched ? Math.max(WATCH_MS, agedMs + 1) : undefined;
+  return isWatched ? Math.max(watchedToMs, agedMs + 1) : undefined;
 }
 
 /** Whether the progress of a subject changes anything. It does not, most often, and flows and messages progress all the time. */
@@ -202,10 +220,13 @@ export function markOf({ marks }: EvidenceState, of: string): EvidenceMark | und
 
 // ── lives ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function start(last: EvidenceState, end: LifeEnd | undefined): Decision {
+function start(before: EvidenceState, end: LifeEnd | undefined, isCounted: boolean): Decision {
+  const { watchedToMs: _, ...last } = before;
   // A stop was judged when it came.
   const isJudged = end === undefined || (end.type === "clean" && last.isStopped);
-  const ended = isJudged ? last : judged({ ...last, stops: end.type === "clean" ? last.stops : 0 }, end);
+  const ended = isJudged
+    ? last
+    : judged({ ...last, stops: end.type === "clean" ? last.stops : 0 }, end, isCounted);
   const state = { ...ended, life: last.life + 1, agedMs: 0, hasProgressed: false, isStopped: false };
   const effects: EvidenceEffect[] = [];
   if (state.isCarrying) effects.push({ type: "carry" });
@@ -213,7 +234,7 @@ function start(last: EvidenceState, end: LifeEnd | undefined): Decision {
   return [state, effects];
 }
 
-function judged(last: EvidenceState, end: LifeEnd): EvidenceState {
+function judged(last: EvidenceState, end: LifeEnd, isCounted: boolean): EvidenceState {
   switch (end.type) {
     case "clean":
       // Names were known, and it was no subject: there is no need to carry them on.
@@ -223,7 +244,7 @@ function judged(last: EvidenceState, end: LifeEnd): EvidenceState {
     case "evidence":
       return marked(settled(last), { subject: end.subject, kind: end.kind, at: end.at, life: last.life });
     case "unknown":
-      return unknown(last, end.standing, end.at);
+      return unknown(last, end, isCounted);
     default:
       return end satisfies never;
   }
@@ -254,11 +275,16 @@ function marked(state: EvidenceState, mark: EvidenceMark): EvidenceState {
   return { ...state, marks: [...others, mark].slice(-MOST_KEPT) };
 }
 
-function unknown(last: EvidenceState, standing: string | undefined, at: number): EvidenceState {
+function unknown(
+  last: EvidenceState,
+  { standing, at }: Extract<LifeEnd, { type: "unknown" }>,
+  isCounted: boolean,
+): EvidenceState {
   const { search, ...rest } = isShort(last) ? last : forgotten(last);
   const state = stoodAt({ ...rest, isWatched: true, isCarrying: false }, standing);
   // A kill while no code of a subject ran leaves what stood, and is no further time.
-  if (state.stood !== undefined && state.stood !== rest.stood && state.stood.times >= STANDING_LIVES)
+  const isEvidence = !isCounted && state.stood !== rest.stood;
+  if (isEvidence && state.stood !== undefined && state.stood.times >= STANDING_LIVES)
     return marked(settled(state), { subject: state.stood.subject, kind: "standing", at, life: last.life });
   if (!isShort(last)) return { ...state, loop: { lives: 0, longestMs: 0 } };
   if (search !== undefined) return died(state, search);
@@ -322,10 +348,11 @@ function find(state: EvidenceState, subject: string): Decision {
 
 function age(state: EvidenceState, ms: number, at: number): Decision {
   if (ms <= state.agedMs) return [state, []];
-  const aged: EvidenceState = { ...state, agedMs: ms };
+  const aged: EvidenceState = { ...(ms < SHORT_LIFE_MS ? state : forgotten(state)), agedMs: ms };
   if (aged.search !== undefined) return searched(aged, aged.search, at);
-  if (!aged.isWatched || ms < WATCH_MS) return [aged, []];
-  return [{ ...settled(aged), isWatched: false }, [{ type: "watch", on: false }]];
+  const { watchedToMs = WATCH_MS, ...rest } = aged;
+  if (!aged.isWatched || ms < watchedToMs) return [aged, []];
+  return [{ ...settled(rest), isWatched: false }, [{ type: "watch", on: false }]];
 }
 
 /** Whether the half that runs is innocent by now, and what follows. */

@@ -13,8 +13,11 @@
 //     evidence.taken("flow:7");           // the mark is stored with the subject
 //     evidence.close();
 //
+// Hosts of a store that several processes share count together where their lives end: `isCounted`, and after opening, `share(store, claim)`.
+//
 // A mark is stored by its host where the subject is stored, and apart from the attempts of retries.
 
+import type { Claim, Store } from "../../store/index.js";
 import {
   decide,
   type EvidenceEffect,
@@ -26,8 +29,10 @@ import {
   type LifeEnd,
   markOf,
   nextAge,
+  SHORT_LIFE_MS,
 } from "./evidence-machine.js";
 import type { EvidenceFolder, EvidencePlace } from "./evidence-place.js";
+import { StandingRows } from "./standing-rows.js";
 import { type Accountable, readNote, type WitnessKeeper, witness } from "./witness.js";
 
 export interface EvidenceOptions {
@@ -40,6 +45,10 @@ export interface EvidenceOptions {
    * of another store, at the same address.
    */
   readonly token?: number;
+  /** At which subjects lives end is counted in a store, over all its hosts: {@link Evidence.share} follows. */
+  readonly isCounted?: boolean;
+  /** An id of no other host: the name of this one where it is counted. */
+  id?(): string;
   /** Milliseconds since 1970. */
   now(): number;
   /** Calls `fn` after this time, unless the host has ended. */
@@ -89,6 +98,12 @@ export class Evidence {
   #state: EvidenceState;
   #answer: "let" | "hold" = "let";
   #isOpen = true;
+  #isAging = false;
+  /** Its name among the hosts of a store. It lives as long as the folder. */
+  readonly #host: string | undefined;
+  /** The last life ended without a word, and at which subject, if that is one time more. */
+  #lastEnd: { readonly subject: string | undefined } | undefined;
+  #rows: StandingRows | undefined;
 
   constructor(options: EvidenceOptions) {
     this.#options = options;
@@ -99,11 +114,51 @@ export class Evidence {
     const isOther = options.token !== undefined && Number(lives?.token) >= options.token;
     this.#state = isOther ? initial() : restored(lives);
     if (this.#folder === undefined) return;
+    this.#host = !isOther && typeof lives?.host === "string" ? lives.host : options.id?.();
     witness.join(this.#keeper);
     const end = this.#state.life === 0 ? undefined : endOf(this.#folder, options.now());
     for (const file of ["end", "spin", "now"] as const) this.#folder.remove(file);
-    this.#dispatch({ type: "started", end });
+    const { stood } = this.#state;
+    this.#dispatch({ type: "started", end, isCounted: options.isCounted === true });
+    const { stood: stands } = this.#state;
+    if (end?.type === "unknown") this.#lastEnd = { subject: stands === stood ? undefined : stands?.subject };
     this.#ageLater();
+  }
+
+  /**
+   * Counts with the other hosts of a store: says how the last life of this one ended, and hears of others until `close`. For evidence that
+   * {@link EvidenceOptions.isCounted | is counted}.
+   *
+   * @throws StoreError
+   */
+  async share(store: Store, claim: Claim): Promise<void> {
+    if (this.#folder === undefined || this.#host === undefined || !this.#options.isCounted) return;
+    this.#rows ??= new StandingRows(store, claim, this.#host, () => this.#told());
+    await this.#rows.open(this.#lastEnd);
+    this.#told();
+    this.#forget();
+  }
+
+  /** The rows of other hosts may be others. */
+  #told(): void {
+    if (this.#rows?.isAlarming) this.alarm();
+  }
+
+  /** The program of another host ended without a word, and this host may take over what ran there: it notes who runs, for a while. */
+  alarm(): void {
+    if (this.#folder === undefined || !this.#isOpen || this.#state.isWatched) return;
+    this.#dispatch({ type: "alarmed", ms: this.#age });
+    this.#ageLater();
+  }
+
+  /** What this host said about its ends is over when the machine says so, or when it lives on. */
+  #forget(): void {
+    const { stood, agedMs } = this.#state;
+    if (stood === undefined && (this.#lastEnd === undefined || agedMs >= SHORT_LIFE_MS)) this.#rows?.forget();
+  }
+
+  get #age(): number {
+    return Math.max(0, this.#options.now() - this.#startedAt);
   }
 
   /** The number of this life of the program, from 1; 0 where no evidence is kept. */
@@ -113,12 +168,12 @@ export class Evidence {
 
   /** The evidence against a subject that is not stored with it yet. */
   markOf(subject: string): EvidenceMark | undefined {
-    return markOf(this.#state, subject);
+    return markOf(this.#state, subject) ?? this.#rows?.markOf(subject, this.life);
   }
 
   /** A subject that an earlier life left behind wants to run. */
   find(subject: string): Finding {
-    const mark = markOf(this.#state, subject);
+    const mark = this.markOf(subject);
     if (this.#folder === undefined) return { mark, mayRun: true };
     this.#dispatch({ type: "found", subject });
     return { mark, mayRun: this.#answer === "let" };
@@ -126,12 +181,14 @@ export class Evidence {
 
   /** No subject is marked, and none has to wait. */
   get isCalm(): boolean {
-    return this.#state.marks.length === 0 && this.#state.search === undefined;
+    const { marks, search } = this.#state;
+    return marks.length === 0 && search === undefined && (this.#rows?.isEmpty ?? true);
   }
 
   /** The mark of a subject is stored. */
   taken(subject: string): void {
     this.#dispatch({ type: "taken", subject });
+    this.#rows?.charged(subject);
   }
 
   begin(subject: string): Subject {
@@ -140,7 +197,9 @@ export class Evidence {
 
   /** @internal A subject has committed progress. */
   progressed(subject: string): void {
-    if (this.#isOpen && isNews(this.#state, subject)) this.#dispatch({ type: "progressed", subject });
+    if (!this.#isOpen) return;
+    if (isNews(this.#state, subject)) this.#dispatch({ type: "progressed", subject });
+    this.#rows?.progressed(subject);
   }
 
   /** The host stops, and the program goes on. */
@@ -150,6 +209,8 @@ export class Evidence {
     witness.leave(this.#keeper);
     this.#dispatch({ type: "closed" });
     this.#keeper.left();
+    this.#forget();
+    this.#rows?.close();
     const { marks, isWatched, isCarrying } = this.#state;
     this.#folder?.close(marks.length === 0 && !isWatched && !isCarrying);
   }
@@ -158,8 +219,12 @@ export class Evidence {
     const [state, effects] = decide(this.#state, event);
     const isChanged = state !== this.#state;
     this.#state = state;
-    if (isChanged) this.#folder?.write("lives", JSON.stringify({ ...state, token: this.#options.token }));
+    if (isChanged) this.#folder?.write("lives", this.#lives());
     for (const effect of effects) this.#carryOut(effect);
+  }
+
+  #lives(): string {
+    return JSON.stringify({ ...this.#state, token: this.#options.token, host: this.#host });
   }
 
   #carryOut(effect: EvidenceEffect): undefined {
@@ -185,13 +250,15 @@ export class Evidence {
 
   #ageLater(): void {
     const next = nextAge(this.#state);
-    if (next === undefined) return;
+    if (next === undefined || this.#isAging) return;
     const { now, after } = this.#options;
-    const age = (): number => Math.max(0, now() - this.#startedAt);
-    after(Math.max(1, next - age()), () => {
+    this.#isAging = true;
+    after(Math.max(1, next - this.#age), () => {
+      this.#isAging = false;
       if (!this.#isOpen) return;
       // A clock that was set back makes no life younger.
-      this.#dispatch({ type: "aged", ms: Math.max(next, age()), at: now() });
+      this.#dispatch({ type: "aged", ms: Math.max(next, this.#age), at: now() });
+      this.#forget();
       this.#ageLater();
     });
   }
@@ -256,7 +323,7 @@ function endOf(folder: EvidenceFolder, now: number): LifeEnd {
 }
 
 function restored(lives: Record<string, unknown> | undefined): EvidenceState {
-  const { token: _, ...state } = lives ?? {};
+  const { token: _, host: __, ...state } = lives ?? {};
   // A state of another version of the library is one of no value.
   return Number.isSafeInteger(state.life) && Array.isArray(state.marks)
     ? { ...initial(), ...state }

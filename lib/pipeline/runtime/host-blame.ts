@@ -2,6 +2,7 @@
 
 import { type Evidence, type HostEvidenceOptions, hostEvidence } from "../../host/index.js";
 import type { Kernel } from "../../process/kernel.js";
+import type { Claim, Store } from "../../store/index.js";
 import type { Accused, Blame, Found } from "../ledger/blame.js";
 
 const NOTHING: Found = { evidence: undefined, mayRun: true };
@@ -35,6 +36,11 @@ export class HostBlame implements Blame {
     const own = (): void => opened();
     this.#watchers.add(own);
     return () => void this.#watchers.delete(own);
+  }
+
+  /** Counts with the other hosts of the store where lives end. @throws StoreError */
+  share(store: Store, claim: Claim): Promise<void> {
+    return this.#evidence.share(store, claim);
   }
 
   close(): void {

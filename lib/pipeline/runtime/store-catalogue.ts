@@ -1,6 +1,7 @@
 // Executions in a store, under the claim of their host.
 
 import { Payloads } from "../../flow/payload/payloads.js";
+import { STANDING_SCHEMA } from "../../host/index.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { processName } from "../../process/process-name.js";
@@ -117,7 +118,7 @@ export class StoreCatalogue implements Catalogue {
     const asks = plans.all.some(({ routes }) => routes.some(({ policy }) => policy.hashValues));
     const hashOf = asks ? valueHash(codecs) : undefined;
     if (source === undefined) throw new OptionError("store", source, "a store");
-    const store = await source.open([PIPELINE_SCHEMA], storeContext(kernel));
+    const store = await source.open([PIPELINE_SCHEMA, STANDING_SCHEMA], storeContext(kernel));
     const name = HOST_CLAIMS + hostId;
     const claim = await store.claim(name, { owner: processName() }).catch(async (error: unknown) => {
       await store.close();
@@ -143,7 +144,7 @@ export class StoreCatalogue implements Catalogue {
     const blame = new HostBlame(kernel, {
       evidence,
       store: source,
-      shared: store.shared,
+      ...{ shared: store.shared, counted: store.shared },
       who,
       token: claim.token,
     });
@@ -153,6 +154,7 @@ export class StoreCatalogue implements Catalogue {
     store.watch(REOPENED_TOPIC, { notified: look, again: look });
     if (store.shared) catalogue.#listen(look);
     try {
+      await blame.share(store, claim);
       if (store.shared) await offer(store, claim, offersOf(plans.all));
       // The rows do not say who works on a message, so one host alone may run the executions of a pipeline.
       else for (const pipeline of plans.names) await catalogue.#own(pipeline);
