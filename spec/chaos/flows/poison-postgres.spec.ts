@@ -37,7 +37,7 @@ const LEASE_MS = 2_000;
 /** Over all hosts. Without a last word it takes a life that is not watched and five that are; one host may be faster than the news of another. */
 const MOST_DEATHS = 8;
 const PATIENCE_MS = 120_000;
-const kinds = graded<readonly PoisonKind[]>({ quick: [], short: ["stack"], full: POISON_KINDS });
+const kinds = graded<readonly PoisonKind[]>({ quick: ["stack"], short: ["stack"], full: POISON_KINDS });
 
 /** Three hosts on a server. */
 const placeOf = ({ url }: { readonly url: string }): string => JSON.stringify({ type: "postgres", url });
