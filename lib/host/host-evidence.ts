@@ -34,7 +34,10 @@ export function hostEvidence(
     isCounted: counted,
     ...(counted && { id: () => env.id() }),
     now: () => env.wallTime(),
-    after: (ms, fn) => void kernel.addTimer(ms, { fire: fn }),
+    after: (ms, fn) => {
+      const timer = kernel.addTimer(ms, { fire: fn });
+      return () => kernel.cancelTimer(timer);
+    },
     opened,
   });
 }

@@ -1,13 +1,7 @@
 // A flow host: the process that holds flows. It takes them from the store, runs each in a process of its own, and gives them back.
 // It is the supervisor of their processes; the hospital is its restart strategy.
 
-import {
-  type Evidence,
-  evidencePlaceOf,
-  openEvidence,
-  STANDING_SCHEMA,
-  type Subject,
-} from "../../host/index.js";
+import { type Evidence, hostEvidence, STANDING_SCHEMA, type Subject } from "../../host/index.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
@@ -188,19 +182,13 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
 
   #openEvidence(): Evidence {
     const { evidence, store, hostId } = this.#settings;
-    const { env } = this.kernel;
-    // What a simulator runs does not end this program.
-    const isFiled = env.interception === undefined || typeof evidence === "object";
-    return openEvidence({
-      place: isFiled ? evidencePlaceOf(evidence, store, this.store.shared) : undefined,
-      who: hostId === undefined ? "flows" : `flows-${hostId}`,
-      token: this.claim.token,
-      isCounted: this.store.shared,
-      ...(this.store.shared && { id: () => env.id() }),
-      now: () => env.wallTime(),
-      after: (ms, fn) => this.after(ms, fn),
-      opened: () => this.taking.pollSoon(),
-    });
+    const { shared } = this.store;
+    const who = hostId === undefined ? "flows" : `flows-${hostId}`;
+    return hostEvidence(
+      this.kernel,
+      { evidence, store, shared, counted: shared, who, token: this.claim.token },
+      () => this.taking.pollSoon(),
+    );
   }
 
   async #serve(ctx: Context<HostMessage>): Promise<void> {

@@ -51,8 +51,8 @@ export interface EvidenceOptions {
   id?(): string;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Calls `fn` after this time, unless the host has ended. */
-  after(ms: number, fn: () => void): void;
+  /** Calls `fn` after this time, unless what it returns is called before. */
+  after(ms: number, fn: () => void): () => void;
   /** Subjects that had to wait may be found again. */
   opened(): void;
 }
@@ -98,7 +98,8 @@ export class Evidence {
   #state: EvidenceState;
   #answer: "let" | "hold" = "let";
   #isOpen = true;
-  #isAging = false;
+  /** Ends the wait for the next age. Undefined: there is none. */
+  #aging: (() => void) | undefined;
   /** Its name among the hosts of a store. It lives as long as the folder. */
   readonly #host: string | undefined;
   /** The last life ended without a word, and at which subject, if that is one time more. */
@@ -206,6 +207,7 @@ export class Evidence {
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#aging?.();
     witness.leave(this.#keeper);
     this.#dispatch({ type: "closed" });
     this.#keeper.left();
@@ -250,11 +252,10 @@ export class Evidence {
 
   #ageLater(): void {
     const next = nextAge(this.#state);
-    if (next === undefined || this.#isAging) return;
+    if (next === undefined || this.#aging !== undefined) return;
     const { now, after } = this.#options;
-    this.#isAging = true;
-    after(Math.max(1, next - this.#age), () => {
-      this.#isAging = false;
+    this.#aging = after(Math.max(1, next - this.#age), () => {
+      this.#aging = undefined;
       if (!this.#isOpen) return;
       // A clock that was set back makes no life younger.
       this.#dispatch({ type: "aged", ms: Math.max(next, this.#age), at: now() });

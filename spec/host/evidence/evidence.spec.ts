@@ -32,7 +32,7 @@ const open = (path: string | false = folder): Evidence =>
 
 const openAt = (
   place: EvidencePlace | undefined,
-  after: (ms: number, fn: () => void) => void = () => undefined,
+  after: (ms: number, fn: () => void) => () => void = () => () => undefined,
   token?: number,
 ): Evidence =>
   openEvidence({
@@ -80,6 +80,7 @@ describe("the evidence of a host", () => {
     let age = (): void => undefined;
     const long = openAt(evidencePlaceOf(folder, { label: "test" }, true), (_, fn) => {
       age = fn;
+      return () => undefined;
     });
     // 1 s, 2 s, 4 s, … a minute.
     for (let ages = 1; ages <= 7; ages++) age();
@@ -91,6 +92,17 @@ describe("the evidence of a host", () => {
       open().close();
     }
     expect(existsSync(folder)).toBe(false);
+  });
+
+  it("has no timer left when it is closed [J205]", () => {
+    let waits = 0;
+    const evidence = openAt(evidencePlaceOf(folder, { label: "test" }, true), () => {
+      waits++;
+      return () => waits--;
+    });
+    expect(waits).toBe(1);
+    evidence.close();
+    expect(waits).toBe(0);
   });
 
   it("has a folder for each host that runs", () => {

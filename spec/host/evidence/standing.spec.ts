@@ -154,7 +154,10 @@ describe("hosts of a store", () => {
     const evidence = openEvidence({
       place: evidencePlaceOf(join(folder, host), { label: "test" }, true),
       ...{ who: "flows", isCounted: true, id: () => host, now: () => 0, opened: () => undefined },
-      after: (_, fn) => void timers.push(fn),
+      after: (_, fn) => {
+        timers.push(fn);
+        return () => undefined;
+      },
     });
     running.push(evidence);
     const claim = await store.claim(host, { owner: host });

@@ -16,7 +16,7 @@ function life(place: EvidenceBox) {
   const before = new Set<unknown>(process.listeners("exit"));
   let folder: EvidenceFolder | undefined;
   const opening = { open: () => (folder = place.open()) };
-  const [now, after, opened] = [() => 0, () => undefined, () => undefined];
+  const [now, after, opened] = [() => 0, () => () => undefined, () => undefined];
   const evidence = openEvidence({ place: opening, who: "flows", now, after, opened });
   const [exit] = process.listeners("exit").filter((one) => !before.has(one));
   closing.push(() => evidence.close());
