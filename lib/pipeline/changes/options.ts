@@ -3,15 +3,11 @@
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, flag, text } from "../../process/options.js";
-import { processName } from "../../process/process-name.js";
+import { checkDeed, checkDrop, type DeedOptions } from "../dead/options.js";
 import { isMessageId, type MessageId } from "../definition/message-id.js";
 
 /** Who changes an execution, and why. */
-export interface ChangeOptions {
-  /** Who, for those who look at the execution later. Default: the process, such as `process 4711 on shop-2`. */
-  readonly by?: string;
-  /** Why, likewise. */
-  readonly reason?: string;
+export interface ChangeOptions extends DeedOptions {
   /** Most messages of one call, 1 to 100,000. Default 10,000. */
   readonly limit?: number;
 }
@@ -95,23 +91,23 @@ const MOST = 100_000;
 /** @throws OptionError */
 export function checkMove(options: MoveOptions): MoveRequest {
   only("", options, ["to", "by", "reason", "messages", "queues", "limit"]);
-  const { messages, queues, by, limit } = options;
+  const { messages, queues, limit } = options;
   if (messages !== undefined && queues !== undefined)
     throw new OptionError("queues", queues, "absent beside `messages`");
-  const reason = options.reason === undefined ? undefined : text("reason", options.reason);
+  const { by, reason } = checkDeed(deedOf(options));
   const of: MoveRequest["of"] =
     messages !== undefined
       ? { type: "messages", ids: messageIds("messages", messages) }
       : queues !== undefined
         ? { type: "queues", names: names("queues", queues) }
         : { type: "stranded" };
-  return { to: text("to", options.to), by: whoOf(by), reason, of, limit: limitOf(limit) };
+  return { to: text("to", options.to), by, reason: reason ?? undefined, of, limit: limitOf(limit) };
 }
 
 /** @throws OptionError */
 export function checkGiveUp(options: GiveUpOptions): GiveUpRequest {
   only("", options, ["by", "reason", "messages", "queues", "sources", "stranded", "all", "limit"]);
-  const { messages, queues, sources, by, limit } = options;
+  const { messages, queues, sources, limit } = options;
   const stranded = flag("stranded", options.stranded ?? false);
   const all = flag("all", options.all ?? false);
   const isNamed = queues !== undefined || sources !== undefined;
@@ -128,20 +124,22 @@ export function checkGiveUp(options: GiveUpOptions): GiveUpRequest {
       : isNamed
         ? { type: "named", queues: names("queues", queues ?? []), sources: names("sources", sources ?? []) }
         : { type: stranded ? "stranded" : "all" };
-  return { by: whoOf(by), reason: text("reason", options.reason), of, limit: limitOf(limit) };
+  const { by, reason } = checkDrop(deedOf(options));
+  return { by, reason, of, limit: limitOf(limit) };
 }
 
-export function whoOf(by: string | undefined): string {
-  return by === undefined ? processName() : text("by", by);
-}
+const deedOf = ({ by, reason }: ChangeOptions): DeedOptions => ({
+  ...(by !== undefined && { by }),
+  ...(reason !== undefined && { reason }),
+});
 
-export function limitOf(limit: number | undefined): number {
+function limitOf(limit: number | undefined): number {
   const most = count("limit", limit ?? LIMIT, 1);
   if (most > MOST) throw new OptionError("limit", limit, `1 to ${MOST}`);
   return most;
 }
 
-export function messageIds(path: string, ids: readonly MessageId[]): readonly MessageId[] {
+function messageIds(path: string, ids: readonly MessageId[]): readonly MessageId[] {
   if (!Array.isArray(ids) || ids.length === 0 || ids.length > MOST_NAMED)
     throw new OptionError(path, ids, `a list of 1 to ${MOST_NAMED} ids of messages`);
   for (const [i, id] of ids.entries())
@@ -149,7 +147,7 @@ export function messageIds(path: string, ids: readonly MessageId[]): readonly Me
   return [...new Set(ids)];
 }
 
-export function names(path: string, all: readonly string[]): readonly string[] {
+function names(path: string, all: readonly string[]): readonly string[] {
   if (!Array.isArray(all) || all.length > MOST_NAMED)
     throw new OptionError(path, all, `a list of at most ${MOST_NAMED} names`);
   return [...new Set(all.map((name, i) => text(`${path}[${i}]`, name)))];

@@ -6,7 +6,7 @@ import { count, text } from "../../process/options.js";
 import { processName } from "../../process/process-name.js";
 import { DEAD_LIMITS } from "./limits.js";
 
-/** Who does something with dead letters, and why: their records keep it. */
+/** Who does something with messages, and why: what is left of them says it. */
 export interface DeedOptions {
   /** Who, for people. Default: the process, such as `process 4711 on shop-2`. */
   readonly by?: string;
@@ -75,10 +75,10 @@ export function checkDeed(options: DeedOptions, more: readonly string[] = []): D
 }
 
 /** @throws OptionError when there is no reason */
-export function checkDrop(options: DropOptions): Deed {
-  const deed = checkDeed(options ?? {});
-  if (deed.reason !== null) return deed;
-  throw new OptionError("reason", undefined, "a text that says why the letters are given up");
+export function checkDrop(options: DeedOptions): Deed & { readonly reason: string } {
+  const { by, reason } = checkDeed(options ?? {});
+  if (reason !== null) return { by, reason };
+  throw new OptionError("reason", undefined, "a text that says why the messages are given up");
 }
 
 /**

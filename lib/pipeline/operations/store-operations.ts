@@ -99,9 +99,9 @@ const REPLAY_CLAIMS = "pipelines/replay/";
 const AT_ONCE = 100;
 /** Children that a lineage shows. */
 const FEW_CHILDREN = 100;
-/** Sources of an execution that are read. */
 /** Most messages whose heartbeats are shown. */
 const MOST_HEARTBEATS = 100;
+/** Sources of an execution that are read. */
 const MOST_SOURCES = 10_000;
 
 export class StoreOperations implements PipelineOperations {
