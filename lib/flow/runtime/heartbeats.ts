@@ -41,23 +41,20 @@ export class Heartbeats {
     this.#port = port;
   }
 
-  /** Those that the row of the flow has: an earlier attempt made them. Heartbeats that cannot be read are none. */
-  async restore(stored: Stored): Promise<void> {
+  /**
+   * Those that the row has: an earlier attempt made them. At once, unless the codec is asynchronous. Heartbeats that cannot be read are none: the
+   * work begins where it began before.
+   */
+  restore(stored: Stored): void | Promise<void> {
     this.#isStored = true;
     try {
-      this.#restored(await this.#port.payloads.decode(stored));
+      const read = this.#port.payloads.decode(stored);
+      if (!isThenable(read)) return this.#restored(read);
+      return Promise.resolve(read)
+        .then((beats) => this.#restored(beats))
+        .catch(() => undefined);
     } catch {
-      // A step begins where it began before.
-    }
-  }
-
-  /** The same, where the codec answers at once. */
-  restoreAtOnce(stored: Stored): void {
-    this.#isStored = true;
-    try {
-      this.#restored(this.#port.payloads.decode(stored));
-    } catch {
-      // As above.
+      return undefined;
     }
   }
 

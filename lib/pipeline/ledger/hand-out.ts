@@ -323,7 +323,8 @@ export class HandOut {
       // Each was encoded when it was given.
       failed: () => undefined,
     });
-    if (message.heartbeats !== undefined) beats.restoreAtOnce(message.heartbeats);
+    // The codec answers at once, or the message could not have been read.
+    if (message.heartbeats !== undefined) void beats.restore(message.heartbeats);
     return beats;
   }
 
