@@ -1,5 +1,6 @@
 // A store in memory whose opened handles a test holds: it can take the claims of hosts away, and hold back what they write.
 
+import { expect } from "vitest";
 import { memory, type Store, type StoreSource } from "../../lib/store/index.js";
 
 type Commit = Store["commit"];
@@ -38,3 +39,11 @@ export class OpenedSource implements StoreSource {
     for (const { name, token, held } of await store.claims(prefix)) if (held) await store.revoke(name, token);
   }
 }
+
+/** What the error of a handle says whose host lost its claim, and that no host follows. */
+export const CLAIM_LOST: Readonly<Record<string, unknown>> = {
+  code: "ERR_HOST_GONE",
+  claimLost: true,
+  message: expect.stringContaining("claim lost"),
+  cause: { code: "ERR_STORE_FENCED" },
+};

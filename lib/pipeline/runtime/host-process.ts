@@ -457,7 +457,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     const catalogue = this.#catalogue;
     const record = await catalogue?.find(id);
     if (catalogue === undefined || record === undefined || !this.#ctx.alive) return;
-    // A dead letter was put back behind the end, before anybody was told of it.
+    // A dead letter was put back after the end, and before this host announced the end.
     if (record.ended === undefined) return this.#load(record);
     for (const waiter of this.#waiters.take(id)) this.#reply(waiter, record);
     await catalogue.announced(record);

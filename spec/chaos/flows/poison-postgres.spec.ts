@@ -1,33 +1,17 @@
 // Who is blamed when one of three hosts on PostgreSQL dies: with the default options of the hospital.
 
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Random } from "../../../lib/testing/kit/random.js";
-import { type Child, type ChildProgram, childProgram } from "../../support/child-program.js";
+import type { Child } from "../../support/child-program.js";
 import { describePostgres, startPostgres } from "../../support/postgres.js";
 import { graded, proving } from "../../support/proof.js";
-import { HURT, POISON, POISON_FLAGS, POISON_KINDS, type PoisonKind, READY } from "../poison/deeds.js";
+import { HURT, POISON, POISON_KINDS, type PoisonKind, READY } from "../poison/deeds.js";
+import { poisonProgram } from "../poison/program.js";
 import { SupervisedHosts } from "../poison/supervised.js";
 import { patientsIn } from "./patients.js";
 
-let program: ChildProgram;
-const folder = mkdtempSync(join(tmpdir(), "signalbox-poison-"));
-beforeAll(async () => {
-  // Evidence of hosts on a server is among the temporary files.
-  const env = { TMPDIR: folder };
-  program = await childProgram(new URL("poison-child.ts", import.meta.url), POISON_FLAGS, env);
-});
-// The servers of two tests have the same name, and their flows the same ids.
-beforeEach(() => {
-  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
-});
-afterAll(() => {
-  program.remove();
-  rmSync(folder, { recursive: true });
-});
+const program = poisonProgram(new URL("poison-child.ts", import.meta.url));
 
 const SEED = 7;
 const HOSTS = 3;

@@ -1,25 +1,16 @@
 // Who is blamed when a real program dies: with default options, on SQLite.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Random } from "../../../lib/testing/kit/random.js";
-import { type ChildProgram, childProgram } from "../../support/child-program.js";
 import { graded } from "../../support/proof.js";
-import { HURT, POISON, POISON_FLAGS, POISON_KINDS, type PoisonKind } from "../poison/deeds.js";
+import { HURT, POISON, POISON_KINDS, type PoisonKind } from "../poison/deeds.js";
 import { lived, PROBE_MS } from "../poison/lives.js";
+import { poisonProgram } from "../poison/program.js";
 import { patientsIn } from "./patients.js";
 
-let program: ChildProgram;
-const folder = mkdtempSync(join(tmpdir(), "signalbox-poison-"));
-beforeAll(async () => {
-  program = await childProgram(new URL("poison-child.ts", import.meta.url), POISON_FLAGS);
-});
-afterAll(() => {
-  program.remove();
-  rmSync(folder, { recursive: true });
-});
+const program = poisonProgram(new URL("poison-child.ts", import.meta.url));
+const { folder } = program;
 
 /** Who was in hospital in a life. */
 async function life(kind: string, forMs: number, until?: string): Promise<readonly string[]> {

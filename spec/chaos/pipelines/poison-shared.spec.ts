@@ -1,36 +1,20 @@
 // Which message is blamed when three hosts share a server, with and without a broker: with default options, and with adapters that fail at first.
 
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { System } from "signalbox";
-import { openStore, postgres, type Store } from "signalbox/store";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { deadLetters, executions, messages, PIPELINE_SCHEMA } from "../../../lib/pipeline/ledger/tables.js";
+import { openStore, postgres } from "signalbox/store";
+import { describe, expect, it } from "vitest";
+import { PIPELINE_SCHEMA } from "../../../lib/pipeline/ledger/tables.js";
 import { Random } from "../../../lib/testing/kit/random.js";
-import { type ChildProgram, childProgram } from "../../support/child-program.js";
 import { noNats, startNats } from "../../support/nats.js";
 import { noPostgres, startPostgres } from "../../support/postgres.js";
 import { graded, proving } from "../../support/proof.js";
-import { GOOD, POISON_FLAGS, POISON_KINDS, type PoisonKind } from "../poison/deeds.js";
+import { GOOD, POISON_KINDS, type PoisonKind } from "../poison/deeds.js";
+import { poisonProgram } from "../poison/program.js";
 import { SupervisedHosts } from "../poison/supervised.js";
+import { type Left, left } from "./left.js";
 
-let program: ChildProgram;
-const folder = mkdtempSync(join(tmpdir(), "signalbox-poison-"));
-beforeAll(async () => {
-  // Evidence of hosts on a server is among the temporary files.
-  const env = { TMPDIR: folder };
-  program = await childProgram(new URL("poison-child.ts", import.meta.url), POISON_FLAGS, env);
-});
-// The servers of two tests have the same name, and their messages the same ids.
-beforeEach(() => {
-  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
-});
-afterAll(() => {
-  program.remove();
-  rmSync(folder, { recursive: true });
-});
+const program = poisonProgram(new URL("poison-child.ts", import.meta.url));
 
 const SEED = 7;
 const HOSTS = 3;
@@ -42,20 +26,11 @@ const MOST_LOOKS = 600;
 /** A kill comes at this time after the one before, at the latest. */
 const MOST_KILL_MS = 1_000;
 
-/** What is in the store. */
-async function left(store: Store) {
-  const [execution] = await store.scan(executions, {});
-  const live = await store.scan(messages, {});
-  const letters = await store.scan(deadLetters, {});
-  const quarantined = live.filter(({ quarantines }) => (quarantines ?? 0) > 0).map(({ body }) => body);
-  return { done: execution?.done ?? 0, quarantined, dead: letters.map(({ body }) => body) };
-}
-
 /** Three hosts, and what is in their store again and again until `isDone`. */
 async function hosted(
   kind: string,
   isBrokered: boolean,
-  isDone: (now: Awaited<ReturnType<typeof left>>, hosts: SupervisedHosts) => boolean | Promise<boolean>,
+  isDone: (now: Left, hosts: SupervisedHosts) => boolean | Promise<boolean>,
 ): Promise<SupervisedHosts> {
   await using server = await startPostgres();
   await using nats = isBrokered ? await startNats() : undefined;
@@ -76,7 +51,7 @@ async function hosted(
   return hosts;
 }
 
-const kinds = graded<readonly PoisonKind[]>({ quick: [], short: ["stack"], full: POISON_KINDS });
+const kinds = graded<readonly PoisonKind[]>({ quick: ["stack"], short: ["stack"], full: POISON_KINDS });
 const places = [
   ["on PostgreSQL", false],
   ["over JetStream", true],
@@ -96,7 +71,7 @@ describe.each(places)("%s", (_, isBrokered) => {
         for (const body of now.quarantined) quarantined.add(body);
         for (const body of now.dead) dead.add(body);
         if (quarantined.size > 0) deaths ??= hosts.deaths;
-        done = now.done;
+        done = now.execution?.done ?? 0;
         return quarantined.size > 0 && done >= GOOD;
       });
       expect({ quarantined: [...quarantined], dead: [...dead], done }).toEqual({
@@ -117,7 +92,7 @@ describe.each(places)("%s", (_, isBrokered) => {
       const blamed: unknown[] = [];
       await hosted("none", isBrokered, async (now, hosts) => {
         blamed.push(...now.quarantined, ...now.dead);
-        done = now.done;
+        done = now.execution?.done ?? 0;
         if (kills > 0) {
           await pause(random.unit() * MOST_KILL_MS);
           hosts.kill(random.below(HOSTS));

@@ -1,27 +1,19 @@
 // Which message is blamed when a real program dies: with default options, on SQLite, and with adapters that fail at first.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { System } from "signalbox";
 import { openStore, sqlite } from "signalbox/store";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { deadLetters, executions, messages, PIPELINE_SCHEMA } from "../../../lib/pipeline/ledger/tables.js";
+import { describe, expect, it } from "vitest";
+import { PIPELINE_SCHEMA } from "../../../lib/pipeline/ledger/tables.js";
 import { Random } from "../../../lib/testing/kit/random.js";
-import { type ChildProgram, childProgram } from "../../support/child-program.js";
 import { graded } from "../../support/proof.js";
-import { GOOD, POISON_FLAGS, POISON_KINDS, type PoisonKind } from "../poison/deeds.js";
+import { GOOD, POISON_KINDS, type PoisonKind } from "../poison/deeds.js";
 import { lived, PROBE_MS } from "../poison/lives.js";
+import { poisonProgram } from "../poison/program.js";
+import { type Left, left } from "./left.js";
 
-let program: ChildProgram;
-const folder = mkdtempSync(join(tmpdir(), "signalbox-poison-"));
-beforeAll(async () => {
-  program = await childProgram(new URL("poison-child.ts", import.meta.url), POISON_FLAGS);
-});
-afterAll(() => {
-  program.remove();
-  rmSync(folder, { recursive: true });
-});
+const program = poisonProgram(new URL("poison-child.ts", import.meta.url));
+const { folder } = program;
 
 const fileOf = (kind: string): string => join(folder, `${kind}.db`);
 
@@ -32,16 +24,14 @@ async function life(kind: string, forMs: number): Promise<void> {
 }
 
 /** What is in the store between two lives. */
-async function left(kind: string) {
-  const system = new System({ report: false });
+async function leftBy(kind: string): Promise<Left> {
+  await using system = new System({ report: false });
   const store = await openStore(system, sqlite(fileOf(kind)), [PIPELINE_SCHEMA]);
-  const [execution] = await store.scan(executions, {});
-  const live = await store.scan(messages, {});
-  const letters = await store.scan(deadLetters, {});
-  await store.close();
-  await system.stop();
-  const quarantined = live.filter(({ quarantines }) => (quarantines ?? 0) > 0).map(({ body }) => body);
-  return { execution, live: live.length, quarantined, dead: letters.map(({ body }) => body) };
+  try {
+    return await left(store);
+  } finally {
+    await store.close();
+  }
 }
 
 const SEED = 7;
@@ -72,7 +62,7 @@ describe("the message that ended the program", () => {
 
   async function livedOnce(kind: string) {
     await life(kind, PROBE_MS);
-    return left(kind);
+    return leftBy(kind);
   }
 });
 
@@ -82,10 +72,10 @@ describe("messages of a program that is killed from outside", () => {
     const kills = graded({ quick: 3, short: 12, full: 50 });
     for (let kill = 0; kill < kills; kill++) {
       await life("none", random.unit() * MOST_KILL_MS);
-      expect(await left("none")).toMatchObject({ quarantined: [], dead: [] });
+      expect(await leftBy("none")).toMatchObject({ quarantined: [], dead: [] });
     }
     await life("none", LAST_MS);
-    const { execution } = await left("none");
+    const { execution } = await leftBy("none");
     expect(execution).toMatchObject({ status: "completed", done: GOOD, dead: 0 });
   });
 });
