@@ -31,7 +31,7 @@ export const standingEnds: Table<typeof COLUMNS> = defineTable("standing_ends", 
 export const STANDING_SCHEMA: Schema = { name: "standing_ends", version: 1, tables: [standingEnds] };
 
 const TOPIC = "evidence/standing";
-/** More hosts of a store are not counted. */
+/** More hosts of a store are not counted. A host that is not coming back leaves no row for good, so there are rarely more than a few. */
 const MOST_ROWS = 1_000;
 
 export class StandingRows {
@@ -58,11 +58,13 @@ export class StandingRows {
   async open(end: { readonly subject: string | undefined } | undefined): Promise<void> {
     const again = (): void => void this.#read().then(this.#changed, () => undefined);
     this.#unwatch ??= this.#store.watch(TOPIC, { notified: again, again });
-    await this.#read();
-    if (end === undefined) return;
-    const row = ended(this.#own, this.#host, end.subject, Math.floor(await this.#store.clock()));
-    await this.#write([{ type: "put", table: standingEnds, row: { ...row } }]);
-    this.#rows = [...this.#others, row];
+    const writes = (await this.#read()).map((row): Write => without(row));
+    if (end !== undefined) {
+      const row = ended(this.#own, this.#host, end.subject, Math.floor(await this.#store.clock()));
+      writes.push({ type: "put", table: standingEnds, row: { ...row } });
+      this.#rows = [...this.#others, row];
+    }
+    if (writes.length > 0) await this.#write(writes);
   }
 
   get #own(): StandingEnds | undefined {
@@ -73,12 +75,15 @@ export class StandingRows {
     return this.#rows.filter(({ host }) => host !== this.#host);
   }
 
-  async #read(): Promise<void> {
+  /** @returns those that count no more */
+  async #read(): Promise<readonly StandingEnds[]> {
     const [rows, now] = await Promise.all([
       this.#store.scan(standingEnds, { limit: MOST_ROWS }),
       this.#store.clock(),
     ]);
-    this.#rows = fresh(rows, now);
+    const counted = fresh(rows, now);
+    this.#rows = counted;
+    return rows.filter((row) => !counted.includes(row));
   }
 
   async #write(writes: readonly Write[]): Promise<void> {
@@ -133,4 +138,10 @@ export class StandingRows {
   close(): void {
     this.#unwatch?.();
   }
+}
+
+/** Removes a row, unless its host has come back meanwhile. */
+function without({ host, at }: StandingEnds): Write {
+  const row = { table: standingEnds, key: [host] };
+  return { type: "when", ...row, is: { at }, writes: [{ type: "delete", ...row }] };
 }

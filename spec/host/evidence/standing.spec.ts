@@ -207,6 +207,15 @@ describe("hosts of a store", () => {
     expect(timers).toEqual([]);
   });
 
+  it("keep no row of one that has not come back for an hour [J541]", async () => {
+    const at = Math.floor(await store.clock()) - STALE_MS;
+    const gone = { host: "gone", subject: "flow:1", times: 2, charged: 0, at };
+    await store.commit({ writes: [{ type: "put", table: standingEnds, row: gone }] });
+    const first = await died("a", "flow:1");
+    expect(first.markOf("flow:1")).toBeUndefined();
+    expect(await rowsNow()).toMatchObject([{ host: "a", times: 1 }]);
+  });
+
   it("watch who runs when the life of one has ended without a word, from their first life on [J542]", async () => {
     const calm = await died("a", undefined, true);
     const lives = (): { isWatched: boolean } =>
