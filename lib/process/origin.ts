@@ -26,7 +26,7 @@ const promiseHooks = optionalModule("node:v8")?.promiseHooks as PromiseHooks | u
 export const hasOwners: boolean = promiseHooks !== undefined;
 
 /** Returns the object passed to its constructor, so that a subclass can put a private field on any object. */
-class Given {
+export class Given {
   constructor(promise: object) {
     // biome-ignore lint/correctness/noConstructorReturn: this is what it is for
     return promise;
@@ -73,6 +73,16 @@ class Detour extends Given {
   }
 }
 
+/** Whoever names the code that continues after an `await` more closely than by its process. */
+export interface ContinuationNames {
+  /** Code of a process made a promise, or waits for one. */
+  made(promise: object, owner: object): void;
+  /** The code that waited for a promise continues: of a process, or of none. */
+  continues(promise: object, owner: object | undefined): void;
+  /** That code has given back the thread. */
+  rests(): void;
+}
+
 /**
  * State that all copies of the library in this thread share. The state is kept where the promise hooks are, which is one
  * place for every copy and every realm. Without promise hooks, the state is kept on the global object of the realm.
@@ -109,6 +119,8 @@ class Origin {
    * host.
    */
   settledHere: object | undefined = undefined;
+  /** Asked at each continuation. Undefined, as most often: processes are all that is known. */
+  names: ContinuationNames | undefined = undefined;
 
   ownerOf(promise: object): object | undefined {
     return Mark.ownerOf(promise);
@@ -144,7 +156,8 @@ class Origin {
         const owner = this.current ?? this.scheduler?.running?.pid;
         if (owner === undefined) return;
         new Mark(promise, owner);
-        const { settledHere } = this;
+        const { settledHere, names } = this;
+        if (names !== undefined) names.made(promise, owner);
         if (parent === undefined) {
           if (settledHere !== undefined && Mark.ownerOf(settledHere) === owner) Detour.mark(settledHere);
           return;
@@ -158,9 +171,11 @@ class Origin {
         this.current = Mark.ownerOf(promise);
         this.settledHere = undefined;
         if (this.awaited > 0 && Awaited.end(promise)) this.awaited--;
+        if (this.names !== undefined) this.names.continues(promise, this.current);
       },
       after: () => {
         this.current = undefined;
+        if (this.names !== undefined) this.names.rests();
       },
     };
     try {

@@ -1,4 +1,4 @@
-// Who is accused of the ends of a program, from the rules of decisions 120 and 148: by looks at its whole past, where the library keeps a
+// Who is accused of the ends of a program, from the rules of decisions 120, 148 and 166: by looks at its whole past, where the library keeps a
 // state. Searches by halves are not in it: a test says who the culprit is, and no search may name another one.
 
 import {
@@ -7,17 +7,19 @@ import {
   SEARCH_AFTER,
   SHORT_LIFE_MS,
   STANDING_LIVES,
+  UNNAMED_LIVES,
   WATCH_MS,
 } from "../../lib/host/evidence/evidence-machine.js";
 
 /** A life of a program that has ended. */
 export interface PastLife {
   /**
-   * - `stop`: in order
+   * - `stop`: its hosts stopped
+   * - `left`: by code of no subject
    * - `word`: the program says that code ended it, how, and of which subject, if that is known
    * - `silence`: no word, by what code does or by a kill
    */
-  readonly end: "stop" | "word" | "silence";
+  readonly end: "stop" | "left" | "word" | "silence";
   /** Whose code ran at the end. */
   readonly by?: string;
   /** Of a word. */
@@ -36,6 +38,7 @@ export interface ModelMark {
 }
 
 const isShort = ({ ageMs }: PastLife): boolean => ageMs < SHORT_LIFE_MS;
+const isInOrder = ({ end }: PastLife): boolean => end === "stop" || end === "left";
 
 /** Whether it is noted who runs in a life: from an end without a word on, until it was calm for long, or three times in a row. */
 export function isWatched(past: readonly PastLife[], life: number): boolean {
@@ -44,12 +47,31 @@ export function isWatched(past: readonly PastLife[], life: number): boolean {
   return silence >= 0 && before.every((_, at) => at <= silence || !isCalm(before, at));
 }
 
-/** Whether names reach timers and callbacks in a life: it is watched, or code without a name ended one before it. */
-export function knowsNames(past: readonly PastLife[], life: number): boolean {
+/** Whether names reach timers and callbacks in a life: an end asked for it, and since then no life lasted for a minute or ended in order. */
+export function carriesNames(past: readonly PastLife[], life: number): boolean {
   const before = past.slice(0, life - 1);
-  const nameless = before.findLastIndex(({ end, by }) => end === "word" && by === undefined);
-  const isOver = before.some((one, at) => at > nameless && (one.end === "silence" || isCalm(before, at)));
-  return isWatched(past, life) || (nameless >= 0 && !isOver);
+  const asked = before.findLastIndex((_, at) => asksForNames(before, at));
+  const isOver = (one: PastLife, at: number): boolean =>
+    !isShort(one) || one.end === "left" || isCalm(before, at);
+  return asked >= 0 && !before.some((one, at) => at > asked && isOver(one, at));
+}
+
+/** Code without a name ended a life, or may have ended some in a row. */
+function asksForNames(past: readonly PastLife[], at: number): boolean {
+  const { end, by } = past[at] as PastLife;
+  if (end === "word") return by === undefined;
+  let unnamed = 0;
+  for (let i = at; i >= 0 && unnamed < UNNAMED_LIVES; i--) {
+    const one = past[i] as PastLife;
+    if (!isShort(one) || isCalm(past, i)) return false;
+    if (one.end !== "silence" || !isWatched(past, i + 1)) {
+      if (i === at) return false;
+      continue;
+    }
+    if (one.by !== undefined) return false;
+    unnamed++;
+  }
+  return unnamed >= UNNAMED_LIVES;
 }
 
 /** Short lives in a row, without a word and without progress: a search by halves looks into them. */
@@ -65,9 +87,9 @@ export function isLoop(past: readonly PastLife[]): boolean {
 /** Nothing is looked for any more after it. */
 function isCalm(past: readonly PastLife[], at: number): boolean {
   const one = past[at] as PastLife;
-  if (one.end !== "stop") return one.ageMs >= WATCH_MS;
+  if (!isInOrder(one)) return one.ageMs >= WATCH_MS;
   const row = past.slice(Math.max(0, at + 1 - CALM_STOPS), at + 1);
-  return !isShort(one) || (row.length === CALM_STOPS && row.every(({ end }) => end === "stop"));
+  return !isShort(one) || (row.length === CALM_STOPS && row.every(isInOrder));
 }
 
 /** Every mark that is due for these lives, in their order. */
@@ -75,7 +97,7 @@ export function marksOf(past: readonly PastLife[]): readonly ModelMark[] {
   return past.flatMap((one, index): readonly ModelMark[] => {
     const { end, by, kind = "standing" } = one;
     const life = index + 1;
-    if (by === undefined || end === "stop") return [];
+    if (by === undefined || isInOrder(one)) return [];
     if (end === "word") return [{ life, subject: by, kind }];
     return timesStood(past, life, by) >= STANDING_LIVES ? [{ life, subject: by, kind: "standing" }] : [];
   });

@@ -4,7 +4,7 @@ import type { SimulatedNode, Simulation } from "signalbox/testing";
 import { vi } from "vitest";
 import { readNote, type WitnessKeeper, witness } from "../../lib/host/evidence/witness.js";
 import { EvidenceBox } from "./evidence-box.js";
-import { isWatched, knowsNames, type PastLife } from "./evidence-model.js";
+import { carriesNames, isWatched, type PastLife } from "./evidence-model.js";
 
 /** How bad code ends its program. `timer`: an uncaught error in a timer that it left behind. */
 export const HARMS = ["exit", "timer", "spin", "memory", "stack", "abort"] as const;
@@ -112,7 +112,7 @@ export class TroubledProgram<T extends { stop(): Promise<unknown> }> {
     const life = this.past.length + 1;
     if (harm === "exit") this.box.end({ subject, kind: "exit" });
     else if (harm === "timer")
-      this.box.end({ kind: "uncaught", ...(knowsNames(this.past, life) && { subject }) });
+      this.box.end({ kind: "uncaught", ...(carriesNames(this.past, life) && { subject }) });
     else if (harm === "spin" && isWatched(this.past, life)) this.box.end({ subject, kind: "spin" });
     this.#end();
   }

@@ -4,6 +4,7 @@
 //     a life that left evidence (exit, uncaught, spin)    one mark for the subject that ran, and for nobody else
 //     a life that code without a name ended               no mark; the next life carries names further
 //     a life that left none (SIGKILL, power, a deploy)    no mark; the next life is *watched*: it notes who runs, at each switch
+//     two watched lives in a row whose ends have no name  no mark; the next life carries names further
 //     three watched lives that end at the same subject    that and each further one is a mark: `standing` (native abort, memory)
 //     a life that ended otherwise, between two of those   no matter: a stop, evidence against another, a kill while no code ran
 //     a loop of short lives without progress              a search by halves: one half of the interrupted subjects runs, one waits
@@ -84,8 +85,10 @@ export interface EvidenceState {
   readonly isWatched: boolean;
   /** The age of this life at which it is watched no more, where another host made it watch. Default: {@link WATCH_MS}. */
   readonly watchedToMs?: number;
-  /** The whole of this life carries names into timers and callbacks: without them, it was not known who ended the last one. */
+  /** This life carries names into timers and callbacks: without them, it was not known who ended those before. */
   readonly isCarrying: boolean;
+  /** So many watched, short lives in a row ended without a word while no code with a name ran. Absent: none. */
+  readonly unnamed?: number;
   /** Its host has stopped in order. */
   readonly isStopped: boolean;
   /** So many lives in a row ended in order: their hosts stopped, or code of no subject ended the program. */
@@ -131,8 +134,8 @@ export type EvidenceEffect =
   | { readonly type: "open" }
   /** From now on who runs is noted at each switch, or is no more. */
   | { readonly type: "watch"; readonly on: boolean }
-  /** From now on names are carried into timers and callbacks. */
-  | { readonly type: "carry" };
+  /** From now on names are carried into timers and callbacks, or are no more. */
+  | { readonly type: "carry"; readonly on: boolean };
 
 /** A life shorter than this may be one of a loop. */
 export const SHORT_LIFE_MS = 60_000;
@@ -140,6 +143,8 @@ export const SHORT_LIFE_MS = 60_000;
 export const WATCH_MS = 300_000;
 /** So many ends in order, in a row, end the watch. */
 export const CALM_STOPS = 3;
+/** After so many watched lives in a row that no code with a name ended, names are carried further: a kill while no code runs looks the same. */
+export const UNNAMED_LIVES = 2;
 /** From so many watched lives in a row on, the subject at which they end is blamed. */
 export const STANDING_LIVES = 3;
 /** So many short lives in a row begin a search, and after a search in vain twice as many, up to the most. */
@@ -229,7 +234,7 @@ function start(before: EvidenceState, end: LifeEnd | undefined, isCounted: boole
     : judged({ ...last, stops: end.type === "clean" ? last.stops : 0 }, end, isCounted);
   const state = { ...ended, life: last.life + 1, agedMs: 0, hasProgressed: false, isStopped: false };
   const effects: EvidenceEffect[] = [];
-  if (state.isCarrying) effects.push({ type: "carry" });
+  if (state.isCarrying) effects.push({ type: "carry", on: true });
   if (state.isWatched) effects.push({ type: "watch", on: true });
   return [state, effects];
 }
@@ -242,7 +247,10 @@ function judged(last: EvidenceState, end: LifeEnd, isCounted: boolean): Evidence
     case "nameless":
       return { ...settled(last), isCarrying: true };
     case "evidence":
-      return marked(settled(last), { subject: end.subject, kind: end.kind, at: end.at, life: last.life });
+      return marked(
+        { ...settled(last), isCarrying: isShort(last) && last.isCarrying },
+        { subject: end.subject, kind: end.kind, at: end.at, life: last.life },
+      );
     case "unknown":
       return unknown(last, end, isCounted);
     default:
@@ -266,7 +274,7 @@ function settled(state: EvidenceState): EvidenceState {
 }
 
 /** Where watched lives ended tells nothing any more. */
-function forgotten({ stood: _, ...rest }: EvidenceState): EvidenceState {
+function forgotten({ stood: _, unnamed: __, ...rest }: EvidenceState): EvidenceState {
   return rest;
 }
 
@@ -281,7 +289,7 @@ function unknown(
   isCounted: boolean,
 ): EvidenceState {
   const { search, ...rest } = isShort(last) ? last : forgotten(last);
-  const state = stoodAt({ ...rest, isWatched: true, isCarrying: false }, standing);
+  const state = named(stoodAt({ ...rest, isWatched: true }, standing), last, standing);
   // A kill while no code of a subject ran leaves what stood, and is no further time.
   const isEvidence = !isCounted && state.stood !== rest.stood;
   if (isEvidence && state.stood !== undefined && state.stood.times >= STANDING_LIVES)
@@ -295,6 +303,18 @@ function stoodAt(state: EvidenceState, standing: string | undefined): EvidenceSt
   if (standing === undefined || !isShort(state)) return state;
   const times = state.stood?.subject === standing ? state.stood.times : 0;
   return { ...state, stood: { subject: standing, times: times + 1 } };
+}
+
+/** Whether the life after this end carries names further. Once it is known that they are needed, it does until a life is calm. */
+function named(
+  { unnamed: _, ...state }: EvidenceState,
+  last: EvidenceState,
+  standing: string | undefined,
+): EvidenceState {
+  if (!isShort(last)) return { ...state, isCarrying: false };
+  if (last.isCarrying || standing !== undefined || !last.isWatched) return state;
+  const unnamed = (last.unnamed ?? 0) + 1;
+  return unnamed < UNNAMED_LIVES ? { ...state, unnamed } : { ...state, isCarrying: true };
 }
 
 function looped(state: EvidenceState): EvidenceState {
@@ -352,7 +372,11 @@ function age(state: EvidenceState, ms: number, at: number): Decision {
   if (aged.search !== undefined) return searched(aged, aged.search, at);
   const { watchedToMs = WATCH_MS, ...rest } = aged;
   if (!aged.isWatched || ms < watchedToMs) return [aged, []];
-  return [{ ...settled(rest), isWatched: false }, [{ type: "watch", on: false }]];
+  const ended: readonly EvidenceEffect[] = aged.isCarrying ? [{ type: "carry", on: false }] : [];
+  return [
+    { ...settled(rest), isWatched: false, isCarrying: false },
+    [{ type: "watch", on: false }, ...ended],
+  ];
 }
 
 /** Whether the half that runs is innocent by now, and what follows. */

@@ -239,7 +239,8 @@ export class Evidence {
         this.#options.opened();
         return;
       case "carry":
-        witness.carry(this.#keeper);
+        if (effect.on) witness.carry(this.#keeper);
+        else witness.uncarry(this.#keeper);
         return;
       case "watch":
         if (effect.on) witness.watch(this.#keeper);
@@ -306,6 +307,7 @@ function keeperOf(folder: EvidenceFolder | undefined, now: () => number): Witnes
     namelessly: (kind) => folder?.write("end", JSON.stringify({ kind, at: now() })),
     left: () => folder?.write("end", "{}"),
     note: (bytes) => folder?.note(bytes),
+    later: (fn) => (folder?.later === undefined ? fn() : folder.later(fn)),
     spinPath: folder?.pathOf("spin"),
   };
 }

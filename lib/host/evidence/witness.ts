@@ -6,12 +6,13 @@
 // moments. If the code that ended the program has no name, the note says that, and the next life *carries* names in Node's
 // asynchronous context, which reaches timers and callbacks too. On Node 20 and 22 each promise of the thread pays for that.
 //
-// In a watched life names are carried as well. Each switch from one subject to another is noted at once, since an abort leaves no last
-// moment, and a thread of its own sees a subject that does not give back the thread.
+// In a watched life promises are marked with the subject that made them, so that its continuations have its name. Each switch from one
+// subject to another is noted at once, since an abort leaves no last moment, and a thread of its own sees a subject that does not give
+// back the thread. That no subject runs is noted when the host's loop turns.
 
 import type { AsyncLocalStorage as Storage } from "node:async_hooks";
 import { node, optionalModule } from "../../process/node-modules.js";
-import { runningOwner } from "../../process/origin.js";
+import { Given, origin, runningOwner } from "../../process/origin.js";
 import { HostThread } from "../../process/thread.js";
 
 /** In whose name code runs. */
@@ -35,6 +36,8 @@ export interface WitnessKeeper {
   left(): void;
   /** Who runs from now on: bytes to write in place. */
   note(bytes: Uint8Array): void;
+  /** Calls `fn` when the host's loop turns. */
+  later(fn: () => void): void;
   /** Where the watching thread notes a subject that spins. */
   readonly spinPath: string | undefined;
 }
@@ -54,9 +57,14 @@ class Witness {
   /** Those whose subjects are carried from the start of this life on. */
   readonly #carrying = new Set<WitnessKeeper>();
   readonly #watching = new Map<WitnessKeeper, Watch>();
+  /** The same, for each switch. */
+  #watches: readonly Watch[] = [];
   /** Processes all of whose code is one subject's. */
   readonly #owned = new Map<object, Accountable>();
   #storage: Storage<Accountable> | undefined;
+  /** While hosts watch: whose code runs. */
+  #now: Accountable | undefined;
+  #unfollow: (() => void) | undefined;
   /** The subject whose `run` is on the stack, and the process that called it. */
   #inner: Accountable | undefined;
   #caller: object | undefined;
@@ -65,7 +73,12 @@ class Witness {
 
   /** Runs code in the name of a subject. */
   run<T>(subject: Accountable, fn: () => T): T {
-    if (this.#storage !== undefined) return this.#carry(this.#storage, subject, fn);
+    const storage = this.#storage;
+    if (this.#watching.size > 0)
+      return storage === undefined
+        ? this.#runWatched(subject, fn)
+        : storage.run(subject, () => this.#runWatched(subject, fn));
+    if (storage !== undefined) return storage.run(subject, fn);
     const inner = this.#inner;
     const caller = this.#caller;
     this.#inner = subject;
@@ -78,17 +91,21 @@ class Witness {
     }
   }
 
-  #carry<T>(storage: Storage<Accountable>, subject: Accountable, fn: () => T): T {
-    const watch = this.#watching.get(subject.keeper);
-    if (watch === undefined) return storage.run(subject, fn);
-    return storage.run(subject, () => {
-      watch.enter(subject);
-      try {
-        return fn();
-      } finally {
-        watch.exit();
-      }
-    });
+  #runWatched<T>(subject: Accountable, fn: () => T): T {
+    const before = this.#now;
+    this.#switch(subject);
+    try {
+      return fn();
+    } finally {
+      this.#switch(before);
+    }
+  }
+
+  #switch(to: Accountable | undefined): void {
+    if (to === undefined && this.#now === undefined) return;
+    this.#now = to;
+    const watches = this.#watches;
+    for (let i = 0; i < watches.length; i++) (watches[i] as Watch).noted(to);
   }
 
   /** All code of a process is a subject's. */
@@ -116,18 +133,25 @@ class Witness {
     this.#unhook?.();
   }
 
-  /** Carries the names of subjects from now on, in the whole of this life. */
+  /** Carries the names of subjects into timers and callbacks from now on. */
   carry(keeper: WitnessKeeper): void {
     if (!this.#keepers.has(keeper) || AsyncLocalStorage === undefined) return;
     this.#carrying.add(keeper);
     this.#storage ??= new AsyncLocalStorage();
+    this.#follow();
+  }
+
+  /** Names are carried no further. */
+  uncarry(keeper: WitnessKeeper): void {
+    this.#carrying.delete(keeper);
+    this.#rest();
   }
 
   /** Notes each switch from now on. */
   watch(keeper: WitnessKeeper): void {
-    if (!this.#keepers.has(keeper) || this.#watching.has(keeper) || AsyncLocalStorage === undefined) return;
-    this.#storage ??= new AsyncLocalStorage();
-    this.#watching.set(keeper, new Watch(keeper, () => open(this.#storage?.getStore())));
+    if (!this.#keepers.has(keeper) || this.#watching.has(keeper)) return;
+    this.#watching.set(keeper, new Watch(keeper));
+    this.#follow();
   }
 
   unwatch(keeper: WitnessKeeper): void {
@@ -136,15 +160,59 @@ class Witness {
     this.#rest();
   }
 
-  /** No name is carried that no keeper asks for. */
+  /** Nothing is done that no keeper asks for. */
   #rest(): void {
-    if (this.#carrying.size + this.#watching.size > 0) return;
-    this.#storage?.disable();
-    this.#storage = undefined;
+    if (this.#carrying.size === 0) {
+      this.#storage?.disable();
+      this.#storage = undefined;
+    }
+    this.#follow();
+  }
+
+  /** Hears of each continuation while hosts watch: of promises, or where names are carried, of all. */
+  #follow(): void {
+    this.#unfollow?.();
+    this.#unfollow = undefined;
+    this.#watches = [...this.#watching.values()];
+    // A continuation that runs now is not looked at any more.
+    this.#switch(undefined);
+    if (this.#watches.length === 0) return;
+    const storage = this.#storage;
+    this.#unfollow = storage === undefined ? this.#followPromises() : this.#followAll(storage);
+  }
+
+  /** Undefined: another copy of the library follows them. Only code within `run` has a name then. */
+  #followPromises(): (() => void) | undefined {
+    if (origin.names !== undefined) return undefined;
+    origin.names = {
+      made: (promise, owner) => {
+        const now = this.#now;
+        if (now !== undefined && this.#owned.get(owner) !== now) new Named(promise, now);
+      },
+      continues: (promise, owner) =>
+        this.#switch(open(Named.nameOf(promise) ?? (owner && this.#owned.get(owner)))),
+      rests: () => this.#switch(undefined),
+    };
+    return () => {
+      origin.names = undefined;
+    };
+  }
+
+  #followAll(storage: Storage<Accountable>): (() => void) | undefined {
+    const below: (Accountable | undefined)[] = [];
+    const hook = createHook?.({
+      before: () => {
+        below.push(this.#now);
+        this.#switch(open(storage.getStore()));
+      },
+      after: () => this.#switch(below.pop()),
+    });
+    hook?.enable();
+    return () => hook?.disable();
   }
 
   get #current(): Accountable | undefined {
-    const carried = open(this.#storage?.getStore());
+    const carried = open(this.#storage?.getStore()) ?? open(this.#now);
     if (carried !== undefined) return carried;
     const owner = runningOwner();
     if (this.#inner !== undefined && this.#caller === owner) return open(this.#inner);
@@ -153,7 +221,7 @@ class Witness {
 
   /** Names of a keeper's subjects have been carried: what has none is no subject's. */
   #isSure(keeper: WitnessKeeper): boolean {
-    return this.#carrying.has(keeper) || this.#watching.has(keeper);
+    return this.#carrying.has(keeper);
   }
 
   #listen(): void {
@@ -195,6 +263,18 @@ function open(subject: Accountable | undefined): Accountable | undefined {
 /** The witness of this thread. */
 export const witness: Witness = new Witness();
 
+/** Stores in a private field whose code made a promise. */
+class Named extends Given {
+  readonly #name: Accountable;
+  constructor(promise: object, name: Accountable) {
+    super(promise);
+    this.#name = name;
+  }
+  static nameOf(promise: object): Accountable | undefined {
+    return #name in promise ? promise.#name : undefined;
+  }
+}
+
 /** A watched life of one host: notes who runs, in a file and for a thread that looks on. */
 class Watch {
   readonly #keeper: WitnessKeeper;
@@ -202,20 +282,21 @@ class Watch {
   readonly #bytes: Uint8Array;
   readonly #note = new Uint8Array(HEAD + MOST_BYTES);
   readonly #encoder = new TextEncoder();
-  readonly #hook: { enable(): unknown; disable(): unknown } | undefined;
-  /** Who runs below whoever runs now. */
-  readonly #below: (Accountable | undefined)[] = [];
-  #noted: Accountable | undefined;
+  /** Whose code runs. */
+  #now: Accountable | undefined;
+  /** Who is in the file, and in how many bytes. */
+  #filed: Accountable | undefined;
+  #length = 0;
+  #isLeaving = false;
+  #isOpen = true;
   #thread: HostThread | undefined;
 
-  constructor(keeper: WitnessKeeper, current: () => Accountable | undefined) {
+  constructor(keeper: WitnessKeeper) {
     this.#keeper = keeper;
     const memory = new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT + MOST_BYTES);
     this.#cells = new Int32Array(memory, 0, 3);
     this.#bytes = new Uint8Array(memory, 3 * Int32Array.BYTES_PER_ELEMENT);
-    this.#hook = createHook?.({ before: () => this.enter(current()), after: () => this.exit() });
-    this.#hook?.enable();
-    this.#write(0);
+    this.#file(undefined);
     this.#look(memory);
   }
 
@@ -234,33 +315,43 @@ class Watch {
     }
   }
 
-  enter(subject: Accountable | undefined): void {
-    this.#below.push(this.#noted);
-    this.#switch(subject?.keeper === this.#keeper ? subject : undefined);
-  }
-
-  exit(): void {
-    this.#switch(this.#below.pop());
-  }
-
-  #switch(subject: Accountable | undefined): void {
+  /** The code of a subject runs from now on, or of none. */
+  noted(to: Accountable | undefined): void {
+    const subject = to?.keeper === this.#keeper ? to : undefined;
     Atomics.add(this.#cells, 0, 1);
-    if (subject === this.#noted) return;
-    this.#noted = subject;
-    const { read, written } = this.#encoder.encodeInto(subject?.subject ?? "", this.#note.subarray(HEAD));
-    const length = read === (subject?.subject.length ?? 0) ? written : 0;
-    this.#write(length);
-    this.#bytes.set(this.#note.subarray(HEAD, HEAD + length));
-    Atomics.store(this.#cells, 1, length);
+    if (subject === this.#now) return;
+    this.#now = subject;
+    if (subject === undefined) {
+      this.#leave();
+      return;
+    }
+    if (subject !== this.#filed) this.#file(subject);
+    Atomics.store(this.#cells, 1, this.#length);
   }
 
-  #write(length: number): void {
-    this.#encoder.encodeInto(String(length).padStart(HEAD, "0"), this.#note);
-    this.#keeper.note(this.#note.subarray(0, HEAD + length));
+  /** Most often the next subject, or the same one, runs at once: the file waits for that. */
+  #leave(): void {
+    Atomics.store(this.#cells, 1, 0);
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    this.#keeper.later(() => {
+      this.#isLeaving = false;
+      if (this.#isOpen && this.#now === undefined) this.#file(undefined);
+    });
+  }
+
+  #file(subject: Accountable | undefined): void {
+    const { read, written } = this.#encoder.encodeInto(subject?.subject ?? "", this.#note.subarray(HEAD));
+    this.#length = read === (subject?.subject.length ?? 0) ? written : 0;
+    this.#filed = subject;
+    this.#encoder.encodeInto(String(this.#length).padStart(HEAD, "0"), this.#note);
+    const note = this.#note.subarray(0, HEAD + this.#length);
+    this.#bytes.set(note.subarray(HEAD));
+    this.#keeper.note(note);
   }
 
   close(): void {
-    this.#hook?.disable();
+    this.#isOpen = false;
     Atomics.store(this.#cells, 2, 1);
     Atomics.notify(this.#cells, 2);
   }

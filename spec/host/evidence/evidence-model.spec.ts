@@ -1,4 +1,4 @@
-// Random pasts of a program: the machine marks whom the rules of decisions 120 and 148 accuse, and nobody else.
+// Random pasts of a program: the machine marks whom the rules of decisions 120, 148 and 166 accuse, and nobody else.
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -11,13 +11,13 @@ import {
   SHORT_LIFE_MS,
   WATCH_MS,
 } from "../../../lib/host/evidence/evidence-machine.js";
-import { isLoop, isWatched, marksOf, type PastLife } from "../../support/evidence-model.js";
+import { carriesNames, isLoop, isWatched, marksOf, type PastLife } from "../../support/evidence-model.js";
 import { sized } from "../../support/proof.js";
 
 const SUBJECTS = ["flow:a", "flow:b", "flow:c"] as const;
 const life: fc.Arbitrary<PastLife> = fc
   .record({
-    end: fc.constantFrom("stop", "word", "silence", "silence"),
+    end: fc.constantFrom("stop", "left", "word", "silence", "silence"),
     by: fc.option(fc.constantFrom(...SUBJECTS, SUBJECTS[0], SUBJECTS[0])),
     kind: fc.constantFrom("exit", "uncaught", "spin"),
     ageMs: fc.oneof(
@@ -27,6 +27,9 @@ const life: fc.Arbitrary<PastLife> = fc
     progressed: fc.oneof(fc.constant([]), fc.subarray([...SUBJECTS])),
   } as const)
   .map(({ by, ...rest }) => (by === null ? rest : { ...rest, by }));
+
+/** So many lives carried names. */
+let carried = 0;
 
 /** The marks that the machine makes of a past, each taken at once. */
 function marked(past: readonly PastLife[]): readonly EvidenceMark[] {
@@ -38,10 +41,11 @@ function marked(past: readonly PastLife[]): readonly EvidenceMark[] {
   told({ type: "started", end: undefined });
   for (const [index, one] of past.entries()) {
     expect(state.isWatched).toBe(isWatched(past, index + 1));
+    expect(state.isCarrying).toBe(carriesNames(past, index + 1));
+    carried += Number(state.isCarrying);
     if (one.ageMs > 0) told({ type: "aged", ms: one.ageMs, at: 0 });
     for (const subject of one.progressed) told({ type: "progressed", subject });
-    // A host that stops, or a program that is ended by code of nobody.
-    if (one.end === "stop" && one.by !== undefined) told({ type: "closed" });
+    if (one.end === "stop") told({ type: "closed" });
     told({ type: "started", end: endOf(one, state.isWatched) });
     for (const mark of state.marks) {
       marks.push(mark);
@@ -52,7 +56,7 @@ function marked(past: readonly PastLife[]): readonly EvidenceMark[] {
 }
 
 function endOf({ end, by, kind }: PastLife, watched: boolean): LifeEnd {
-  if (end === "stop") return { type: "clean" };
+  if (end === "stop" || end === "left") return { type: "clean" };
   if (end === "word" && by === undefined) return { type: "nameless" };
   if (end === "word") return { type: "evidence", subject: by as string, kind: kind as "exit", at: 0 };
   return { type: "unknown", at: 0, ...(watched && by !== undefined && { standing: by }) };
@@ -70,4 +74,5 @@ it("marks whom the rules accuse, at the end of the life that they name, and nobo
   );
   fc.assert(property, { numRuns: sized(2_000) });
   expect(stood).toBeGreaterThan(0);
+  expect(carried).toBeGreaterThan(0);
 });

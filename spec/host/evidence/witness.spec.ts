@@ -1,7 +1,13 @@
 // Whose code ends the program: who has a name in a calm life, and who in the life after it.
 
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
+import { UNNAMED_LIVES } from "../../../lib/host/evidence/evidence-machine.js";
+import { evidenceIn } from "../../../lib/host/evidence/evidence-place.js";
+import { readNote } from "../../../lib/host/evidence/witness.js";
 import { type EvidenceFolder, openEvidence, type Subject } from "../../../lib/host/index.js";
 import { System } from "../../../lib/index.js";
 import { EvidenceBox } from "../../support/evidence-box.js";
@@ -28,6 +34,8 @@ function life(place: EvidenceBox) {
       place.end();
       evidence.close();
     },
+    /** Whose code runs, as the next life would read it. */
+    noted: () => readNote(folder?.read("now")),
     isCarrying: () => (JSON.parse(folder?.read("lives") ?? "{}") as { isCarrying?: boolean }).isCarrying,
   };
 }
@@ -139,5 +147,81 @@ describe("a program that ends itself by code of no subject", () => {
       end();
     }
     expect(carrying).toEqual([false, true, false, true]);
+  });
+});
+
+describe("the note of a watched life", () => {
+  /** Whose code ran at a point of the code of one of two subjects that share a process. */
+  async function notedIn(place: EvidenceBox, code: (here: () => void) => unknown): Promise<unknown> {
+    const { evidence, noted, end } = life(place);
+    const [a, b] = [evidence.begin("message:a"), evidence.begin("message:b")];
+    const system = new System({ report: false });
+    closing.push(() => system.stop());
+    let found: unknown;
+    await new Promise<void>((done) => {
+      system.spawn(async () => {
+        const other = b.run(async () => {
+          for (let turns = 0; turns < 5; turns++) await turn();
+        });
+        const here = (): void => {
+          found = noted();
+          done();
+        };
+        await a.run(() => code(here));
+        await other;
+      });
+    });
+    end();
+    return found;
+  }
+
+  const killed = (): EvidenceBox => {
+    const place = new EvidenceBox();
+    life(place).end();
+    return place;
+  };
+
+  it.each(WAYS)("names who runs, among several subjects of a process: %s [J620]", async (_, code) => {
+    expect(await notedIn(killed(), code)).toBe("message:a");
+  });
+
+  it("names nobody while code of the library runs [J620]", async () => {
+    const place = killed();
+    const { evidence, noted } = life(place);
+    const subject = evidence.begin("message:a");
+    const seen: unknown[] = [];
+    await subject.run(async () => {
+      seen.push(noted());
+    });
+    seen.push(noted());
+    expect(seen).toEqual(["message:a", undefined]);
+  });
+
+  it("waits in a file until the host's loop turns, when no code runs any more [J620]", async () => {
+    const path = mkdtempSync(join(tmpdir(), "signalbox-witness-"));
+    closing.push(() => rmSync(path, { recursive: true }));
+    const files = evidenceIn(path);
+    let folder: EvidenceFolder | undefined;
+    const open = (): EvidenceFolder | undefined => (folder = files?.open("flows"));
+    const [now, after, opened] = [() => 0, () => () => undefined, () => undefined];
+    const evidence = openEvidence({ place: { open }, who: "flows", now, after, opened });
+    closing.push(() => evidence.close());
+    evidence.alarm();
+    const noted = (): unknown => readNote(folder?.read("now"));
+    evidence.begin("message:a").run(() => undefined);
+    const atOnce = noted();
+    evidence.begin("message:b").run(() => undefined);
+    const next = noted();
+    await turn();
+    expect([atOnce, next, noted()]).toEqual(["message:a", "message:b", undefined]);
+  });
+
+  it("names timers once two lives in a row have ended without a name [J621]", async () => {
+    const place = killed();
+    const found: unknown[] = [];
+    for (let lives = 0; lives <= UNNAMED_LIVES + 1; lives++)
+      found.push(await notedIn(place, (here) => void setImmediate(here)));
+    // Once names are needed, they are carried on.
+    expect(found).toEqual([undefined, undefined, "message:a", "message:a"]);
   });
 });
