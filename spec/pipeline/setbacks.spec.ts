@@ -1,6 +1,7 @@
 // Passing errors of stores and databases under adapters and consumers of queues: with the default options, none of them is an attempt.
 
 import {
+  DeadLetterError,
   definePipeline,
   openQueues,
   type PipelineHost,
@@ -203,6 +204,46 @@ describe("a message of a durable queue", () => {
         await queues.close();
       },
       { quick: 1, share: 0.01, seed: 424 },
+    );
+  });
+});
+
+/** Errors that say that no other attempt helps. */
+const FINAL: Readonly<Record<string, () => Error>> = {
+  plain: () => Object.assign(new Error("its own"), { retriable: false }),
+  asking: () => Object.assign(new Error("busy"), { retriable: false, retryAfterMs: 90_000 }),
+  passing: () => Object.assign(fromServer("40001"), { retriable: false }),
+  "given up": () => new DeadLetterError("its own"),
+};
+
+describe("an error that says `retriable: false`", () => {
+  it("is the last attempt of a message, in a route and in a durable queue [Y580]", async () => {
+    await explored(
+      async (sim) => {
+        const values = Object.keys(FINAL);
+        const tried: Record<string, string[]> = { route: [], queue: [] };
+        const work = (where: string, value: string): never => {
+          tried[where]?.push(value);
+          throw FINAL[value]?.();
+        };
+        const system = sim.system();
+        const inbox = queue<string>("inbox");
+        const fails = route("fails", { from: inbox }).via("fails", (value) => work("route", value));
+        const definition = definePipeline("final", { routes: [fails] });
+        const host = await system.start(pipelineHost({ store: sim.store(), pipelines: [definition] }));
+        const run = await host.start(definition, { messages: { to: inbox, values } });
+        const queues = await openQueues(system, { store: sim.store() });
+        const durable = queues.queue<string>("inbox");
+        await durable.publishMany(values.map((value) => ({ value })));
+        await durable.subscribe({}, ({ value }) => work("queue", value));
+
+        expect((await run.completed()).dead).toBe(values.length);
+        while ((await durable.counts()).dead < values.length) await sim.sleep(1_000);
+        expect(tried.route?.sort()).toEqual([...values].sort());
+        expect(tried.queue?.sort()).toEqual([...values].sort());
+        await queues.close();
+      },
+      { quick: 1, share: 0.01, seed: 580 },
     );
   });
 });

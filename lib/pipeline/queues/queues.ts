@@ -123,7 +123,10 @@ export interface QueueMessage<out T> {
   readonly lastHeartbeat: unknown;
 }
 
-/** What a subscriber does with a message. Only {@link Status} values settle it; a throw is a failed attempt. */
+/**
+ * What a subscriber does with a message. Only {@link Status} values settle it; a throw is a failed attempt. The throw of an error with
+ * `retriable: false`, or of a DeadLetterError, is the last one.
+ */
 export type QueueHandler<T> = (message: QueueMessage<T>) => Status | PromiseLike<Status>;
 
 /** How many messages a queue has. */

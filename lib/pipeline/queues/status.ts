@@ -8,6 +8,7 @@ import { text } from "../../process/options.js";
 import { askedWait } from "../../process/retry-after.js";
 import { showThrown } from "../../process/show.js";
 import { passes, passingWait, storeClassOf } from "../../store/error-classes.js";
+import { isForGood } from "../definition/for-good.js";
 import { sentenceFor } from "../definition/sentence.js";
 import { QUEUE_LIMITS, type QueuePolicy } from "./limits.js";
 
@@ -154,6 +155,7 @@ export function verdictOf(
   if (outcome.type === "threw") {
     const text = showThrown(outcome.error);
     const askedMs = askedWait(outcome.error, wallMs);
+    if (isForGood(outcome.error)) return { type: "dead", error: text };
     if (!passes(storeClassOf(outcome.error)))
       return again(text, Math.max(backoffMs(backoff, attempt, roll), askedMs));
     const setbacks = (historyOf(history).at(-1)?.setbacks ?? 0) + 1;

@@ -19,13 +19,13 @@ import {
 } from "../definition/adapter.js";
 import { type Test, testOf } from "../definition/condition.js";
 import { DeadLetterError } from "../definition/errors.js";
+import { isForGood } from "../definition/for-good.js";
 import type { AdmittedCall, RouteBreakers } from "../gates/breakers.js";
 import type { Message, Remembered } from "../ledger/ledger.js";
 import type { CallRecord } from "../ledger/lineage.js";
 import { pause } from "./pause.js";
 import type { Recollections } from "./recollections.js";
 import type { ValueHash } from "./value-hash.js";
-import { isForGood } from "./verdict.js";
 
 /** An adapter of a segment, ready to be called. */
 interface Step {

@@ -6,7 +6,8 @@ import { showThrown } from "../../process/show.js";
 import { passes, passingWait, storeClassOf } from "../../store/error-classes.js";
 import type { Item } from "../definition/adapter.js";
 import type { Test } from "../definition/condition.js";
-import { DeadLetterError, HopLimitError } from "../definition/errors.js";
+import { HopLimitError } from "../definition/errors.js";
+import { isForGood } from "../definition/for-good.js";
 import { childId, hopsOf } from "../definition/message-id.js";
 import type { RetryPolicy } from "../definition/policy.js";
 import type { Message, Publication, Step } from "../ledger/ledger.js";
@@ -69,16 +70,6 @@ export function afterFailure(
   if (attempt >= retry.attempts || isForGood(error)) return { type: "dead", message, error: text, entry };
   const delayMs = Math.max(backoffMs(retry.backoff, attempt, roll), askedWait(error, wallMs));
   return { type: "retry", message, delayMs, error: text };
-}
-
-/** Whether another attempt cannot help: the message is at fault, not a service. */
-export function isForGood(error: unknown): boolean {
-  if (error instanceof DeadLetterError || error instanceof HopLimitError) return true;
-  try {
-    return (error as { readonly retriable?: unknown } | null | undefined)?.retriable === false;
-  } catch {
-    return false;
-  }
 }
 
 /** Why a message is not let into its route. */
