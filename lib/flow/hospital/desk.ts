@@ -5,7 +5,7 @@ import { isHostOver } from "../../host/index.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import { hash } from "../../process/stable-hash.js";
-import { type Claim, ConflictError, type Store } from "../../store/index.js";
+import { type Claim, ConflictError, type Store, type Write } from "../../store/index.js";
 import type { Background } from "../background/background.js";
 import type { FlowDefinition } from "../definition/define.js";
 import { asFound, END_TOPIC, type FlowRow, flows } from "../journal/tables.js";
@@ -55,6 +55,8 @@ export interface Failure {
   readonly error: unknown;
   /** What the host knows about the error. */
   readonly kind?: SymptomKind | undefined;
+  /** The wish that its stay in the hospital fulfils. Others that came meanwhile stay in its row. */
+  readonly wish?: string;
 }
 
 /** The wish of somebody who wants a flow to be kept begins so; the reason follows. */
@@ -109,7 +111,7 @@ export class HospitalDesk {
   observe(failure: Omit<Failure, "error">, reason: string): void {
     const { row, definition, run, suspension } = failure;
     this.#send(
-      { ...failure, error: undefined },
+      { ...failure, error: undefined, wish: OBSERVE + reason },
       {
         type: "observed",
         flow: row.id,
@@ -217,16 +219,16 @@ export class HospitalDesk {
   }
 
   #carryOut(failure: Failure, effect: HospitalEffect): void {
-    const { row, error } = failure;
+    const { row, error, wish } = failure;
     switch (effect.type) {
       case "discharge":
         this.#port.rerun(row);
         return;
       case "wait":
-        this.#persist(row, () => this.#keep(row, effect.record, effect.dueAt));
+        this.#persist(row, () => this.#keep(row, effect.record, effect.dueAt, wish));
         return;
       case "observe":
-        this.#persist(row, () => this.#keep(row, effect.record, null));
+        this.#persist(row, () => this.#keep(row, effect.record, null, wish));
         return;
       case "fail":
         this.#persist(row, () => this.#port.fail(row, error));
@@ -246,30 +248,35 @@ export class HospitalDesk {
     this.#port.background.until(`hospital ${row.number}`, write, (error) => !isOver(error)).then(left, left);
   }
 
-  async #keep(row: FlowRow, record: HospitalRecord, due: number | null): Promise<void> {
+  async #keep(row: FlowRow, record: HospitalRecord, due: number | null, wish?: string): Promise<void> {
     const { store, claim } = this.#port;
-    await store.commit({
+    const of = { table: flows, key: [row.number] } as const;
+    const hospital = JSON.stringify(record);
+    const set = {
+      status: "hospitalized",
+      slot: null,
+      holder: null,
+      due,
+      hospital,
+      updated: this.#port.now(),
+    };
+    const onWish = (is: string, then: Partial<FlowRow>): Write => ({
+      ...{ type: "when", ...of, is: { wish: is } },
+      writes: [{ type: "update", ...of, set: then }],
+    });
+    const { results } = await store.commit({
       claim,
-      expect: [{ table: flows, key: [row.number], is: asFound(row) }],
+      expect: [{ ...of, is: asFound(row) }],
       writes: [
-        {
-          type: "update",
-          table: flows,
-          key: [row.number],
-          set: {
-            status: "hospitalized",
-            slot: null,
-            holder: null,
-            wish: row.wish?.startsWith(OBSERVE) ? null : row.wish,
-            due,
-            hospital: JSON.stringify(record),
-            updated: this.#port.now(),
-          },
-        },
+        { type: "update", ...of, set },
+        // Somebody killed it while it was on its way here: it is looked at now.
+        onWish("kill", { due: 0 }),
+        ...(wish === undefined ? [] : [onWish(wish, { wish: null })]),
       ],
       // Who waits for its end is told when it stands still.
       notify: [...roomTopics(row), ...(due === null ? [END_TOPIC + row.id] : [])],
     });
-    if (due !== null) this.#port.alarmAt(due);
+    if (results[1] === 1) this.#port.alarmAt(this.#port.now());
+    else if (due !== null) this.#port.alarmAt(due);
   }
 }

@@ -27,6 +27,7 @@ import {
 } from "../../../lib/store/index.js";
 import { testClock } from "../../../lib/testing/index.js";
 import { EvidenceBox } from "../../support/evidence-box.js";
+import { OpenedSource } from "../../support/opened-store.js";
 
 /** A system in virtual time over one store, whose hosts may die and start again. */
 class World implements AsyncDisposable {
@@ -195,6 +196,42 @@ describe("a flow whose code throws", () => {
     expect(await world.status(flows, "p")).toBe("hospitalized");
     await world.clock.until(run.kill());
     expect(await world.status(flows, "p")).toBe("killed");
+  });
+
+  it("is dead after a kill that came while it was on its way there, and cancelled after a discharge if that was wished [J570]", async () => {
+    for (const wish of ["kill", "cancel"] as const) {
+      const clock = testClock();
+      await using system = new System({ environment: clock.environment, report: false });
+      const store = new OpenedSource();
+      let fails: ((error: Error) => void) | undefined;
+      const waits = defineFlow("waits", { onError: "hospital" }, async (flow, _: null) => {
+        const first = new Promise((_go, fail) => {
+          fails ??= fail;
+        });
+        await Promise.race([first, flow.receive("go")]);
+      });
+      const flows = await clock.until(system.start(flowHost({ store, flows: [waits] })));
+      const run = await clock.until(flows.start(waits, null, { id: "w" }));
+      await clock.settle();
+      const held: (() => void)[] = [];
+      store.before = (commit) => new Promise<void>((go) => held.push(go)).then(commit);
+      fails?.(new Error("broken"));
+      await clock.settle();
+      const wished = run[wish]();
+      await clock.settle();
+      // The wish is durable before the stay in the hospital is.
+      expect(held).toHaveLength(2);
+      store.before = undefined;
+      held[1]?.();
+      await clock.until(wished);
+      held[0]?.();
+      await clock.advance(1);
+      expect((await clock.until(run.info())).status).toBe(wish === "kill" ? "killed" : "hospitalized");
+      await clock.until(flows.hospital.discharge("w"));
+      await clock.settle();
+      expect((await clock.until(run.info())).status).toBe(wish === "kill" ? "killed" : "cancelled");
+      await clock.until(system.stop());
+    }
   });
 });
 
