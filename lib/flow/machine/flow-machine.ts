@@ -62,9 +62,10 @@ function take(state: FlowState, event: FlowEvent, effects: FlowEffect[]): void {
       versioned(state, event, effects);
       return;
     case "drained":
-      state.draining = false;
-      if (state.phase === "replaying") replay(state, event.now, effects);
-      else if (!state.caughtUp) catchUp(state, effects);
+      drained(state, event.now, effects);
+      return;
+    case "waited":
+      waited(state, effects);
       return;
     case "ran":
       ran(state, event);
@@ -385,13 +386,19 @@ function listOf<T>(map: Map<string, T[]>, key: string): T[] {
 
 // ── replay ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
+function drained(state: FlowState, now: number, effects: FlowEffect[]): void {
+  state.draining = false;
+  if (state.phase === "replaying") replay(state, now, effects);
+  else if (!state.caughtUp) catchUp(state, effects);
+}
+
 /** The code has done all that it can: gives it the next recorded outcome, or goes live. */
 function replay(state: FlowState, now: number, effects: FlowEffect[]): void {
   while (state.cursor < state.history.length) {
     const { at, decision, value } = state.history[state.cursor] as Entry;
     skipVersions(state, state.expected);
     if (state.asked < state.expected) {
-      effects.push({ type: "stalled", recorded: state.recorded[state.asked] });
+      effects.push({ type: "stalled" });
       return;
     }
     state.cursor++;
@@ -406,6 +413,10 @@ function replay(state: FlowState, now: number, effects: FlowEffect[]): void {
 function catchUp(state: FlowState, effects: FlowEffect[]): void {
   state.caughtUp = true;
   effects.push({ type: "caught up" });
+}
+
+function waited(state: FlowState, effects: FlowEffect[]): void {
+  if (state.phase === "replaying") diverge(state, "waits", state.recorded[state.asked], undefined, effects);
 }
 
 /** One recorded decision. True: the code sees it, and runs. */
@@ -441,7 +452,11 @@ function diverge(
   effects: FlowEffect[],
 ): void {
   state.phase = "ended";
-  effects.push({ type: "diverged", recorded, asked: ask, entry: state.cursor, did });
+  effects.push({ type: "diverged", recorded, asked: ask, entry: state.cursor, did, last: lastAsk(state) });
+}
+
+function lastAsk({ recorded, asked, unrecorded }: FlowState): Ask | undefined {
+  return [...recorded.slice(0, asked), ...unrecorded].findLast(({ kind }) => kind !== "version");
 }
 
 /** Hands an outcome to the code. False: nobody waits for it any more. */

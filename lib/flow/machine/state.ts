@@ -123,6 +123,8 @@ export type FlowEvent =
   | { readonly type: "versioned"; readonly key: string; readonly from: number; readonly to: number }
   /** All that the code can do without a further outcome is done. */
   | { readonly type: "drained"; readonly now: number }
+  /** The code had its time since `stalled`, and has asked nothing. */
+  | { readonly type: "waited" }
   /** A body returned or threw. `retryAt`: another attempt is due then. */
   | {
       readonly type: "ran";
@@ -187,9 +189,11 @@ export type FlowEffect =
       /** The entry at which it was found. */
       readonly entry: number;
       readonly did: Deviation;
+      /** The last ask that was as recorded. */
+      readonly last: Ask | undefined;
     }
-  /** The code, on replay, does not ask what was recorded, and does not return: it waits for something else. */
-  | { readonly type: "stalled"; readonly recorded: Ask | undefined }
+  /** The code, on replay, does not ask what was recorded, and does not return. `waited` follows, unless it makes an ask in time. */
+  | { readonly type: "stalled" }
   /** The code has caught up with the journal, also with an empty one. */
   | { readonly type: "caught up" }
   /** Writes the last items and the end of the flow. */

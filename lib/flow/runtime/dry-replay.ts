@@ -1,17 +1,17 @@
 // Dry replays: the code of a flow runs over a journal up to its end. No step runs, nothing is written, no time passes.
 // For the read-back check of `verify`, and for checking stored flows against new code before it is deployed.
 
-import { NOBODY } from "../../host/index.js";
+import { NOBODY, type Subject } from "../../host/index.js";
 import { InvariantError } from "../../process/errors.js";
 import { waitForExit } from "../../process/exited.js";
 import type { Kernel } from "../../process/kernel.js";
 import { KILL } from "../../process/reason.js";
 import type { FlowDefinition } from "../definition/define.js";
-import type { Entry } from "../journal/entry.js";
+import type { Ask, Entry } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import { DISTURBANCES, type Disturbance, Disturbed, withDisturbances } from "./disturbance.js";
 import { FlowProcess } from "./flow-process.js";
-import type { FlowLimits, FlowPort, Payloads } from "./port.js";
+import type { FlowLimits, FlowPort, Payloads, Sought } from "./port.js";
 import type { ReplayTimers } from "./replay-timers.js";
 
 /** What a dry replay needs. */
@@ -24,6 +24,10 @@ export interface DryReplay {
   readonly limits: FlowLimits;
   /** What is different for the code. Absent: nothing. */
   readonly disturbance?: Disturbance;
+  /** In whose name the code runs. Default: nobody's. */
+  readonly subject?: Subject;
+  /** The replay ends at this ask, if its code makes it. */
+  readonly sought?: Sought;
 }
 
 /**
@@ -55,12 +59,27 @@ export async function dryReplay(given: DryReplay, signal?: AbortSignal): Promise
   kernel.taps?.internal(pid, `replay of flow ${row.name}`);
   const kill = (): void => kernel.links.exit(kernel.outside, pid, KILL, "exit");
   signal?.addEventListener("abort", kill);
+  if (signal?.aborted === true) kill();
   const reason = await waitForExit(kernel, pid, undefined);
   signal?.removeEventListener("abort", kill);
   return reason.type === "crash" ? reason.error : undefined;
 }
 
-function dryPort({ kernel, definition, payloads, limits, disturbance }: DryReplay): FlowPort {
+/** Replays a journal up to an ask. Gives an error that was made there; undefined: the code did not make the ask. */
+export async function replayTo(given: DryReplay, ask: Ask, signal: AbortSignal): Promise<Error | undefined> {
+  let here: Error | undefined;
+  const sought: Sought = {
+    ask,
+    found: (error) => {
+      here = error;
+    },
+  };
+  await dryReplay({ ...given, sought }, signal);
+  return here;
+}
+
+function dryPort(given: DryReplay): FlowPort {
+  const { kernel, definition, payloads, limits, disturbance, subject = NOBODY, sought } = given;
   const never = (): never => {
     throw new InvariantError("a dry replay has no effects");
   };
@@ -70,7 +89,10 @@ function dryPort({ kernel, definition, payloads, limits, disturbance }: DryRepla
     payloads,
     limits,
     interceptors: [],
-    ...(by !== undefined && { around: (code: () => unknown) => by.run(code) }),
+    ...(sought === undefined
+      ? { replayTo: (flow, ask, signal) => replayTo({ ...given, ...flow }, ask, signal) }
+      : { sought }),
+    around: (code: () => unknown) => subject.run(by === undefined ? code : () => by.run(code)),
     get store(): never {
       return never();
     },

@@ -5,9 +5,10 @@ import { placeOf } from "../../process/own-code.js";
 import { isError, stackOf } from "../../process/show.js";
 import { isThenable } from "../../process/thenable.js";
 import { kindOf, type SymptomKind } from "../hospital/symptom.js";
-import type { Ending } from "../machine/state.js";
+import type { Ask } from "../journal/entry.js";
+import type { Ending, FlowEffect } from "../machine/state.js";
 import { ContinueAsNew } from "./continue.js";
-import { type Divergence, DivergenceError, FlowCancelledError, FlowContextError } from "./errors.js";
+import { DivergenceError, FlowCancelledError, FlowContextError } from "./errors.js";
 import { beating } from "./flow-attempts.js";
 import { type ChildEnd, FlowCode } from "./flow-code.js";
 import type { FlowLife } from "./flow-life.js";
@@ -114,20 +115,37 @@ export async function kill(life: FlowLife): Promise<void> {
 /** The code took another way than the one recorded. */
 export function diverged(
   life: FlowLife,
-  found: Pick<Divergence, "recorded" | "asked" | "entry" | "did">,
+  { last, ...found }: FlowEffect & { readonly type: "diverged" },
 ): void {
   const { did } = found;
   const shown = did === "asks" ? new FlowContextError("here") : did === "throws" ? life.thrown : undefined;
-  const last = life.lastAsk;
-  life.fail(
-    new DivergenceError(life.flowId, life.row.name, {
+  const fail = (asked?: Error): void => {
+    const error = new DivergenceError(life.flowId, life.row.name, {
       ...found,
       at: placeIn(shown),
-      last: last && { ...last.ask, at: placeIn(last.from) },
+      last: last && { ...last, at: placeIn(asked) },
       thrown: life.thrown,
       waitedMs: life.port.limits.stallMs,
-    }),
-  );
+    });
+    if (life.ctx.alive) life.fail(error);
+  };
+  if (last === undefined || did === "asks" || did === "throws") fail();
+  else void seek(life, last).then(fail, () => fail());
+}
+
+/**
+ * Runs the code once more, up to an ask, and gives an error that is made there: to keep one for each ask of a replay is dear, and few flows
+ * diverge. Undefined: the code did not come there, the flow was stopped or killed meanwhile, or the time was up.
+ */
+async function seek(life: FlowLife, ask: Ask): Promise<Error | undefined> {
+  const { port, ctx, definition, row, state, subject } = life;
+  if (port.replayTo === undefined) return undefined;
+  const search = new AbortController();
+  life.search = search;
+  const abort = (): void => search.abort();
+  ctx.runAfter(port.limits.stallMs, abort);
+  port.kernel.links.watch(ctx.self, abort, abort);
+  return port.replayTo({ definition, row, history: state.history, subject }, ask, search.signal);
 }
 
 /** An error out of the journal is the same in each run: to run again for its sake would be in vain. */

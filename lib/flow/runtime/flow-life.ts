@@ -16,7 +16,7 @@ import type { FlowDefinition } from "../definition/define.js";
 import { outsideKey } from "../definition/names.js";
 import type { Suspension } from "../hospital/record.js";
 import { kindOf, type SymptomKind } from "../hospital/symptom.js";
-import type { Ask, Entry, Stored } from "../journal/entry.js";
+import type { Entry, Stored } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import { initial } from "../machine/flow-machine.js";
 import type { Ending, FlowEvent, FlowState, Letter } from "../machine/state.js";
@@ -99,8 +99,8 @@ export class FlowLife {
   readonly recorded: WeakSet<object> = new WeakSet();
   /** What the code threw. */
   thrown: unknown;
-  /** On replay: the last ask of the code, and an error that was made there. */
-  lastAsk: { readonly ask: Ask; readonly from: Error } | undefined;
+  /** The code took another way than the one recorded, and the place of its last ask is being sought. Aborted: it fails without. */
+  search: AbortController | undefined;
 
   constructor(
     port: FlowPort,

@@ -149,6 +149,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       case "mail":
         return this.event({ type: "mail", letters: message.letters, now: this.#life.port.now() });
       case "wish":
+        if (message.wish === "kill" || message.wish === "stop") this.#life.search?.abort();
         if (message.wish === "kill") return void kill(this.#life);
         if (message.wish === "cancel") return this.event({ type: "cancel", now: this.#life.port.now() });
         if (message.wish === "leave") return this.event({ type: "idle" });
@@ -247,7 +248,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
         return;
       case "stalled":
         this.#stall ??= this.ctx.runAfter(this.#life.port.limits.stallMs, () =>
-          diverged(this.#life, { ...effect, asked: undefined, entry: this.#life.state.cursor, did: "waits" }),
+          this.event({ type: "waited" }),
         );
         return;
       case "caught up":
@@ -283,12 +284,6 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       else this.event({ type: "due", now });
     });
   }
-
-  // ── writes ───────────────────────────────────────────────────────────────────────────────────────────────────
-
-  // ── outcomes ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-  // ── waiting ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   // ── asks ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -419,11 +414,12 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       this.#life.calls.set(key, call);
       if (this.#stall !== undefined) this.ctx.cancel(this.#stall);
       this.#stall = undefined;
-      const isReplayed = this.#life.state.phase === "replaying";
       this.event({ type: "asked", kind, key, how, now: this.#life.port.now() });
-      this.#life.lastAsk = isReplayed
-        ? { ask: { kind, key }, from: new FlowContextError("here") }
-        : undefined;
+      const { sought } = this.#life.port;
+      if (sought !== undefined && sought.ask.kind === kind && sought.ask.key === key && this.ctx.alive) {
+        sought.found(new FlowContextError("here"));
+        this.#life.end();
+      }
     });
     if (made !== undefined && this.#life.port.kernel.interception !== undefined)
       (made as Call).going = promise;

@@ -19,7 +19,7 @@ import { tellOutage } from "../background/outage.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import type { Suspension } from "../hospital/record.js";
 import type { SymptomKind } from "../hospital/symptom.js";
-import type { Entry, Stored } from "../journal/entry.js";
+import type { Ask, Entry, Stored } from "../journal/entry.js";
 import { type FlowRow, HOST_CLAIMS, isEnded, LEFT_TOPIC } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
 import { BlobWriter } from "../payload/blobs.js";
@@ -31,7 +31,7 @@ import { cronLoader } from "../schedules/cron.js";
 import { HostSchedules, type HostSchedulesPort } from "../schedules/host-schedules.js";
 import { SESSION_SCHEMA } from "../sessions/tables.js";
 import type { Extra } from "./call.js";
-import { verifyingReplay } from "./dry-replay.js";
+import { replayTo, verifyingReplay } from "./dry-replay.js";
 import { FlowHostTakenError } from "./errors.js";
 import { FlowProcess } from "./flow-process.js";
 import { PARKED } from "./flow-rest.js";
@@ -41,7 +41,7 @@ import { News, type NewsHost } from "./news.js";
 import type { HostSettings } from "./options.js";
 import { inputOf, Orders, type OrdersHost } from "./orders.js";
 import { type ParkingHost, park } from "./parking.js";
-import type { FlowLimits, FlowPort, Interceptor, NewChild, Payloads } from "./port.js";
+import type { FlowLimits, FlowPort, Interceptor, NewChild, Payloads, RecordedFlow } from "./port.js";
 import { findFlow } from "./reading.js";
 import { Requests, type RequestsHost } from "./requests.js";
 import type { Guest } from "./room.js";
@@ -122,6 +122,11 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     const { kernel, payloads, limits } = this;
     return (definition, row, history, time) =>
       verifyingReplay({ kernel, definition, row, history, payloads, limits }, time);
+  }
+
+  replayTo(flow: RecordedFlow, ask: Ask, signal: AbortSignal): Promise<Error | undefined> {
+    const { kernel, payloads, limits } = this;
+    return replayTo({ kernel, payloads, limits, ...flow }, ask, signal);
   }
 
   // ── the process ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -6,7 +6,7 @@ import type { Claim, Store } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import type { Suspension } from "../hospital/record.js";
 import type { SymptomKind } from "../hospital/symptom.js";
-import type { Entry, Stored } from "../journal/entry.js";
+import type { Ask, Entry, Stored } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import type { FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
 import type { BlobWriter } from "../payload/blobs.js";
@@ -77,6 +77,22 @@ export const FLOW_DEFAULTS: FlowLimits = {
   takeAtOnce: 200,
 };
 
+/** A flow, and what its journal has. */
+export interface RecordedFlow {
+  readonly definition: FlowDefinition<never>;
+  readonly row: FlowRow;
+  readonly history: readonly Entry[];
+  /** In whose name its code runs. */
+  readonly subject: Subject;
+}
+
+/** An ask whose place in the code is sought. */
+export interface Sought {
+  readonly ask: Ask;
+  /** The code makes the ask, as recorded: an error that was made there. */
+  found(here: Error): void;
+}
+
 /** What a flow's process uses of its host. */
 export interface FlowPort {
   readonly kernel: Kernel;
@@ -99,6 +115,13 @@ export interface FlowPort {
         time: number | undefined,
       ) => Promise<unknown>)
     | undefined;
+  /**
+   * Runs the code of a flow over its journal once more, up to an ask: gives an error that was made there, or undefined if the code did not
+   * make the ask. Absent where the code runs for that.
+   */
+  readonly replayTo?: (flow: RecordedFlow, ask: Ask, signal: AbortSignal) => Promise<Error | undefined>;
+  /** The code runs up to this ask. `found` is called there. */
+  readonly sought?: Sought;
   /** Runs the code of a flow. Absent: as it is. */
   readonly around?: (code: () => unknown) => unknown;
   /** Milliseconds since 1970 by the store's clock. */
