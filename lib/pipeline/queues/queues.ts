@@ -1,7 +1,13 @@
 // Queues as users have them: published messages are stored, and each is handled until it is settled once.
 
 import { type PayloadOptions, Payloads } from "../../flow/payload/payloads.js";
-import { checkEvidence, type Evidence, type EvidenceOption, hostEvidence } from "../../host/index.js";
+import {
+  checkEvidence,
+  type Evidence,
+  type EvidenceOption,
+  hostEvidence,
+  STANDING_SCHEMA,
+} from "../../host/index.js";
 import { checkBackoff } from "../../process/backoff.js";
 import type { Duration } from "../../process/duration.js";
 import { duration } from "../../process/duration.js";
@@ -33,6 +39,7 @@ import { type MessageBeats, type QueueHeartbeat, shownBeat } from "./message-bea
 import { Outbox, OutboxProcess } from "./outbox.js";
 import { QueueLetters } from "./queue-letters.js";
 import { type Child, type NewMessage, QueueStore } from "./queue-store.js";
+import { SharedEnds } from "./shared-ends.js";
 import type { Status } from "./status.js";
 import { StoreTime } from "./store-time.js";
 import { type Handle, type Handled, SubscriberProcess } from "./subscriber-process.js";
@@ -165,8 +172,9 @@ export async function openQueues(system: ProcessSystem, options: QueuesOptions):
   const place = checkEvidence("evidence", options.evidence);
   if (options.carrier !== undefined)
     withMethod("carrier", options.carrier, "open", "a broker, such as jetstream({ servers })");
-  const store = await openStore(system, options.store, [QUEUE_SCHEMA]);
-  const kept = { evidence: place, store: options.store, shared: store.shared, who: "queues" };
+  const store = await openStore(system, options.store, [QUEUE_SCHEMA, STANDING_SCHEMA]);
+  const { shared } = store;
+  const kept = { evidence: place, store: options.store, shared, counted: shared, who: "queues" };
   // Messages that have to wait are looked at again after a while.
   const evidence = hostEvidence(system.kernel, kept, () => undefined);
   try {
@@ -188,6 +196,7 @@ export class Queues implements AsyncDisposable {
   readonly #time: StoreTime;
   readonly #payloads: Payloads;
   readonly #evidence: Evidence;
+  readonly #ends: SharedEnds;
   readonly #subscriptions = new Set<Subscription>();
   /** The queues that were asked for, of those that a broker carries. */
   readonly #carried = new Map<string, QueueStore>();
@@ -197,6 +206,7 @@ export class Queues implements AsyncDisposable {
   /** @internal Use {@link openQueues}. */
   constructor(system: ProcessSystem, store: Store, time: StoreTime, payloads: Payloads, evidence: Evidence) {
     this.#evidence = evidence;
+    this.#ends = new SharedEnds(system.kernel, store, evidence);
     this.#system = system;
     this.#store = store;
     this.#time = time;
@@ -219,6 +229,7 @@ export class Queues implements AsyncDisposable {
       system: this.#system,
       payloads: this.#payloads,
       evidence: this.#evidence,
+      ends: this.#ends,
       subscriptions: this.#subscriptions,
       isClosed: () => this.#isClosed,
       intake: () =>
@@ -276,6 +287,7 @@ interface Home {
   readonly system: ProcessSystem;
   readonly payloads: Payloads;
   readonly evidence: Evidence;
+  readonly ends: SharedEnds;
   readonly subscriptions: Set<Subscription>;
   isClosed(): boolean;
   intake(): Intake;
@@ -342,6 +354,7 @@ export class MessageQueue<in out T> {
       handle,
       payloads: this.#home.payloads,
       evidence: this.#home.evidence,
+      ends: this.#home.ends,
       intake: this.#home.intake(),
     });
     const label = `subscriber of ${this.name}`;

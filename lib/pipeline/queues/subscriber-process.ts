@@ -23,6 +23,7 @@ import { QUEUE_LIMITS, type SubscriberPolicy } from "./limits.js";
 import { type Beats, MessageBeats } from "./message-beats.js";
 import type { Sendable } from "./outbox.js";
 import type { Child, QueueStore, Settlement } from "./queue-store.js";
+import type { SharedEnds } from "./shared-ends.js";
 import { isStatus, type Outcome, type Verdict, verdictOf, verdictOnEnd } from "./status.js";
 import { decide, initial, type SubscriberEffect, type SubscriberEvent } from "./subscriber-machine.js";
 import { type QueuedRow, topicOf } from "./tables.js";
@@ -48,6 +49,7 @@ export interface SubscriberSettings extends SubscriberPolicy {
   readonly payloads: Payloads;
   /** Who ends the program. */
   readonly evidence: Evidence;
+  readonly ends: SharedEnds;
   readonly intake: Intake;
 }
 
@@ -101,6 +103,7 @@ export class SubscriberProcess implements Callbacks<Note> {
       () => void this.#letGo(),
       () => undefined,
     );
+    await this.#settings.ends.share();
     await this.#enter();
     if (!ctx.alive) return;
     const news = (): void => this.#tell({ type: "news" });
@@ -355,6 +358,7 @@ export class SubscriberProcess implements Callbacks<Note> {
   async #look(): Promise<void> {
     this.#ctx.sendAfter(this.#ctx.self, { type: "look" }, QUEUE_LIMITS.lookMs);
     try {
+      await this.#settings.ends.share();
       await this.#queue.time.read();
       await this.#queue.recover();
       await this.#queue.forget();

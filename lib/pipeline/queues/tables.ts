@@ -136,6 +136,8 @@ export const QUEUE_SCHEMA: Schema = {
 
 /** The claims of subscribers have names that begin so. */
 export const SUBSCRIBER_CLAIMS = "queues/";
+/** The claims of programs that count together where their lives end have names that begin so. */
+export const SHARER_CLAIMS = "queue-ends/";
 /** The topics of all queues begin so. */
 export const QUEUE_TOPICS = "queues/";
 /** The topic that tells of messages of a queue. */
