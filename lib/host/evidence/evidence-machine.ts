@@ -114,8 +114,11 @@ export type EvidenceEvent =
   | { readonly type: "started"; readonly end: LifeEnd | undefined; readonly isCounted?: boolean }
   /** This life has lasted so long. Sent at {@link nextAge}. */
   | { readonly type: "aged"; readonly ms: number; readonly at: number }
-  /** The program of another host of the store ended without a word, and this host may take over what ran there. `ms`: the age of this life. */
-  | { readonly type: "alarmed"; readonly ms: number }
+  /**
+   * The program of another host of the store ended without a word, and this host may take over what ran there.
+   * `ms`: the age of this life. `isUnnamed`: the programs of several hosts ended so last, while no code with a name ran.
+   */
+  | { readonly type: "alarmed"; readonly ms: number; readonly isUnnamed?: boolean }
   /** A subject that an earlier life left behind wants to run. Answered with `let` or `hold`. */
   | { readonly type: "found"; readonly subject: string }
   /** A subject committed progress. */
@@ -183,9 +186,7 @@ export function decide(state: EvidenceState, event: EvidenceEvent): Decision {
     case "aged":
       return age(state, event.ms, event.at);
     case "alarmed":
-      return state.isWatched
-        ? [state, []]
-        : [{ ...state, isWatched: true, watchedToMs: event.ms + WATCH_MS }, [{ type: "watch", on: true }]];
+      return alarmed(state, event.ms, event.isUnnamed === true);
     case "found":
       return find(state, event.subject);
     case "progressed":
@@ -237,6 +238,20 @@ function start(before: EvidenceState, end: LifeEnd | undefined, isCounted: boole
   if (state.isCarrying) effects.push({ type: "carry", on: true });
   if (state.isWatched) effects.push({ type: "watch", on: true });
   return [state, effects];
+}
+
+function alarmed(state: EvidenceState, ms: number, isUnnamed: boolean): Decision {
+  const effects: EvidenceEffect[] = [];
+  let next = state;
+  if (!next.isWatched) {
+    next = { ...next, isWatched: true, watchedToMs: ms + WATCH_MS };
+    effects.push({ type: "watch", on: true });
+  }
+  if (isUnnamed && !next.isCarrying) {
+    next = { ...next, isCarrying: true };
+    effects.push({ type: "carry", on: true });
+  }
+  return [next, effects];
 }
 
 function judged(last: EvidenceState, end: LifeEnd, isCounted: boolean): EvidenceState {

@@ -147,8 +147,8 @@ export class Evidence {
 
   /** The program of another host ended without a word, and this host may take over what ran there: it notes who runs, for a while. */
   alarm(): void {
-    if (this.#folder === undefined || !this.#isOpen || this.#state.isWatched) return;
-    this.#dispatch({ type: "alarmed", ms: this.#age });
+    if (this.#folder === undefined || !this.#isOpen) return;
+    this.#dispatch({ type: "alarmed", ms: this.#age, isUnnamed: this.#rows?.isUnnamed === true });
     this.#ageLater();
   }
 

@@ -10,7 +10,7 @@ import {
   type Write,
 } from "../../store/index.js";
 import type { EvidenceMark } from "./evidence-machine.js";
-import { chargeOf, ended, fresh, type StandingEnds } from "./standing.js";
+import { chargeOf, ended, fresh, isUnnamed, type StandingEnds } from "./standing.js";
 
 const COLUMNS = {
   host: "text",
@@ -102,6 +102,11 @@ export class StandingRows {
   /** The last life of another host ended without a word. */
   get isAlarming(): boolean {
     return this.#others.length > 0;
+  }
+
+  /** So many hosts ended last while no code with a name ran that names are to be carried further. */
+  get isUnnamed(): boolean {
+    return isUnnamed(this.#rows);
   }
 
   markOf(subject: string, life: number): EvidenceMark | undefined {

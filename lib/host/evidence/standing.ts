@@ -5,8 +5,9 @@
 //     an end at another subject                           the row is the other subject's, from 1
 //     a life of a minute, three ends in order             the row goes
 //     progress of the subject, on whichever host          all its rows go
+//     two hosts ended last while no code with a name ran  all hosts carry names further
 
-import { type EvidenceMark, STANDING_LIVES } from "./evidence-machine.js";
+import { type EvidenceMark, STANDING_LIVES, UNNAMED_LIVES } from "./evidence-machine.js";
 
 /** Where the watched lives of a host ended. */
 export interface StandingEnds {
@@ -43,6 +44,11 @@ export function ended(
 /** The rows that count at this time. */
 export function fresh(rows: readonly StandingEnds[], now: number): readonly StandingEnds[] {
   return rows.filter(({ at }) => now - at < STALE_MS);
+}
+
+/** As many hosts as one would end lives itself: the last end of each said nothing about a subject. */
+export function isUnnamed(rows: readonly StandingEnds[]): boolean {
+  return rows.filter(({ subject }) => subject === "").length >= UNNAMED_LIVES;
 }
 
 /** What the rows say against a subject: the third end and each further one, as far as they have not been charged to it. */

@@ -13,10 +13,18 @@ import {
   type EvidenceState,
   initial,
   nextAge,
+  SHORT_LIFE_MS,
   STANDING_LIVES,
   WATCH_MS,
 } from "../../../lib/host/evidence/evidence-machine.js";
-import { chargeOf, ended, fresh, STALE_MS, type StandingEnds } from "../../../lib/host/evidence/standing.js";
+import {
+  chargeOf,
+  ended,
+  fresh,
+  isUnnamed,
+  STALE_MS,
+  type StandingEnds,
+} from "../../../lib/host/evidence/standing.js";
 import { STANDING_SCHEMA, standingEnds } from "../../../lib/host/evidence/standing-rows.js";
 import { type Evidence, evidencePlaceOf, openEvidence } from "../../../lib/host/index.js";
 
@@ -126,6 +134,24 @@ describe("the life of a host that hears of an end without a word", () => {
   });
 });
 
+describe("a host that is told of ends without a name", () => {
+  it("carries names further once there were two, until it is watched no more [J622]", () => {
+    const told = (state: EvidenceState, event: EvidenceEvent): EvidenceState => decide(state, event)[0];
+    const first = told(initial(), { type: "started", end: undefined });
+    const rows = new Rows();
+    const seen = HOSTS.map((host) => {
+      rows.ends(host, undefined);
+      return told(first, { type: "alarmed", ms: 0, isUnnamed: isUnnamed([...rows.of.values()]) }).isCarrying;
+    });
+    expect(seen).toEqual([false, true, true]);
+    const alarmed = told(first, { type: "alarmed", ms: 0, isUnnamed: true });
+    const aged = told(told(alarmed, { type: "aged", ms: SHORT_LIFE_MS, at: 0 }), {
+      ...{ type: "aged", ms: WATCH_MS, at: 0 },
+    });
+    expect([aged.isWatched, aged.isCarrying]).toEqual([false, false]);
+  });
+});
+
 describe("hosts of a store", () => {
   let folder: string;
   let store: Store;
@@ -226,5 +252,14 @@ describe("hosts of a store", () => {
     calm.begin("flow:1").run(() => {
       expect(readFileSync(join(folder, "a", "flows-0", "now"), "utf8")).toContain("flow:1");
     });
+  });
+
+  it("carry names further when the lives of two have ended without a name [J622]", async () => {
+    await died("a", undefined, true);
+    const lives = (): { isCarrying: boolean } =>
+      JSON.parse(readFileSync(join(folder, "a", "flows-0", "lives"), "utf8"));
+    await died("b");
+    await died("c");
+    await until(() => lives().isCarrying);
   });
 });
