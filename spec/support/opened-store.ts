@@ -1,7 +1,7 @@
 // A store in memory whose opened handles a test holds: it can take the claims of hosts away, and hold back what they write.
 
 import { expect } from "vitest";
-import { memory, type Store, type StoreSource } from "../../lib/store/index.js";
+import { memory, type Store, type StoreSource, type WriteSet } from "../../lib/store/index.js";
 
 type Commit = Store["commit"];
 
@@ -11,7 +11,7 @@ export class OpenedSource implements StoreSource {
   /** The handles of hosts, in the order in which they opened the store. */
   readonly opened: Store[] = [];
   /** Stands before each commit, if a test sets it. */
-  before: ((commit: () => ReturnType<Commit>) => ReturnType<Commit>) | undefined;
+  before: ((commit: () => ReturnType<Commit>, set: WriteSet) => ReturnType<Commit>) | undefined;
 
   constructor(inner: StoreSource = memory()) {
     this.#inner = inner;
@@ -22,7 +22,7 @@ export class OpenedSource implements StoreSource {
     this.opened.push(store);
     const commit: Commit = (set) => {
       const go = (): ReturnType<Commit> => store.commit(set);
-      return this.before === undefined ? go() : this.before(go);
+      return this.before === undefined ? go() : this.before(go, set);
     };
     return new Proxy(store, {
       get(target, name) {

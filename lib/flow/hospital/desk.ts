@@ -57,6 +57,8 @@ export interface Failure {
   readonly kind?: SymptomKind | undefined;
   /** The wish that its stay in the hospital fulfils. Others that came meanwhile stay in its row. */
   readonly wish?: string;
+  /** What became of the flow is durable. */
+  stored?(): void;
 }
 
 /** The wish of somebody who wants a flow to be kept begins so; the reason follows. */
@@ -222,16 +224,17 @@ export class HospitalDesk {
     const { row, error, wish } = failure;
     switch (effect.type) {
       case "discharge":
+        failure.stored?.();
         this.#port.rerun(row);
         return;
       case "wait":
-        this.#persist(row, () => this.#keep(row, effect.record, effect.dueAt, wish));
+        this.#persist(failure, () => this.#keep(row, effect.record, effect.dueAt, wish));
         return;
       case "observe":
-        this.#persist(row, () => this.#keep(row, effect.record, null, wish));
+        this.#persist(failure, () => this.#keep(row, effect.record, null, wish));
         return;
       case "fail":
-        this.#persist(row, () => this.#port.fail(row, error));
+        this.#persist(failure, () => this.#port.fail(row, error));
         return;
       case "cancel":
       case "notify":
@@ -242,10 +245,16 @@ export class HospitalDesk {
   }
 
   /** Writes until it is durable: a flow whose end or stay is not stored would be nobody's. */
-  #persist(row: FlowRow, write: () => Promise<void>): void {
+  #persist({ row, stored }: Failure, write: () => Promise<void>): void {
     const left = (): void => this.left(row.id);
+    const writing = async (): Promise<void> => {
+      await write();
+      stored?.();
+    };
     // Another host has it, it was changed from outside, or the host has ended.
-    this.#port.background.until(`hospital ${row.number}`, write, (error) => !isOver(error)).then(left, left);
+    this.#port.background
+      .until(`hospital ${row.number}`, writing, (error) => !isOver(error))
+      .then(left, left);
   }
 
   async #keep(row: FlowRow, record: HospitalRecord, due: number | null, wish?: string): Promise<void> {

@@ -316,7 +316,7 @@ export class Taking {
     else if (isCurable(error)) this.#again(row, error);
     else {
       this.#host.queues.left(row);
-      this.#host.ward.quarantine(row, error, kindOf(error) === "code" ? "engine" : undefined);
+      this.#host.ward.quarantine(row, error, { kind: kindOf(error) === "code" ? "engine" : undefined });
     }
   }
 

@@ -7,7 +7,7 @@ import { type ExitReason, formatReason } from "../../process/reason.js";
 import { type Claim, ConflictError, type Store } from "../../store/index.js";
 import type { Background } from "../background/background.js";
 import type { FlowDefinition } from "../definition/define.js";
-import { type DeskPort, HospitalDesk, OBSERVE } from "../hospital/desk.js";
+import { type DeskPort, type Failure, HospitalDesk, OBSERVE } from "../hospital/desk.js";
 import { CrashLoopError } from "../hospital/errors.js";
 import { tell, type UnknownFlows } from "../hospital/events.js";
 import type { HospitalSettings } from "../hospital/options.js";
@@ -162,11 +162,11 @@ export class Ward implements DeskPort {
     );
   }
 
-  /** A flow that nobody runs cannot run. */
-  quarantine(row: FlowRow, error: unknown, kind?: SymptomKind): void {
+  /** A flow that no process runs cannot run. */
+  quarantine(row: FlowRow, error: unknown, more: Pick<Failure, "kind" | "stored"> = {}): void {
     const suspension = { ...NOWHERE, position: row.taken_at };
     const definition = this.#definitionOf(row);
-    this.desk.admit({ row, definition, run: ++this.#runs, suspension, error, kind });
+    this.desk.admit({ row, definition, run: ++this.#runs, suspension, error, ...more });
   }
 
   /** Whether a flow that nobody runs has to be kept because somebody wants that. */
@@ -195,8 +195,9 @@ export class Ward implements DeskPort {
     const crashes = before + (mark.kind === "search" ? this.#maxCrashes : (mark.ends ?? 1));
     if (crashes < this.#maxCrashes) return mayRun ? crashes : undefined;
     if (row.hospital !== null) this.desk.remember(row);
-    this.quarantine({ ...row, crashes }, new CrashLoopError(row.id, crashes, mark));
-    evidence.taken(subject);
+    this.quarantine({ ...row, crashes }, new CrashLoopError(row.id, crashes, mark), {
+      stored: () => evidence.taken(subject),
+    });
     return undefined;
   }
 

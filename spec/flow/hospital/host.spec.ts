@@ -528,6 +528,38 @@ describe("a flow that ends its program", () => {
     ]);
   });
 
+  it("loses no mark when the program is killed before its stay is stored [J623]", async () => {
+    await using world = new World();
+    const box = new EvidenceBox();
+    const die = (by?: string): Promise<void> => {
+      box.end(by);
+      return world.die();
+    };
+    killed = 0;
+    const flows = await world.host([killer], { evidence: box });
+    await world.clock.until(flows.start(killer, null, { id: "k" }));
+    for (let deaths = 1; deaths < HOSPITAL_DEFAULTS.maxCrashes; deaths++) {
+      await die("flow:k");
+      await world.host([killer], { evidence: box });
+      await world.clock.settle();
+    }
+    await die("flow:k");
+    let isOnItsWay = false;
+    const store = new OpenedSource(world.source);
+    store.before = (commit, { writes = [] }) => {
+      const isStay = writes.some((write) => write.type === "update" && write.set?.status === "hospitalized");
+      isOnItsWay ||= isStay;
+      return isStay ? new Promise(() => undefined) : commit();
+    };
+    await world.host([killer], { evidence: box, store });
+    await world.clock.settle();
+    expect(isOnItsWay).toBe(true);
+    await die();
+    const next = await world.host([killer], { evidence: box });
+    expect(await world.status(next, "k")).toBe("hospitalized");
+    expect(killed).toBe(HOSPITAL_DEFAULTS.maxCrashes);
+  });
+
   it("runs again after a minute, and each time that it comes back after twice as long [N200]", async () => {
     await using world = new World();
     const box = new EvidenceBox();
