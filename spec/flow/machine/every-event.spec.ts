@@ -81,6 +81,8 @@ const BUDGETS: readonly (readonly [name: string, Budget])[] = [
 /** Any event, whether it makes sense or not. */
 const EVENTS: readonly FlowEvent[] = [
   { type: "drained", now: 5 },
+  { type: "waited" },
+  { type: "threw" },
   { type: "ran", key: "a", ok: true, value: null },
   { type: "ran", key: "a", ok: false, value: null, retryAt: 7 },
   { type: "ran", key: "nobody", ok: true, value: null },
