@@ -43,13 +43,17 @@ export class LossySource implements StoreSource {
   }
 }
 
-/** The same store, whose writes take a while. */
+/** What the clock of a server has more than whole milliseconds. */
+const FRACTION = 0.25;
+
+/** The same store, whose writes take a while, and whose clock has fractions as that of a server has. */
 function slow(store: Store, life: Life): Store {
   const onItsWay = async (): Promise<void> => {
     for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
     if (life.isOver) await new Promise(() => undefined);
   };
-  const changed: Pick<Store, "commit" | "submit" | "take"> = {
+  const changed: Pick<Store, "commit" | "submit" | "take" | "clock"> = {
+    clock: async () => (await store.clock()) + FRACTION,
     commit: async (set) => {
       await onItsWay();
       return store.commit(set);

@@ -2,6 +2,7 @@
 
 import { OptionError } from "../../process/errors.js";
 import type { Store, Write } from "../../store/index.js";
+import { wholeClock } from "../../store/whole-clock.js";
 import { type Entry, encodeHead, type Stored } from "../journal/entry.js";
 import { type FlowRow, flows, journal, type MailRow, mail, READY_TOPIC } from "../journal/tables.js";
 import { resolved } from "../payload/blobs.js";
@@ -60,7 +61,7 @@ export async function forkFlow(
     options.input === undefined
       ? own
       : await payloads.encode(options.input, `the input of flow ${id}`, "input");
-  const now = await store.clock();
+  const now = await wholeClock(store);
   const copy = { ...rowOf(row, id, now), input: input ?? "" };
   const { results } = await store.commit({ writes: [{ type: "offer", table: flows, row: copy }] });
   const number = results[0] as number;

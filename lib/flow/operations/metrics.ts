@@ -1,11 +1,12 @@
 // Counts and delays of all flows of a store.
 
 import type { Store } from "../../store/index.js";
+import { wholeClock } from "../../store/whole-clock.js";
 import { flows } from "../journal/tables.js";
 import { FLOW_STATUSES, type FlowMetrics, type FlowStatus } from "./operations.js";
 
 export async function readMetrics(store: Store): Promise<FlowMetrics> {
-  const now = await store.clock();
+  const now = await wholeClock(store);
   const [counted, [pending], [due], [nudged]] = await Promise.all([
     Promise.all(FLOW_STATUSES.map((status) => store.count(flows, { index: "status", prefix: [status] }))),
     store.scan(flows, { index: "status", prefix: ["pending"], limit: 1 }),

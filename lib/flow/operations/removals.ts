@@ -17,6 +17,7 @@ import {
   type Value,
   type Write,
 } from "../../store/index.js";
+import { wholeClock } from "../../store/whole-clock.js";
 import { events, type FlowRow, flows, journal, mail, remains } from "../journal/tables.js";
 import { blobs, release } from "../payload/blobs.js";
 import { checkStatuses } from "./flow-query.js";
@@ -165,7 +166,7 @@ export class Removals {
   }
 
   async #mark(rows: readonly FlowRow[]): Promise<boolean> {
-    const at = await this.#store.clock();
+    const at = await wholeClock(this.#store);
     try {
       await this.#store.commit({
         expect: rows.map(({ number, status, holder }) => ({

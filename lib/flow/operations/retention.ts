@@ -7,6 +7,7 @@ import { count } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import { type Store, StoreClosedError } from "../../store/index.js";
+import { wholeClock } from "../../store/whole-clock.js";
 import { type Background, isCurable } from "../background/background.js";
 import { flows } from "../journal/tables.js";
 import type { RetentionOptions } from "../runtime/options.js";
@@ -47,7 +48,7 @@ export async function retain(
   signal?: AbortSignal,
 ): Promise<number> {
   await removals.finish(signal);
-  const now = await store.clock();
+  const now = await wholeClock(store);
   let removed = 0;
   for (const [status, age] of ages)
     removed += await removals.removeEnded(

@@ -7,6 +7,7 @@ import { count, delay, text } from "../../process/options.js";
 import { type AnyRow, ConflictError, type Expectation, type Store, type Write } from "../../store/index.js";
 import { readPage } from "../../store/row-pages.js";
 import { newsOf } from "../../store/topic-news.js";
+import { wholeClock } from "../../store/whole-clock.js";
 import { HOSPITAL_DEFAULTS } from "../hospital/defaults.js";
 import type { HospitalConfig } from "../hospital/hospital-machine.js";
 import { dischargeSet, standsStill } from "../hospital/patients.js";
@@ -298,7 +299,7 @@ export class StoreOperations implements FlowOperations {
       "result",
     );
     const value = await this.#port.payloads.encode(undefined, `the end of flow ${id}`, "result");
-    const at = await this.#store.clock();
+    const at = await wholeClock(this.#store);
     return this.#decide(id, "kill", (row) => {
       if (row.holder !== null) return { set: { wish: "kill", due: 0 }, notify: WISH_TOPIC + row.number };
       // Nobody runs it: it ends here, also when no host has its definition.
@@ -325,7 +326,7 @@ export class StoreOperations implements FlowOperations {
       const row = await this.#row(id);
       if (isEnded(row)) throw stateError("discharge", row, "it has ended");
       if (row.status !== "hospitalized") throw stateError("discharge", row, "it is not in the hospital");
-      await this.#store.commit(dischargeSet(HOSPITAL, row, await this.#store.clock()));
+      await this.#store.commit(dischargeSet(HOSPITAL, row, await wholeClock(this.#store)));
     });
   }
 
@@ -335,7 +336,7 @@ export class StoreOperations implements FlowOperations {
     const { id: messageId = this.#port.id() } = options;
     text("id", messageId);
     const stored = await this.#port.payloads.encode(value, `message "${topic}" to flow ${id}`, "message");
-    const at = await this.#store.clock();
+    const at = await wholeClock(this.#store);
     return this.#decide(id, "send to", ({ number }) => ({
       set: {},
       writes: letter(number, `outside/${messageId}`, `message/${topic}`, stored, null, at),
@@ -439,7 +440,7 @@ export class StoreOperations implements FlowOperations {
 
   async prune(options: FlowPruneOptions = {}): Promise<number> {
     const { statuses, name, olderThanMs, keep } = checkPrune(options);
-    const before = (await this.#store.clock()) - olderThanMs + 1;
+    const before = (await wholeClock(this.#store)) - olderThanMs + 1;
     const most = keep === 0 ? Number.POSITIVE_INFINITY : (await this.#count(statuses, name)) - keep;
     if (most <= 0) return 0;
     return this.#port.removals.removeEnded(
@@ -495,7 +496,7 @@ export class StoreOperations implements FlowOperations {
   async #commit(row: FlowRow, { set, writes = [], notify = [] }: Change): Promise<void> {
     const { number, wish } = row;
     const expect: Expectation[] = [{ table: flows, key: [number], is: { ...asFound(row), wish } }];
-    const updated = await this.#store.clock();
+    const updated = await wholeClock(this.#store);
     const own: Write[] =
       Object.keys(set).length === 0
         ? []

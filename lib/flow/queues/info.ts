@@ -1,6 +1,7 @@
 // Queues as people see them: how many flows run and wait in each, and how many only the rate holds back.
 
 import type { Store } from "../../store/index.js";
+import { wholeClock } from "../../store/whole-clock.js";
 import { flows } from "../journal/tables.js";
 import { declaredQueues, limitsOf, type QueueLimitsInfo } from "./declared.js";
 import { starts } from "./tables.js";
@@ -28,7 +29,7 @@ export async function readQueues(store: Store): Promise<QueueInfo[]> {
   const limits = new Map(declared.map((row) => [row.queue, limitsOf(row)]));
   const used = await Promise.all([namesIn(store, "waiting"), namesIn(store, "slot")]);
   const names = [...new Set([...limits.keys(), ...used.flat()])].sort();
-  const now = Math.floor(await store.clock());
+  const now = await wholeClock(store);
   return Promise.all(names.map((name) => readQueue(store, name, limits.get(name), now)));
 }
 

@@ -1,6 +1,7 @@
 // Pages of a queue: what a host reads of the store to decide which waiting flows start, and the write set that starts them.
 
 import type { Store, WriteSet } from "../../store/index.js";
+import { wholeClock } from "../../store/whole-clock.js";
 import { type FlowRow, flows } from "../journal/tables.js";
 import { type Candidate, NO_USE, type QueueLimits, type Rate, type Use } from "./choice.js";
 import { type Place, QUEUE_PAGE, type Turns, type View } from "./queue-machine.js";
@@ -38,7 +39,7 @@ export async function readPage(
 ): Promise<Page> {
   const [gate] = await store.get(gates, [[queue]]);
   await noteStarts(store, queue, limits);
-  const now = Math.floor(await store.clock());
+  const now = await wholeClock(store);
   const [use, expired, { candidates, next }] = await Promise.all([
     useOf(store, queue, undefined, limits.concurrency, limits.rate, now),
     expiredOf(store, queue, limits, now),
@@ -62,7 +63,7 @@ export async function noteStarts(
   { rate, keyRate }: Pick<QueueLimits, "rate" | "keyRate">,
 ): Promise<void> {
   if (rate === undefined && keyRate === undefined) return;
-  const after = Math.floor(await store.clock());
+  const after = await wholeClock(store);
   const ahead = await store.scan(starts, { index: "queue", prefix: [queue], after });
   if (ahead.length === 0) return;
   // Read again: one of them may have been admitted after the first reading.

@@ -1,6 +1,7 @@
 // Schedules without a host: to list them, to pause them, and to let them go on. Hosts learn of it by their topic.
 
 import { ConflictError, type Store } from "../../store/index.js";
+import { wholeClock } from "../../store/whole-clock.js";
 import { type CronParser, loadCron } from "./cron.js";
 import { configOf, type ScheduleDefinition } from "./definition.js";
 import { ScheduleNotFoundError } from "./errors.js";
@@ -26,7 +27,7 @@ export async function setSchedule(
     const rules = JSON.parse(row.definition) as ScheduleDefinition;
     const config = configOf(name, rules, rules.cron === undefined ? undefined : await cron());
     const before = stateOf(row);
-    const [state] = decide(config, before, { type: what, now: Math.floor(await store.clock()) });
+    const [state] = decide(config, before, { type: what, now: await wholeClock(store) });
     if (state.paused === before.paused) return;
     try {
       await store.commit({

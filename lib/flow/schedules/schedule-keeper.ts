@@ -3,6 +3,7 @@
 
 import { isHostOver } from "../../host/index.js";
 import { type Claim, ConflictError, type Expectation, type Store, type Write } from "../../store/index.js";
+import { wholeClock } from "../../store/whole-clock.js";
 import { isCurable } from "../background/background.js";
 import type { CronParser } from "./cron.js";
 import { configOf, type ScheduleDefinition } from "./definition.js";
@@ -130,7 +131,7 @@ export class ScheduleKeeper {
         limit: AT_ONCE,
       });
       for (const row of rows) {
-        const now = Math.floor(await store.clock());
+        const now = await wholeClock(store);
         const isDue = (row.wake as number) <= now;
         const moved = isDue ? await this.#tick(row).catch((error: unknown) => caught(row, error)) : row;
         if (moved !== undefined && moved.wake !== null) next = Math.min(next, Math.max(1, moved.wake - now));
@@ -145,7 +146,7 @@ export class ScheduleKeeper {
   /** The schedules of a flow that were decided at a later time than the clock shows: it was set back. */
   async #ahead(flow: string): Promise<ScheduleRow[]> {
     const { store } = this.#port;
-    const now = Math.floor(await store.clock());
+    const now = await wholeClock(store);
     return store.scan(schedules, { index: "judged", prefix: [flow, 0], after: now, limit: AT_ONCE });
   }
 
@@ -156,7 +157,7 @@ export class ScheduleKeeper {
 
   async #tick(row: ScheduleRow): Promise<ScheduleRow | undefined> {
     const config = await this.#configOf(row);
-    const now = Math.floor(await this.#port.store.clock());
+    const now = await wholeClock(this.#port.store);
     const asks = config.overlap !== "allow" && row.last !== null;
     const busy = asks && (await this.#port.isRunning(row.last as string));
     try {
@@ -215,7 +216,7 @@ export class ScheduleKeeper {
     const config = configOf(name, definition, parse);
     await this.#retried(async () => {
       const [row] = await this.#port.store.get(schedules, [[name]]);
-      const now = Math.floor(await this.#port.store.clock());
+      const now = await wholeClock(this.#port.store);
       const fields = { name, flow, input, definition: text, declared: declared ? 1 : 0 };
       if (row === undefined) {
         const first = { ...fields, ...columnsOf(initial(config, now)), skipped: 0, revision: 0 };
@@ -239,7 +240,7 @@ export class ScheduleKeeper {
     let last: string | null = null;
     await this.#retried(async () => {
       const row = await this.#rowOf(name);
-      const now = Math.floor(await this.#port.store.clock());
+      const now = await wholeClock(this.#port.store);
       const event: ScheduleEvent = what === "trigger" ? { type: what, id, due: now } : { type: what, now };
       ({ last } = await this.#apply(row, await this.#configOf(row), event));
     });

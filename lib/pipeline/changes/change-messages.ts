@@ -5,6 +5,7 @@
 // host expect `changed` as they know it, and after a refusal the ledger of the host catches up. See store-ledger.ts.
 
 import { ConflictError, type RowExpectation, type Store, type Write } from "../../store/index.js";
+import { wholeClock } from "../../store/whole-clock.js";
 import type { MessageId } from "../definition/message-id.js";
 import type { MessageChange } from "../ledger/lineage.js";
 import { MessageRows } from "../ledger/message-rows.js";
@@ -39,7 +40,7 @@ export async function commitChange(
 ): Promise<"done" | "refused"> {
   const key = [scope];
   const topic = executionTopic(scope);
-  const now = Math.floor(await store.clock());
+  const now = await wholeClock(store);
   const end = { status: "completed", ended: now, unannounced: 1, kept: now };
   try {
     await store.commit({

@@ -3,6 +3,7 @@
 // execution, as a host would.
 
 import type { Store, Write } from "../../store/index.js";
+import { wholeClock } from "../../store/whole-clock.js";
 import { encodeEntry, type LineageEntry, type MessageChange } from "../ledger/lineage.js";
 import { MessageRows } from "../ledger/message-rows.js";
 import { restrand, strandedOf } from "../ledger/stranding.js";
@@ -167,7 +168,7 @@ async function dropped(
   routes: ReadonlyMap<string, string>,
   as: Omit<MessageChange, "at" | "queue">,
 ): Promise<ChangeSet> {
-  const at = Math.floor(await store.clock());
+  const at = await wholeClock(store);
   const writes = rows.flatMap((row): Write[] => {
     const { scope, queue, id, body, tag } = row;
     const key = keyOf(row);

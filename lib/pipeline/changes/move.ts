@@ -2,6 +2,7 @@
 // errors, and no attempt at it is used: to its new route it is a new message.
 
 import type { Store, Write } from "../../store/index.js";
+import { wholeClock } from "../../store/whole-clock.js";
 import type { MessageChange } from "../ledger/lineage.js";
 import { MessageRows } from "../ledger/message-rows.js";
 import { bodyWithin } from "../ledger/message-size.js";
@@ -114,7 +115,7 @@ async function moved(
   rows: readonly MessageRow[],
   { queue, as, isCarried, most }: NewPlace,
 ): Promise<ChangeSet> {
-  const at = Math.floor(await store.clock());
+  const at = await wholeClock(store);
   const writes = rows.flatMap((row): Write[] => {
     const { scope, id, body, tag, history } = row;
     bodyWithin(most, body, queue);

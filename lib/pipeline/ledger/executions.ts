@@ -2,6 +2,7 @@
 
 import { InvariantError } from "../../process/errors.js";
 import { type Claim, ConflictError, type Store, type Write } from "../../store/index.js";
+import { wholeClock } from "../../store/whole-clock.js";
 import type { MessageId } from "../definition/message-id.js";
 import {
   carriedChannels,
@@ -174,7 +175,7 @@ export async function endExecution(
   as: "failed" | "cancelled",
   error: Body | null,
 ): Promise<boolean> {
-  const ended = Math.floor(await store.clock());
+  const ended = await wholeClock(store);
   return change(store, number, { status: as, ended, error, unannounced: 1, kept: ended });
 }
 

@@ -3,6 +3,7 @@
 // comes back finds its claim lost, and whatever it still writes is refused.
 
 import { type Claim, ConflictError, type RowExpectation, type Store, type Write } from "../../store/index.js";
+import { wholeClock } from "../../store/whole-clock.js";
 import {
   executionTopic,
   HOST_CLAIMS,
@@ -87,7 +88,7 @@ async function giveBackSome(
     store.count(offers, of),
   ]);
   if (some.length + read.length + batches + offered === 0) return false;
-  const round = carried ? Math.floor(await store.clock()) : 0;
+  const round = carried ? await wholeClock(store) : 0;
   const expect: RowExpectation[] = [];
   const writes: Write[] = [held, offers].map((table) => ({
     ...{ type: "clear", table, index: "holder", prefix: [token] },

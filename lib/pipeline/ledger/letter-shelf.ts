@@ -2,6 +2,7 @@
 // ledger-machine.ts says of `put back`, `drop` and `hand over` is written here.
 
 import type { AnyRow, Expectation, Store, Write } from "../../store/index.js";
+import { wholeClock } from "../../store/whole-clock.js";
 import type { Fate } from "../dead/dead-machine.js";
 import type { LetterPlace } from "../dead/options.js";
 import type { Consequences, Judged, Shelf } from "../dead/shelf.js";
@@ -76,7 +77,7 @@ export class LetterShelf implements Shelf<DeadLetterRow> {
   }
 
   async now(): Promise<number> {
-    return Math.floor(await this.store.clock());
+    return await wholeClock(this.store);
   }
 
   async extras(letters: readonly DeadLetterRow[]): Promise<AnyRow[]> {

@@ -4,6 +4,7 @@
 
 import { processName } from "../../process/process-name.js";
 import { type Claim, ConflictError, type Store, type Write, type WriteSet } from "../../store/index.js";
+import { wholeClock } from "../../store/whole-clock.js";
 import { decide } from "../dead/dead-machine.js";
 import type { LetterPlace } from "../dead/options.js";
 import { recordsOf, turnsOf } from "../dead/shelf.js";
@@ -34,7 +35,7 @@ export async function fillReplay(store: Store, claim: Claim, number: number, car
     if (row === undefined || row.open === 0 || row.checkpoint === null) return;
     const place = JSON.parse(textOf(row.checkpoint)) as ReplayPlace;
     const page = await nextPage(store, place, PAGE);
-    const now = Math.floor(await store.clock());
+    const now = await wholeClock(store);
     const entries = entriesOf(page, row.given, place.source);
     // No host holds the source of a replay, and none takes its messages with the commit.
     const { set } = writingOf(entries, { scope: number, claim, shared: false, carried }, now);
