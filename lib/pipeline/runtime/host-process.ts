@@ -158,13 +158,16 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     const kernel = process?.kernel as Kernel;
     this.#kernel = kernel;
     this.#background = new Background({
-      now: () => ctx.now(),
-      random: () => ctx.random(),
+      // Work that was on its way may fail when the host has ended, and nothing can be done in its name any more.
+      now: () => kernel.env.now(),
+      random: () => kernel.env.random(),
       after: (ms, fn) => {
         if (!this.#hasStarted) afterInInit(kernel, ctx, ms, fn);
         else if (ctx.alive) ctx.runAfter(ms, fn);
       },
-      told: (outage) => tellOutage(kernel, ctx.self, outage),
+      told: (outage) => {
+        if (ctx.alive) tellOutage(kernel, ctx.self, outage);
+      },
       end: (error) => {
         // What a host meets after its end is no reason of it: a host that lets go has closed its store.
         if (ctx.alive && !this.#hasEnded) kernel.stop(process as never, crash(error as Error), undefined);
