@@ -49,6 +49,8 @@ const LONG = [
   "chaos/flows/kills",
   "chaos/flows/kills-postgres",
   "chaos/pipelines/kills-shared",
+  "chaos/answers/answers-postgres",
+  "chaos/answers/answers",
   "testing/proofs/topology",
   "testing/proofs/supervisors",
   "testing/proofs/dispatch-ends",

@@ -3,28 +3,21 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ChildProgram, childProgram } from "../../support/child-program.js";
+import { test } from "vitest";
 import { proving, sized } from "../../support/proof.js";
-import { FOUND, OPERATIONS } from "./operations.js";
+import { DRILLS } from "./all.js";
+import { answersKilled } from "./killed.js";
 
-let program: ChildProgram;
-beforeAll(async () => {
-  program = await childProgram(new URL("child.ts", import.meta.url));
-});
-afterAll(() => program.remove());
+const killed = answersKilled();
 
 /** The one that was answered too early once; `npm run prove` asks all. */
-const asked = proving ? OPERATIONS : (["execution cancel"] as const);
+const asked = proving ? DRILLS : DRILLS.filter(([name]) => name === "pipeline run.cancel");
 
-test.each(asked)("%s is durable when it is answered [J289]", async (operation) => {
-  for (let round = sized(1, 0.001); round > 0; round--) {
+test.each(asked)("%s is durable when it is answered [J289]", async (name, drill) => {
+  for (let round = sized(1, 0.000_1); round > 0; round--) {
     const folder = mkdtempSync(join(tmpdir(), "signalbox-answers-"));
     try {
-      expect((await program.start(folder, operation).ended).signal).toBe("SIGKILL");
-      const { stdout, stderr } = await program.start(folder).ended;
-      expect(stderr).toBe("");
-      expect(JSON.parse(stdout)).toMatchObject(FOUND[operation]);
+      await killed(name, drill, { type: "sqlite", path: join(folder, "store.db") });
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
