@@ -55,7 +55,7 @@ function attemptPort(life: FlowLife): AttemptPort {
   const { ctx } = life;
   return {
     after: (ms, fn) => {
-      const timer = ctx.runAfter(ms, fn);
+      const timer = life.after(ms, fn);
       return () => ctx.alive && ctx.cancel(timer);
     },
     perform: (code) => ctx.self.process?.perform(() => life.subject.run(code)),
@@ -74,7 +74,7 @@ function heartbeatPort(life: FlowLife): HeartbeatPort {
     payloads: life.port.payloads,
     named: (key) => `step "${key}"`,
     now: () => life.port.now(),
-    after: (ms, fn) => void (life.ctx.alive && life.ctx.runAfter(ms, fn)),
+    after: (ms, fn) => void (life.ctx.alive && life.after(ms, fn)),
     write: (heartbeats) => {
       const write: Write = { type: "update", table: flows, key: [life.row.number], set: { heartbeats } };
       if (life.ctx.alive) submitAside(life, write, () => life.subject.progressed());

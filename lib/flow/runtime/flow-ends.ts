@@ -143,7 +143,7 @@ async function seek(life: FlowLife, ask: Ask): Promise<Error | undefined> {
   const search = new AbortController();
   life.search = search;
   const abort = (): void => search.abort();
-  ctx.runAfter(port.limits.stallMs, abort);
+  life.after(port.limits.stallMs, abort);
   port.kernel.links.watch(ctx.self, abort, abort);
   return port.replayTo({ definition, row, history: state.history, subject }, ask, search.signal);
 }

@@ -177,6 +177,25 @@ export class FlowLife {
     this.fail(error, engineUnless(error));
   }
 
+  /**
+   * A timer of the engine, not of the flow's code: when its function throws, the engine has failed.
+   *
+   * @returns the timer, for `ctx.cancel`
+   */
+  after(ms: number, fn: () => void): TimerRef {
+    return this.ctx.runAfter(ms, () => this.asEngine(fn));
+  }
+
+  /** Runs a function in which no code of the flow runs: what it throws is the engine's failure, and the flow runs again. */
+  asEngine<T>(fn: () => T): T | undefined {
+    try {
+      return fn();
+    } catch (error) {
+      this.fail(error, engineUnless(error));
+      return undefined;
+    }
+  }
+
   end(): undefined {
     this.port.kernel.stop(this.ctx.self.process as never, NORMAL, undefined);
   }

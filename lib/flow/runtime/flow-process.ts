@@ -128,6 +128,10 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   init(ctx: Context<FlowMessage>): void {
     this.#life.ctx = ctx;
     this.#life.subject.own(ctx.self);
+    this.#life.asEngine(() => this.#begin());
+  }
+
+  #begin(): void {
     // A flow that was killed before it could run is ended without its code.
     if (this.#life.row.wish !== "kill") void runCode(this.#life);
     // A host that runs it again finds its row as the run before left it.
@@ -138,6 +142,10 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   }
 
   handle(_ctx: Context<FlowMessage>, message: FlowMessage): unknown {
+    return this.#life.asEngine(() => this.#handle(message));
+  }
+
+  #handle(message: FlowMessage): unknown {
     switch (message.type) {
       case "stored":
         if (message.error !== undefined) return this.#life.refused(message.error);
@@ -247,7 +255,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
         diverged(this.#life, effect);
         return;
       case "stalled":
-        this.#stall ??= this.ctx.runAfter(this.#life.port.limits.stallMs, () =>
+        this.#stall ??= this.#life.after(this.#life.port.limits.stallMs, () =>
           this.event({ type: "waited" }),
         );
         return;
@@ -276,7 +284,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.#timer = undefined;
     if (due === undefined) return;
     const wait = Math.max(0, due - this.#life.port.now());
-    this.#timer = this.ctx.runAfter(wait, () => {
+    this.#timer = this.#life.after(wait, () => {
       this.#timer = undefined;
       const now = this.#life.port.now();
       // The wall clock may run slower than the timer's.

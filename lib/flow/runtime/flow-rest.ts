@@ -18,7 +18,7 @@ export function restFor(life: FlowLife, doing: "running" | "waiting"): void {
   if (life.rest !== undefined) life.ctx.cancel(life.rest);
   life.rest = undefined;
   const after = (ms: number, fn: () => void): void => {
-    life.rest = life.ctx.runAfter(ms, fn);
+    life.rest = life.after(ms, fn);
   };
   const leaves = (ms: number): void => after(ms, () => life.event({ type: "idle" }));
   const isShown = doing === life.shown;

@@ -1,7 +1,7 @@
 // What a flow writes: the entries of its journal and its end, one set at a time, other columns of its row beside them; and with `verify`, the
 // replay of all that was written.
 
-import type { Claim, Write, WriteSet } from "../../store/index.js";
+import type { Claim, Store, Write, WriteSet } from "../../store/index.js";
 import type { Ask } from "../journal/entry.js";
 import type { Ending, Item } from "../machine/state.js";
 import { type Checkpoint, endSet, entriesSet } from "./checkpoint.js";
@@ -59,14 +59,23 @@ export function endingSet(
 
 /** A write of the journal: `stored` or `refused` follows. */
 export function submit(life: FlowLife, set: WriteSet): void {
+  hand(life, set, life.stored);
+}
+
+/** A write set that the store refuses at once gets no answer, and nobody waits for one. */
+function hand(life: FlowLife, set: WriteSet, settled: Parameters<Store["submit"]>[1]): void {
   life.unanswered++;
-  life.port.store.submit(set, life.stored);
+  try {
+    life.port.store.submit(set, settled);
+  } catch (error) {
+    life.answered();
+    throw error;
+  }
 }
 
 /** A write that the journal does not tell of. */
 export function submitAside(life: FlowLife, write: Write, written: () => void = () => undefined): void {
-  life.unanswered++;
-  life.port.store.submit({ writes: [write], claim: life.port.claim }, (error) => {
+  hand(life, { writes: [write], claim: life.port.claim }, (error) => {
     if (error === undefined) written();
     else life.tell({ type: "stored", error });
     life.answered();
