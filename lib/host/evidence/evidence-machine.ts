@@ -140,7 +140,7 @@ export type EvidenceEffect =
   /** From now on names are carried into timers and callbacks, or are no more. */
   | { readonly type: "carry"; readonly on: boolean };
 
-/** A life shorter than this may be one of a loop. */
+/** A life shorter than this may be one of a loop. It is measured from the alarm, in a life that another host made watch. */
 export const SHORT_LIFE_MS = 60_000;
 /** A watched life that lasts so long is watched no more. */
 export const WATCH_MS = 300_000;
@@ -210,7 +210,9 @@ export function nextAge({
   watchedToMs = WATCH_MS,
 }: EvidenceState): number | undefined {
   if (search !== undefined) return agedMs + CALM_LEAST_MS;
-  if (agedMs < SHORT_LIFE_MS) return Math.min(SHORT_LIFE_MS, Math.max(CALM_LEAST_MS, 2 * agedMs));
+  const sinceMs = watchedToMs - WATCH_MS;
+  const lasted = agedMs - sinceMs;
+  if (lasted < SHORT_LIFE_MS) return sinceMs + Math.min(SHORT_LIFE_MS, Math.max(CALM_LEAST_MS, 2 * lasted));
   return isWatched ? Math.max(watchedToMs, agedMs + 1) : undefined;
 }
 
@@ -227,13 +229,12 @@ export function markOf({ marks }: EvidenceState, of: string): EvidenceMark | und
 // ── lives ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function start(before: EvidenceState, end: LifeEnd | undefined, isCounted: boolean): Decision {
-  const { watchedToMs: _, ...last } = before;
   // A stop was judged when it came.
-  const isJudged = end === undefined || (end.type === "clean" && last.isStopped);
-  const ended = isJudged
-    ? last
-    : judged({ ...last, stops: end.type === "clean" ? last.stops : 0 }, end, isCounted);
-  const state = { ...ended, life: last.life + 1, agedMs: 0, hasProgressed: false, isStopped: false };
+  const isJudged = end === undefined || (end.type === "clean" && before.isStopped);
+  const { watchedToMs: _, ...ended } = isJudged
+    ? before
+    : judged({ ...before, stops: end.type === "clean" ? before.stops : 0 }, end, isCounted);
+  const state = { ...ended, life: before.life + 1, agedMs: 0, hasProgressed: false, isStopped: false };
   const effects: EvidenceEffect[] = [];
   if (state.isCarrying) effects.push({ type: "carry", on: true });
   if (state.isWatched) effects.push({ type: "watch", on: true });
@@ -244,7 +245,7 @@ function alarmed(state: EvidenceState, ms: number, isUnnamed: boolean): Decision
   const effects: EvidenceEffect[] = [];
   let next = state;
   if (!next.isWatched) {
-    next = { ...next, isWatched: true, watchedToMs: ms + WATCH_MS };
+    next = { ...next, isWatched: true, agedMs: Math.max(next.agedMs, ms), watchedToMs: ms + WATCH_MS };
     effects.push({ type: "watch", on: true });
   }
   if (isUnnamed && !next.isCarrying) {
@@ -273,7 +274,9 @@ function judged(last: EvidenceState, end: LifeEnd, isCounted: boolean): Evidence
   }
 }
 
-const isShort = ({ agedMs }: EvidenceState): boolean => agedMs < SHORT_LIFE_MS;
+function isShort({ agedMs, watchedToMs = WATCH_MS }: EvidenceState): boolean {
+  return agedMs - (watchedToMs - WATCH_MS) < SHORT_LIFE_MS;
+}
 
 /** Ended in order. A few short lives are looked at as the one before was: whatever ends lives may have had no time in them. */
 function stopped(last: EvidenceState): EvidenceState {
@@ -383,7 +386,8 @@ function find(state: EvidenceState, subject: string): Decision {
 
 function age(state: EvidenceState, ms: number, at: number): Decision {
   if (ms <= state.agedMs) return [state, []];
-  const aged: EvidenceState = { ...(ms < SHORT_LIFE_MS ? state : forgotten(state)), agedMs: ms };
+  const older: EvidenceState = { ...state, agedMs: ms };
+  const aged = isShort(older) ? older : forgotten(older);
   if (aged.search !== undefined) return searched(aged, aged.search, at);
   const { watchedToMs = WATCH_MS, ...rest } = aged;
   if (!aged.isWatched || ms < watchedToMs) return [aged, []];

@@ -134,6 +134,34 @@ describe("the life of a host that hears of an end without a word", () => {
   });
 });
 
+describe("a host that was told of the end of another one", () => {
+  it("counts its own end for a minute from then on, however long it has lived [J624]", () => {
+    const property = fc.property(fc.nat(3 * WATCH_MS), fc.nat(2 * SHORT_LIFE_MS), (livedMs, thenMs) => {
+      let state: EvidenceState = initial();
+      const told = (event: EvidenceEvent): void => {
+        [state] = decide(state, event);
+      };
+      const agedTo = (ms: number): void => {
+        for (let next = nextAge(state); next !== undefined && next <= ms; next = nextAge(state))
+          told({ type: "aged", ms: next, at: 0 });
+      };
+      told({ type: "started", end: undefined });
+      agedTo(livedMs);
+      told({ type: "alarmed", ms: livedMs });
+      agedTo(livedMs + thenMs);
+      told({ type: "started", end: { type: "unknown", standing: SUBJECTS[0], at: 0 }, isCounted: true });
+      const isCounted = thenMs < SHORT_LIFE_MS;
+      expect(state.stood).toEqual(isCounted ? { subject: SUBJECTS[0], times: 1 } : undefined);
+    });
+    fc.assert(property, {
+      examples: [
+        [WATCH_MS, SHORT_LIFE_MS - 1],
+        [WATCH_MS, SHORT_LIFE_MS],
+      ],
+    });
+  });
+});
+
 describe("a host that is told of ends without a name", () => {
   it("carries names further once there were two, until it is watched no more [J622]", () => {
     const told = (state: EvidenceState, event: EvidenceEvent): EvidenceState => decide(state, event)[0];
