@@ -35,11 +35,15 @@ export interface CarriagePort {
   lost(error: Error): void;
 }
 
-/** A message that is to be sent. */
-interface Parcel {
+/** Where a message is in the ledger of an execution. */
+interface Spot {
   readonly queue: string;
   readonly lane: number;
   readonly id: MessageId;
+}
+
+/** A message that is to be sent. */
+interface Parcel extends Spot {
   /** When its row of the outbox was written: a later one is another one. */
   readonly round: number;
   /** The channel that has confirmed it. */
@@ -74,8 +78,7 @@ const MOST_SHIPMENTS = 8;
 const AHEAD = 2;
 const FEWEST = 4;
 
-const keyOf = ({ queue, lane, id }: Pick<Parcel, "queue" | "lane" | "id">): string =>
-  `${queue} ${lane} ${id}`;
+const keyOf = ({ queue, lane, id }: Spot): string => `${queue} ${lane} ${id}`;
 
 export class Carriage {
   readonly #port: CarriagePort;
@@ -172,29 +175,22 @@ export class Carriage {
   }
 
   async #take(queue: string, letters: readonly CarrierDelivery[]): Promise<readonly MessageRow[]> {
-    const { store, place } = this.#port;
-    const { scope } = place;
-    const keys = letters.map(({ body }) => keyIn(body));
-    const found = await store.get(
-      messages,
-      keys.flatMap((key) => (key === undefined ? [] : [[scope, queue, ...key]])),
-    );
-    // A letter that says nothing is of a stranger: it is acknowledged, as one of a message that is gone.
-    const rows = keys.map((key) => (key === undefined ? undefined : found.shift()));
-    const free = new Map<string, { readonly row: MessageRow; readonly letter: CarrierDelivery }>();
-    for (const [i, letter] of letters.entries()) {
-      const row = rows[i];
-      const key = row === undefined ? "" : keyOf(row);
+    const free = new Map<string, { readonly spot: Spot; readonly letter: CarrierDelivery }>();
+    for (const letter of letters) {
+      const spot = spotIn(queue, letter.body);
+      const key = spot === undefined ? "" : keyOf(spot);
       // It comes again, in case this host gives the message back.
       if (this.#inWork.has(key)) letter.nak(IN_WORK_MS);
-      else if (row === undefined || row.holder !== null || free.has(key)) this.#acknowledge(letter);
-      else free.set(key, { row, letter });
+      // A letter that says nothing is of a stranger: it is acknowledged, as one of a message that is gone.
+      else if (spot === undefined || free.has(key)) letter.ackUnconfirmed();
+      else free.set(key, { spot, letter });
     }
     const all = [...free.entries()];
-    const isMine = await this.#hold(all.map(([, { row }]) => row));
-    return all.flatMap(([key, { row, letter }], i) => {
-      if (!isMine[i]) {
-        this.#acknowledge(letter);
+    const rows = await this.#hold(all.map(([, { spot }]) => spot));
+    return all.flatMap(([key, { letter }], i) => {
+      const row = rows[i];
+      if (row === undefined) {
+        letter.ackUnconfirmed();
         return [];
       }
       this.#inWork.set(key, letter);
@@ -202,33 +198,33 @@ export class Carriage {
     });
   }
 
-  /** Which of these messages this host has now. A store of one process notes nothing: all messages are its. */
-  async #hold(rows: readonly MessageRow[]): Promise<boolean[]> {
+  /** The messages among these that this host has now. A store of one process notes nothing: all messages are its. */
+  async #hold(spots: readonly Spot[]): Promise<readonly (MessageRow | undefined)[]> {
     const { store, place } = this.#port;
     const { scope, claim } = place;
-    if (!place.shared || rows.length === 0) return rows.map(() => true);
-    const writes = rows.map(({ queue, lane, id }): Write => {
-      const row = { table: messages, key: [scope, queue, lane, id] };
+    if (spots.length === 0) return [];
+    const keys = spots.map(({ queue, lane, id }) => [scope, queue, lane, id]);
+    if (!place.shared) return store.get(messages, keys);
+    const writes = keys.map((key): Write => {
+      const row = { table: messages, key };
       const held = { type: "update" as const, ...row, set: { holder: claim.token } };
       return { type: "when", ...row, is: { holder: null }, writes: [held] };
     });
-    const { results } = await store.commit({ claim, writes });
-    return results.map((result) => result === 1);
-  }
-
-  /** What is not acknowledged comes again, and is acknowledged then. */
-  #acknowledge(letter: CarrierDelivery): void {
-    letter.ack().catch(() => undefined);
+    // Not one after the other: whose the messages are, the commit says alone.
+    const [rows, { results }] = await Promise.all([
+      store.get(messages, keys),
+      store.commit({ claim, writes }),
+    ]);
+    const isMine = (i: number): boolean => results[i] === 1;
+    // Put there after the rows were read, and before they were held.
+    const isLate = rows.some((row, i) => row === undefined && isMine(i));
+    return (isLate ? await store.get(messages, keys) : rows).map((row, i) => (isMine(i) ? row : undefined));
   }
 
   // ── to the broker ────────────────────────────────────────────────────────────────────────────────────────────
 
   /** A commit has settled or delayed messages, and has made children. They are sent; the letters are acknowledged last. */
-  committed(
-    done: readonly LiveMessage[],
-    children: readonly Pick<Parcel, "queue" | "lane" | "id">[],
-    at: number,
-  ): void {
+  committed(done: readonly LiveMessage[], children: readonly Spot[], at: number): void {
     const letters = done.flatMap((message) => this.#lettersOf(message));
     const parcels = children.map((child) => ({ ...child, round: at }));
     const now = this.#port.now();
@@ -312,7 +308,7 @@ export class Carriage {
         return { type: (await this.#mark(effect.children)) ? "marked" : "void" };
       case "ack":
         // Nothing waits for the broker's word: a letter that comes again is of a message that is gone.
-        for (const letter of letters) this.#acknowledge(letter);
+        for (const letter of letters) letter.ackUnconfirmed();
         return { type: "acked" };
       default:
         return effect satisfies never;
@@ -461,17 +457,18 @@ export class Carriage {
 
   /** The execution has ended: nobody needs its channels any more. */
   ended(): void {
-    for (const { consumption } of this.#inboxes.values())
-      if (consumption !== undefined) this.#port.carrier.remove(consumption.channel).catch(() => undefined);
+    this.#channels.end();
     this.close();
   }
 }
 
 /** Lane and id of the message that a letter is about. */
-function keyIn(body: string): [number, MessageId] | undefined {
+function spotIn(queue: string, body: string): Spot | undefined {
   try {
     const [lane, id] = JSON.parse(body) as readonly unknown[];
-    return Number.isSafeInteger(lane) && typeof id === "string" ? [lane as number, id] : undefined;
+    return Number.isSafeInteger(lane) && typeof id === "string"
+      ? { queue, lane: lane as number, id }
+      : undefined;
   } catch {
     return undefined;
   }

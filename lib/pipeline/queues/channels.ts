@@ -78,6 +78,12 @@ export class Channels {
     for (const one of this.#all.values()) one.close();
   }
 
+  /** As `close`, and no process needs the channels any more: they are removed, whoever has them open, and those that are being made. */
+  end(): void {
+    this.#isClosed = true;
+    for (const one of this.#all.values()) one.end();
+  }
+
   #of(queue: string): Channel {
     let one = this.#all.get(queue);
     if (one === undefined) {
@@ -105,6 +111,7 @@ class Channel {
   readonly #waiters = new Set<Waiter>();
   readonly #watchers = new Set<Watcher>();
   #isClosed = false;
+  #isEnded = false;
 
   constructor(queue: string, letters: Letters, carrier: Carrier, kernel: Kernel) {
     this.#queue = queue;
@@ -164,6 +171,23 @@ class Channel {
     this.#waiters.clear();
   }
 
+  end(): void {
+    this.#isEnded = true;
+    const { channel } = this.#loop.state;
+    if (channel !== undefined) this.#remove(channel);
+    this.close();
+  }
+
+  #remove(channel: string): void {
+    this.#carrier.remove(channel).catch(() => undefined);
+  }
+
+  async #make(channel: string): Promise<ChannelEvent> {
+    await this.#carrier.make(channel);
+    if (this.#isEnded) this.#remove(channel);
+    return { type: "made" };
+  }
+
   #carryOut(effect: ChannelEffect): void {
     const queue = this.#queue;
     switch (effect.type) {
@@ -175,7 +199,7 @@ class Channel {
         );
         return;
       case "make":
-        this.#follow(this.#carrier.make(effect.channel).then(() => ({ type: "made" })));
+        this.#follow(this.#make(effect.channel));
         return;
       case "name":
         this.#follow(
@@ -192,7 +216,7 @@ class Channel {
         );
         return;
       case "remove":
-        this.#carrier.remove(effect.channel).catch(() => undefined);
+        this.#remove(effect.channel);
         return;
       case "open":
         this.#open(effect.channel);

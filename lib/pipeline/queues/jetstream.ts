@@ -238,6 +238,13 @@ class JetStream implements Carrier {
         const isConfirmed = await message.ackAck({ timeout: this.#settings.answerMs });
         if (!isConfirmed) throw new CarrierError(this.label, "did not confirm an acknowledgement", undefined);
       },
+      ackUnconfirmed: () => {
+        try {
+          message.ack();
+        } catch {
+          // The connection is closed.
+        }
+      },
       nak: (delayMs) => message.nak(delayMs),
     };
   }

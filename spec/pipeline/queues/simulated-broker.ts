@@ -96,6 +96,7 @@ export class SimulatedBroker {
               await deliver({
                 body: one.body,
                 ack: () => requests.ack(channel, one.place),
+                ackUnconfirmed: () => void requests.ack(channel, one.place).catch(() => undefined),
                 nak: (delayMs) => this.#nak(channel, one.place, context.environment.now() + delayMs),
               });
           }

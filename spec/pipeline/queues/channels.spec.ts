@@ -1,0 +1,53 @@
+// The channels of an execution that ends while they are being made, named or filled.
+
+import { System } from "signalbox";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Carrier } from "../../../lib/pipeline/queues/carrier.js";
+import { Channels, type Letters } from "../../../lib/pipeline/queues/channels.js";
+import { gate, until } from "./waits.js";
+
+const STEPS = ["make", "name", "resend"] as const;
+
+describe("the channels of an execution that has ended", () => {
+  let system: System;
+  beforeEach(() => {
+    system = new System({ report: false });
+  });
+  afterEach(() => system.stop());
+
+  it.each(STEPS)("are removed, also where the end comes before the answer to: %s [Y606]", async (step) => {
+    const there = new Set<string>();
+    const asked = gate();
+    const answer = gate();
+    const at = async (one: (typeof STEPS)[number]): Promise<void> => {
+      if (one !== step) return;
+      asked.open();
+      await answer.opened;
+    };
+    const carrier = {
+      make: async (channel: string) => {
+        await at("make");
+        there.add(channel);
+      },
+      remove: async (channel: string) => void there.delete(channel),
+    } as unknown as Carrier;
+    const letters: Letters = {
+      prefixOf: (queue) => queue,
+      read: async () => undefined,
+      name: async () => {
+        await at("name");
+        return true;
+      },
+      resend: () => at("resend"),
+      suspect: async () => undefined,
+    };
+    const channels = new Channels(letters, carrier, system.kernel);
+    channels.watch("q", () => undefined);
+    await asked.opened;
+    channels.end();
+    answer.open();
+    await system.idle();
+    await until(() => there.size === 0, "the removal");
+    expect([...there]).toEqual([]);
+  });
+});
