@@ -1,6 +1,6 @@
 // The operations of a host's handle: they read its store, and change executions through its process.
 
-import type { CallRules, HostCaller } from "../host/index.js";
+import { type CallRules, type HostCaller, isHostOver } from "../host/index.js";
 import type { Kernel } from "../process/kernel.js";
 import { storeContext } from "../store/open-store.js";
 import {
@@ -50,6 +50,8 @@ export const changing = (
   unknown: (cause) => new ExecutionOutcomeUnknownError(operation, executionId, cause),
 });
 
+const afterId = ({ id: after }: MessageRecord): MessageRange => ({ after });
+
 /** Operations through a host. The host says first where its executions are. */
 export class HostOperations implements PipelineOperations {
   readonly #kernel: Kernel;
@@ -68,52 +70,99 @@ export class HostOperations implements PipelineOperations {
     return new StoreOperations({ ...tables, after });
   }
 
-  async *#each<T>(of: (on: StoreOperations) => AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
-    yield* of(await this.#on());
+  /** Reads, and reads again with the next host when this one ends in the middle. @throws HostGoneError when no host comes */
+  async #read<T>(of: (on: StoreOperations) => Promise<T>): Promise<T> {
+    for (;;) {
+      const on = await this.#on();
+      try {
+        return await of(on);
+      } catch (error) {
+        if (!isHostOver(error)) throw error;
+      }
+    }
   }
 
-  async list(options?: ExecutionListOptions): Promise<ExecutionPage> {
-    return (await this.#on()).list(options);
+  /**
+   * Reads item by item. When its host ends in the middle, it goes on with the next host behind the last item.
+   *
+   * @param given - the range or filter that the caller gave
+   * @param behind - the place behind an item, in words of the range
+   * @throws HostGoneError when no host comes
+   */
+  async *#each<T, R extends { readonly limit?: number }>(
+    given: R | undefined,
+    behind: (last: T) => Partial<R>,
+    of: (on: StoreOperations, range: R | undefined) => AsyncIterable<T>,
+  ): AsyncGenerator<T, void, undefined> {
+    let range = given;
+    for (;;) {
+      const on = await this.#on();
+      try {
+        for await (const item of of(on, range)) {
+          // What the caller was given is not read again.
+          const left = range?.limit === undefined ? {} : { limit: range.limit - 1 };
+          range = { ...range, ...behind(item), ...left } as R;
+          yield item;
+        }
+        return;
+      } catch (error) {
+        if (!isHostOver(error)) throw error;
+        if (range?.limit === 0) return;
+      }
+    }
   }
 
-  executions(options?: ExecutionListOptions): AsyncIterable<ExecutionSummary> {
-    return this.#each((on) => on.executions(options));
+  list(options?: ExecutionListOptions): Promise<ExecutionPage> {
+    return this.#read((on) => on.list(options));
   }
 
-  async status(id: string): Promise<ExecutionSummary> {
-    return (await this.#on()).status(id);
+  async *executions(options: ExecutionListOptions = {}): AsyncGenerator<ExecutionSummary, void, undefined> {
+    for (let { cursor } = options; ; ) {
+      const page = await this.list(cursor === undefined ? options : { ...options, cursor });
+      yield* page.executions;
+      cursor = page.next;
+      if (cursor === undefined) return;
+    }
   }
 
-  async inspect(id: string): Promise<ExecutionDetails> {
-    return (await this.#on()).inspect(id);
+  status(id: string): Promise<ExecutionSummary> {
+    return this.#read((on) => on.status(id));
   }
 
-  async lineage(id: string, message: MessageId): Promise<Lineage> {
-    return (await this.#on()).lineage(id, message);
+  inspect(id: string): Promise<ExecutionDetails> {
+    return this.#read((on) => on.inspect(id));
+  }
+
+  lineage(id: string, message: MessageId): Promise<Lineage> {
+    return this.#read((on) => on.lineage(id, message));
   }
 
   children(id: string, message: MessageId, range?: MessageRange): AsyncIterable<MessageRecord> {
-    return this.#each((on) => on.children(id, message, range));
+    return this.#each(range, afterId, (on, rest) => on.children(id, message, rest));
   }
 
   batch(id: string, message: MessageId, range?: MessageRange): AsyncIterable<MessageRecord> {
-    return this.#each((on) => on.batch(id, message, range));
+    return this.#each(range, afterId, (on, rest) => on.batch(id, message, rest));
   }
 
   messages(id: string, filter?: MessageFilter): AsyncIterable<MessageRecord> {
-    return this.#each((on) => on.messages(id, filter));
+    return this.#each(filter, afterId, (on, rest) => on.messages(id, rest));
   }
 
   failures(id: string, filter?: MessageFilter): AsyncIterable<MessageRecord> {
-    return this.#each((on) => on.failures(id, filter));
+    return this.#each(filter, afterId, (on, rest) => on.failures(id, rest));
   }
 
   deadLetters(id: string, filter?: DeadFilter): AsyncIterable<DeadMessage> {
-    return this.#each((on) => on.deadLetters(id, filter));
+    const behind = ({ queue, id: last }: DeadMessage): DeadFilter => ({ behind: { queue, id: last } });
+    return this.#each(filter, behind, (on, rest) => on.deadLetters(id, rest));
   }
 
   deadRecords(id: string, filter?: DeadRecordFilter): AsyncIterable<DeadMessageRecord> {
-    return this.#each((on) => on.deadRecords(id, filter));
+    const behind = ({ queue, id: last, turn }: DeadMessageRecord): DeadRecordFilter => ({
+      behind: { queue, id: last, turn },
+    });
+    return this.#each(filter, behind, (on, rest) => on.deadRecords(id, rest));
   }
 
   async retryDead(

@@ -122,3 +122,39 @@ test("a host without a store has no host after it: its executions have ended wit
   await host.stop();
   expect(await completed).toMatchObject({ code: "ERR_CALLEE_EXITED" });
 });
+
+/** A host with dead letters, and the ids of the first ones that are read of them before something happens to the host. */
+async function withDead(happens: (of: { system: System; pid: Pid<never> }) => void, limit?: number) {
+  const system = new System({ report: false });
+  onTestFinished(() => system.stop());
+  const fails = route("fails", { from: numbers, retry: { attempts: 1 } }).via("fails", () => {
+    throw new Error("no");
+  });
+  const pipeline = definePipeline("dead", { routes: [fails] });
+  const definition = pipelineHost({
+    store: memory({ shared: true }),
+    pipelines: [pipeline],
+    name: "pipelines",
+  });
+  await system.start(
+    supervisor({ strategy: "one_for_one", children: [{ id: "pipelines", start: definition }] }),
+  );
+  const pid = system.whereis("pipelines") as Pid<never>;
+  const values = Array.from({ length: 1_200 }, (_, i) => i);
+  const run = await definition.at(system, pid).start(pipeline, { messages: { to: numbers, values } });
+  await run.completed();
+  const seen: string[] = [];
+  for await (const { id } of run.deadLetters(limit === undefined ? {} : { limit })) {
+    if (seen.push(id) === 10) happens({ system, pid });
+  }
+  return { seen, count: values.length };
+}
+
+test.each([undefined, 700])(
+  "dead letters are read to their end when the host ends in the middle, up to %s [Y583]",
+  async (limit) => {
+    const { seen, count } = await withDead(({ system, pid }) => system.exit(pid, "kill"), limit);
+    expect(seen).toHaveLength(limit ?? count);
+    expect(new Set(seen).size).toBe(seen.length);
+  },
+);
