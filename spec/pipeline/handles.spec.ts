@@ -84,7 +84,9 @@ test("a start whose host was killed before its answer is asked again, and has at
 test("a pause that its host had begun with is not asked twice [Y360]", async () => {
   const { source, host, pipeline, system, pid } = await supervised();
   const run = await host.start(pipeline, { messages });
-  source.before = (commit) => {
+  source.before = (commit, { writes }) => {
+    // The host may write other things of the execution before.
+    if (!JSON.stringify(writes).includes("paused")) return commit();
     source.before = undefined;
     system.exit(pid, "kill");
     return commit();
