@@ -4,11 +4,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { PIPELINE_SCHEMA } from "../../../lib/pipeline/ledger/tables.js";
 import { Random } from "../../../lib/testing/kit/random.js";
-import { noNats } from "../../support/nats.js";
-import { noPostgres } from "../../support/postgres.js";
-import { graded, proving } from "../../support/proof.js";
+import { graded } from "../../support/proof.js";
 import { GOOD, POISON_KINDS, type PoisonKind } from "../poison/deeds.js";
-import { HOSTS, hosted, MOST_DEATHS } from "../poison/hosted.js";
+import { canHost, HOSTS, hosted, MOST_DEATHS, PLACES } from "../poison/hosted.js";
 import { poisonProgram } from "../poison/program.js";
 import { left } from "./left.js";
 
@@ -19,13 +17,9 @@ const SEED = 7;
 const MOST_KILL_MS = 1_000;
 
 const kinds = graded<readonly PoisonKind[]>({ quick: ["stack"], short: ["stack"], full: POISON_KINDS });
-const places = [
-  ["on PostgreSQL", false],
-  ["over JetStream", true],
-] as const;
 
-describe.each(places)("%s", (_, isBrokered) => {
-  const canRun = proving && noPostgres === undefined && (!isBrokered || noNats === undefined);
+describe.each(PLACES)("%s", (_, isBrokered) => {
+  const canRun = canHost(isBrokered);
 
   it.runIf(canRun).each(kinds)(
     "the message that ends programs is in quarantine after eight deaths of programs at most, no other one is, and all others are done: %s [Y401]",

@@ -3,8 +3,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { System } from "signalbox";
 import { openStore, postgres, type Schema, type Store } from "signalbox/store";
-import { startNats } from "../../support/nats.js";
-import { startPostgres } from "../../support/postgres.js";
+import { noNats, startNats } from "../../support/nats.js";
+import { noPostgres, startPostgres } from "../../support/postgres.js";
+import { proving } from "../../support/proof.js";
 import type { PoisonProgram } from "./program.js";
 import { SupervisedHosts } from "./supervised.js";
 
@@ -14,6 +15,17 @@ export const MOST_DEATHS = 8;
 const LEASE_MS = 2_000;
 const LOOK_MS = 200;
 const MOST_LOOKS = 600;
+
+/** Where the hosts share their work, and whether a broker carries it. */
+export const PLACES = [
+  ["on PostgreSQL", false],
+  ["over JetStream", true],
+] as const;
+
+/** Whether the servers are there, and whether there is time. */
+export function canHost(isBrokered: boolean): boolean {
+  return proving && noPostgres === undefined && (!isBrokered || noNats === undefined);
+}
 
 export interface HostedProgram {
   readonly program: PoisonProgram;

@@ -2,23 +2,17 @@
 
 import { describe, expect, it } from "vitest";
 import { deadMessages, QUEUE_SCHEMA, queued } from "../../../lib/pipeline/queues/tables.js";
-import { noNats } from "../../support/nats.js";
-import { noPostgres } from "../../support/postgres.js";
-import { graded, proving } from "../../support/proof.js";
+import { graded } from "../../support/proof.js";
 import { GOOD, POISON_KINDS, type PoisonKind } from "../poison/deeds.js";
-import { hosted, MOST_DEATHS } from "../poison/hosted.js";
+import { canHost, hosted, MOST_DEATHS, PLACES } from "../poison/hosted.js";
 import { poisonProgram } from "../poison/program.js";
 
 const program = poisonProgram(new URL("poison-child.ts", import.meta.url));
 
 const kinds = graded<readonly PoisonKind[]>({ quick: ["abort"], short: ["abort"], full: POISON_KINDS });
-const places = [
-  ["on PostgreSQL", false],
-  ["over JetStream", true],
-] as const;
 
-describe.each(places)("%s", (_, isBrokered) => {
-  const canRun = proving && noPostgres === undefined && (!isBrokered || noNats === undefined);
+describe.each(PLACES)("%s", (_, isBrokered) => {
+  const canRun = canHost(isBrokered);
 
   it.runIf(canRun).each(kinds)(
     "the message of a durable queue that ends programs is in quarantine after eight deaths of programs at most, no other one is, and all others are done: %s [Y603]",
