@@ -203,7 +203,8 @@ class FileFolder implements EvidenceFolder {
   }
 
   later(fn: () => void): void {
-    node.timers.setImmediate(fn).unref();
+    // One that is not referenced would wait until something else turns the loop.
+    node.timers.setImmediate(fn);
   }
 
   #closeNow(): void {

@@ -61,7 +61,7 @@ class Witness {
   #watches: readonly Watch[] = [];
   /** Processes all of whose code is one subject's. */
   readonly #owned = new Map<object, Accountable>();
-  #storage: Storage<Accountable> | undefined;
+  #storage: Storage<Accountable | undefined> | undefined;
   /** While hosts watch: whose code runs. */
   #now: Accountable | undefined;
   #unfollow: (() => void) | undefined;
@@ -150,8 +150,14 @@ class Witness {
   /** Notes each switch from now on. */
   watch(keeper: WitnessKeeper): void {
     if (!this.#keepers.has(keeper) || this.#watching.has(keeper)) return;
-    this.#watching.set(keeper, new Watch(keeper));
+    this.#watching.set(keeper, new Watch(keeper, (fn) => this.#outside(fn)));
     this.#follow();
+  }
+
+  /** Runs code in no name, and what it leaves behind. */
+  #outside(fn: () => void): void {
+    if (this.#storage === undefined) fn();
+    else this.#storage.run(undefined, fn);
   }
 
   unwatch(keeper: WitnessKeeper): void {
@@ -198,7 +204,7 @@ class Witness {
     };
   }
 
-  #followAll(storage: Storage<Accountable>): (() => void) | undefined {
+  #followAll(storage: Storage<Accountable | undefined>): (() => void) | undefined {
     const below: (Accountable | undefined)[] = [];
     const hook = createHook?.({
       before: () => {
@@ -278,6 +284,7 @@ class Named extends Given {
 /** A watched life of one host: notes who runs, in a file and for a thread that looks on. */
 class Watch {
   readonly #keeper: WitnessKeeper;
+  readonly #outside: (fn: () => void) => void;
   readonly #cells: Int32Array;
   readonly #bytes: Uint8Array;
   readonly #note = new Uint8Array(HEAD + MOST_BYTES);
@@ -291,8 +298,10 @@ class Watch {
   #isOpen = true;
   #thread: HostThread | undefined;
 
-  constructor(keeper: WitnessKeeper) {
+  /** @param outside - runs code in no name, and what it leaves behind */
+  constructor(keeper: WitnessKeeper, outside: (fn: () => void) => void) {
     this.#keeper = keeper;
+    this.#outside = outside;
     const memory = new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT + MOST_BYTES);
     this.#cells = new Int32Array(memory, 0, 3);
     this.#bytes = new Uint8Array(memory, 3 * Int32Array.BYTES_PER_ELEMENT);
@@ -334,10 +343,11 @@ class Watch {
     Atomics.store(this.#cells, 1, 0);
     if (this.#isLeaving) return;
     this.#isLeaving = true;
-    this.#keeper.later(() => {
+    const left = (): void => {
       this.#isLeaving = false;
       if (this.#isOpen && this.#now === undefined) this.#file(undefined);
-    });
+    };
+    this.#outside(() => this.#keeper.later(left));
   }
 
   #file(subject: Accountable | undefined): void {

@@ -1,6 +1,6 @@
 // Whose code ends the program: who has a name in a calm life, and who in the life after it.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
@@ -10,6 +10,7 @@ import { evidenceIn } from "../../../lib/host/evidence/evidence-place.js";
 import { readNote } from "../../../lib/host/evidence/witness.js";
 import { type EvidenceFolder, openEvidence, type Subject } from "../../../lib/host/index.js";
 import { System } from "../../../lib/index.js";
+import { childProgram } from "../../support/child-program.js";
 import { EvidenceBox } from "../../support/evidence-box.js";
 
 const closing: (() => unknown)[] = [];
@@ -150,6 +151,19 @@ describe("a program that ends itself by code of no subject", () => {
   });
 });
 
+/** Looks at what a real program writes. */
+const MOST_LOOKS = 200_000;
+
+/** A folder of evidence whose next life is watched. */
+function watchedIn(more: { readonly isCarrying: boolean }): string {
+  const path = mkdtempSync(join(tmpdir(), "signalbox-witness-"));
+  closing.push(() => rmSync(path, { recursive: true }));
+  mkdirSync(join(path, "flows-0"));
+  const lives = { life: 2, marks: [], isWatched: true, ...more };
+  writeFileSync(join(path, "flows-0", "lives"), JSON.stringify(lives));
+  return path;
+}
+
 describe("the note of a watched life", () => {
   /** Whose code ran at a point of the code of one of two subjects that share a process. */
   async function notedIn(place: EvidenceBox, code: (here: () => void) => unknown): Promise<unknown> {
@@ -197,23 +211,39 @@ describe("the note of a watched life", () => {
     expect(seen).toEqual(["message:a", undefined]);
   });
 
-  it("waits in a file until the host's loop turns, when no code runs any more [J620]", async () => {
-    const path = mkdtempSync(join(tmpdir(), "signalbox-witness-"));
-    closing.push(() => rmSync(path, { recursive: true }));
-    const files = evidenceIn(path);
-    let folder: EvidenceFolder | undefined;
-    const open = (): EvidenceFolder | undefined => (folder = files?.open("flows"));
-    const [now, after, opened] = [() => 0, () => () => undefined, () => undefined];
-    const evidence = openEvidence({ place: { open }, who: "flows", now, after, opened });
-    closing.push(() => evidence.close());
-    evidence.alarm();
-    const noted = (): unknown => readNote(folder?.read("now"));
-    evidence.begin("message:a").run(() => undefined);
-    const atOnce = noted();
-    evidence.begin("message:b").run(() => undefined);
-    const next = noted();
-    await turn();
-    expect([atOnce, next, noted()]).toEqual(["message:a", "message:b", undefined]);
+  it.each([false, true])(
+    "waits in a file until the host's loop turns, when no code runs any more, carried: %s [J620]",
+    async (isCarrying) => {
+      const files = evidenceIn(watchedIn({ isCarrying }));
+      let folder: EvidenceFolder | undefined;
+      const open = (): EvidenceFolder | undefined => (folder = files?.open("flows"));
+      const [now, after, opened] = [() => 0, () => () => undefined, () => undefined];
+      const evidence = openEvidence({ place: { open }, who: "flows", now, after, opened });
+      closing.push(() => evidence.close());
+      const noted = (): unknown => readNote(folder?.read("now"));
+      evidence.begin("message:a").run(() => undefined);
+      const atOnce = noted();
+      evidence.begin("message:b").run(() => undefined);
+      const next = noted();
+      await turn();
+      expect([atOnce, next, noted()]).toEqual(["message:a", "message:b", undefined]);
+    },
+  );
+
+  it.each([false, true])("is nobody's while the program is idle, carried: %s [J620]", async (isCarrying) => {
+    const path = watchedIn({ isCarrying });
+    const program = await childProgram(new URL("idle-child.ts", import.meta.url));
+    closing.push(() => program.remove());
+    const child = program.start(path);
+    await child.prints("READY");
+    const noted = (): string => readFileSync(join(path, "flows-0", "now"), "utf8");
+    // A look of this test does not turn the loop of the program.
+    let isOver = false;
+    for (let looks = 0; looks < MOST_LOOKS && !isOver; looks++) {
+      isOver = noted().startsWith("0000message:a");
+      await turn();
+    }
+    expect(noted()).toBe("0000message:a");
   });
 
   it("names timers once two lives in a row have ended without a name [J621]", async () => {
