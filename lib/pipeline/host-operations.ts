@@ -11,6 +11,7 @@ import {
   type Moved,
   type MoveOptions,
 } from "./changes/options.js";
+import { checkWait } from "./changes/waits.js";
 import type { DeedOptions, DeedResult, DropOptions } from "./dead/options.js";
 import type { MessageId } from "./definition/message-id.js";
 import type {
@@ -204,30 +205,27 @@ export class HostOperations implements PipelineOperations {
   async replay(id: string, options: ReplayOptions): Promise<ReplayStarted> {
     const request = checkReplay(options);
     const to = options.id ?? this.#kernel.env.id();
-    const timeoutMs = Number.POSITIVE_INFINITY;
     return this.#call<ReplayStarted>(
       (replyTo) => ({ type: "replay", id, to, request, replyTo }),
-      { timeoutMs },
+      checkWait(options),
       changing("replay", to),
     );
   }
 
   async giveUp(id: string, options: GiveUpOptions): Promise<GivenUp> {
     const request = checkGiveUp(options);
-    const timeoutMs = Number.POSITIVE_INFINITY;
     return this.#call<GivenUp>(
       (replyTo) => ({ type: "give up", id, request, replyTo }),
-      { timeoutMs },
+      checkWait(options),
       changing("giveUp", id),
     );
   }
 
   async move(id: string, options: MoveOptions): Promise<Moved> {
     const request = checkMove(options);
-    const timeoutMs = Number.POSITIVE_INFINITY;
     return this.#call<Moved>(
       (replyTo) => ({ type: "move", id, request, replyTo }),
-      { timeoutMs },
+      checkWait(options),
       changing("move", id),
     );
   }

@@ -18,6 +18,7 @@ import { type Launch, launch, type Startable } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
 import { supervisor } from "../supervisor/supervisor.js";
 import type { GivenUp, GiveUpOptions, Moved, MoveOptions } from "./changes/options.js";
+import { checkWait, type OperationWaitOptions, WAIT } from "./changes/waits.js";
 import type { DeedOptions, DeedResult, DropOptions } from "./dead/options.js";
 import { type MessageId, sourceId } from "./definition/message-id.js";
 import type { PipelineDefinition } from "./definition/pipeline.js";
@@ -61,7 +62,7 @@ export interface GivenMessages<T> {
 }
 
 /** Options of a start. */
-export interface StartExecutionOptions<Input, T> {
+export interface StartExecutionOptions<Input, T> extends OperationWaitOptions {
   /** The id of the execution. A second start under it attaches to the first. Default: a new id. */
   readonly id?: string;
   /** What the sources of the pipeline get as `ctx.input`. */
@@ -71,7 +72,8 @@ export interface StartExecutionOptions<Input, T> {
 }
 
 /** Options of {@link runPipeline}. */
-export interface RunOptions<Input, T> extends Omit<StartExecutionOptions<Input, T>, "id"> {
+export interface RunOptions<Input, T>
+  extends Omit<StartExecutionOptions<Input, T>, "id" | keyof OperationWaitOptions> {
   /** Ends the run early: what is in work is aborted, and the promise rejects with the reason of the signal. */
   readonly signal?: AbortSignal;
   /** How many milliseconds the run may take. Default: no limit. */
@@ -162,7 +164,8 @@ export class PipelineHost implements AsyncDisposable {
     pipeline: PipelineDefinition<Input>,
     options: StartExecutionOptions<Input, T> = {},
   ): Promise<PipelineRun> {
-    only("", options, ["id", "input", "messages"]);
+    only("", options, ["id", "input", "messages", ...WAIT]);
+    const wait = checkWait(options);
     checkPipeline(pipeline as never);
     const { name, version } = pipeline;
     const { plans } = this.#settings;
@@ -175,7 +178,7 @@ export class PipelineHost implements AsyncDisposable {
     const request = options.id === undefined ? id : this.#kernel.env.id();
     const { attached } = await this.#call<{ readonly attached: boolean }>(
       (replyTo) => ({ type: "start", id, pipeline: name, version, input, messages, trace, request, replyTo }),
-      { timeoutMs: Number.POSITIVE_INFINITY },
+      wait,
       changing("start", id, "always"),
     );
     return this.#run(id, attached);
@@ -385,7 +388,7 @@ export class PipelineRun {
   /**
    * Does messages of the execution again, in a new execution. Its dead letters go over to that one; nothing else changes here.
    *
-   * @throws ReplayError, UnknownPipelineError, ExecutionNotFoundError, NoLineageError, OptionError
+   * @throws ReplayError, UnknownPipelineError, ExecutionNotFoundError, ExecutionOutcomeUnknownError, NoLineageError, OptionError
    */
   async replay(options: ReplayOptions): Promise<PipelineRun> {
     const { id } = await this.#operations.replay(this.id, options);
@@ -410,7 +413,7 @@ export class PipelineRun {
   /**
    * Gives up messages in queues and open sources of the execution: they end, with a reason, and count as dropped.
    *
-   * @throws PipelineChangeError, ExecutionNotFoundError, NoLineageError, OptionError
+   * @throws PipelineChangeError, ExecutionNotFoundError, ExecutionOutcomeUnknownError, NoLineageError, OptionError
    */
   giveUp(options: GiveUpOptions): Promise<GivenUp> {
     return this.#operations.giveUp(this.id, options);
@@ -419,7 +422,8 @@ export class PipelineRun {
   /**
    * Moves messages of the execution to another route of its pipeline, as it is now: by default all that no route of it takes.
    *
-   * @throws PipelineChangeError, MessageTooLargeError, UnknownPipelineError, ExecutionNotFoundError, NoLineageError, OptionError
+   * @throws PipelineChangeError, MessageTooLargeError, UnknownPipelineError, ExecutionNotFoundError, ExecutionOutcomeUnknownError,
+   * NoLineageError, OptionError
    */
   move(options: MoveOptions): Promise<Moved> {
     return this.#operations.move(this.id, options);

@@ -57,6 +57,7 @@ export { type TopologyInlet, topologyInlet } from "./adapters/topology.js";
 export { type AggregateOptions, aggregate, filter, map, split } from "./adapters/values.js";
 export { PipelineChangeError } from "./changes/errors.js";
 export type { ChangeOptions, GivenUp, GiveUpOptions, Moved, MoveOptions } from "./changes/options.js";
+export type { OperationWaitOptions } from "./changes/waits.js";
 export type { Fate } from "./dead/dead-machine.js";
 export { DeadLetterNotFoundError } from "./dead/errors.js";
 export type { DeedOptions, DeedResult, DropOptions, LetterFilter } from "./dead/options.js";

@@ -5,9 +5,10 @@ import { only } from "../../process/known-options.js";
 import { count, flag, text } from "../../process/options.js";
 import { checkDeed, checkDrop, type DeedOptions } from "../dead/options.js";
 import { isMessageId, type MessageId } from "../definition/message-id.js";
+import { type OperationWaitOptions, WAIT } from "./waits.js";
 
 /** Who changes an execution, and why. */
-export interface ChangeOptions extends DeedOptions {
+export interface ChangeOptions extends DeedOptions, OperationWaitOptions {
   /** Most messages of one call, 1 to 100,000. Default 10,000. */
   readonly limit?: number;
 }
@@ -90,7 +91,7 @@ const MOST = 100_000;
 
 /** @throws OptionError */
 export function checkMove(options: MoveOptions): MoveRequest {
-  only("", options, ["to", "by", "reason", "messages", "queues", "limit"]);
+  only("", options, ["to", "by", "reason", "messages", "queues", "limit", ...WAIT]);
   const { messages, queues, limit } = options;
   if (messages !== undefined && queues !== undefined)
     throw new OptionError("queues", queues, "absent beside `messages`");
@@ -106,7 +107,7 @@ export function checkMove(options: MoveOptions): MoveRequest {
 
 /** @throws OptionError */
 export function checkGiveUp(options: GiveUpOptions): GiveUpRequest {
-  only("", options, ["by", "reason", "messages", "queues", "sources", "stranded", "all", "limit"]);
+  only("", options, ["by", "reason", "messages", "queues", "sources", "stranded", "all", "limit", ...WAIT]);
   const { messages, queues, sources, limit } = options;
   const stranded = flag("stranded", options.stranded ?? false);
   const all = flag("all", options.all ?? false);

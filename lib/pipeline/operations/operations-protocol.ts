@@ -12,6 +12,7 @@ import {
   pendingAfter,
 } from "../../admin/protocol.js";
 import type { GiveUpOptions, MoveOptions } from "../changes/options.js";
+import { checkWait, type OperationWaitOptions } from "../changes/waits.js";
 import type { DeedOptions, DropOptions } from "../dead/options.js";
 import type { ReplayOptions } from "../replay/options.js";
 import { ExecutionWaitTimeoutError } from "./errors.js";
@@ -118,17 +119,17 @@ const OPERATIONS: Readonly<Record<string, { readonly args: readonly string[]; re
   resume: { args: ["id"], run: (on, args) => on.resume(id(args)) },
   cancel: { args: ["id"], run: (on, args) => on.cancel(id(args)) },
   giveUp: {
-    args: ["id", "by", "reason", "messages", "queues", "sources", "stranded", "all", "limit"],
-    run: (on, args) => on.giveUp(id(args), rest<GiveUpOptions>(args, "id")),
+    args: ["id", "by", "reason", "messages", "queues", "sources", "stranded", "all", "limit", "timeoutMs"],
+    run: (on, args, signal) => on.giveUp(id(args), { ...rest<GiveUpOptions>(args, "id"), signal }),
   },
   move: {
-    args: ["id", "to", "by", "reason", "messages", "queues", "limit"],
-    run: (on, args) => on.move(id(args), rest<MoveOptions>(args, "id")),
+    args: ["id", "to", "by", "reason", "messages", "queues", "limit", "timeoutMs"],
+    run: (on, args, signal) => on.move(id(args), { ...rest<MoveOptions>(args, "id"), signal }),
   },
   replay: {
-    args: ["id", "newId", "messages", "dead", "again", "route", "partial", "by", "reason"],
-    run: (on, args) => {
-      const options = rest<ReplayOptions>(args, "id", "newId");
+    args: ["id", "newId", "messages", "dead", "again", "route", "partial", "by", "reason", "timeoutMs"],
+    run: (on, args, signal) => {
+      const options = { ...rest<ReplayOptions>(args, "id", "newId"), signal };
       return on.replay(
         id(args),
         args.newId === undefined ? options : { ...options, id: args.newId as string },
@@ -164,6 +165,12 @@ export function remoteOperations(ask: Ask): PipelineOperations {
     (await ask(PREFIX + op, args, signal)) as T;
   const each = <T>(op: string, args: object, limit: number | undefined, behind: (last: T) => object) =>
     pages<T>((place, size) => gives(op, { ...args, ...place, ...size }), limit, behind);
+  // The host counts the time. No limit is no argument: JSON has no Infinity.
+  const inTime = async <T>(op: string, options: OperationWaitOptions, placed: object): Promise<T> => {
+    const { timeoutMs, signal } = checkWait(options);
+    const { timeoutMs: _time, signal: _signal, ...args } = options;
+    return gives<T>(op, { ...args, ...placed, ...(Number.isFinite(timeoutMs) && { timeoutMs }) }, signal);
+  };
   const afterId = ({ id: after }: { readonly id: string }): object => ({ after });
   const list: PipelineOperations["list"] = (options = {}) => gives("list", options);
   return {
@@ -208,10 +215,10 @@ export function remoteOperations(ask: Ask): PipelineOperations {
     pause: (of) => gives("pause", { id: of }),
     resume: (of) => gives("resume", { id: of }),
     cancel: (of) => gives("cancel", { id: of }),
-    move: (of, options) => gives("move", { ...options, id: of }),
-    giveUp: (of, options) => gives("giveUp", { ...options, id: of }),
+    move: (of, options) => inTime("move", options, { id: of }),
+    giveUp: (of, options) => inTime("giveUp", options, { id: of }),
     replay: (of, { id: newId, ...options }) =>
-      gives("replay", { ...options, id: of, ...(newId !== undefined && { newId }) }),
+      inTime("replay", options, { id: of, ...(newId !== undefined && { newId }) }),
   };
 }
 

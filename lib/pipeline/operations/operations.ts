@@ -310,7 +310,8 @@ export interface PipelineOperations {
    * counts as dropped: nothing comes of it, its value is kept, and a host that works on it settles nothing. Of an execution that has ended
    * nothing is given up.
    *
-   * @throws PipelineChangeError when one of `messages` is in no queue or one of `sources` is not open; OptionError
+   * @throws PipelineChangeError when one of `messages` is in no queue or one of `sources` is not open; ExecutionOutcomeUnknownError after
+   * `timeoutMs`, OptionError
    */
   giveUp(id: string, options: GiveUpOptions): Promise<GivenUp>;
   /**
@@ -318,14 +319,15 @@ export interface PipelineOperations {
    * values and errors, and all their attempts are before them. Of an execution that has ended nothing is moved.
    *
    * @throws PipelineChangeError when there is no such route, or one of `messages` is in no queue; MessageTooLargeError, UnknownPipelineError,
-   * OptionError
+   * ExecutionOutcomeUnknownError after `timeoutMs`, OptionError
    */
   move(id: string, options: MoveOptions): Promise<Moved>;
   /**
    * Does messages of an execution again, in a new execution that names it. Dead letters go over to it: the next replay does not find them,
    * unless it says `again`. Nothing else changes for the one that is replayed. The new one has the configuration that the pipeline has now.
    *
-   * @throws ReplayError when values are gone, there is nothing to replay, or the id is taken; UnknownPipelineError, OptionError
+   * @throws ReplayError when values are gone, there is nothing to replay, or the id is taken; UnknownPipelineError,
+   * ExecutionOutcomeUnknownError after `timeoutMs` with the id of the new execution, OptionError
    */
   replay(id: string, options: ReplayOptions): Promise<ReplayStarted>;
 }

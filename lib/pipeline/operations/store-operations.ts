@@ -2,9 +2,10 @@
 // work beside any host, on another machine, and without a host.
 
 import type { Payloads } from "../../flow/payload/payloads.js";
-import { OptionError } from "../../process/errors.js";
+import { CallTimeoutError, OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, delay, text } from "../../process/options.js";
+import { orAborted } from "../../process/or-aborted.js";
 import { processName } from "../../process/process-name.js";
 import type { Store } from "../../store/index.js";
 import { readPage } from "../../store/row-pages.js";
@@ -19,6 +20,7 @@ import {
   type Moved,
   type MoveOptions,
 } from "../changes/options.js";
+import { checkWait, type OperationWaitOptions } from "../changes/waits.js";
 import {
   type Chosen,
   checkChosen,
@@ -52,8 +54,12 @@ import {
 import { type ReplayTarget, startReplay } from "../replay/begin.js";
 import { ReplayError } from "../replay/errors.js";
 import { fillReplay } from "../replay/fill.js";
-import { checkReplay, type ReplayOptions } from "../replay/options.js";
-import { ExecutionNotFoundError, UnknownPipelineError } from "../runtime/errors.js";
+import { checkReplay, type ReplayOptions, type ReplayRequest } from "../replay/options.js";
+import {
+  ExecutionNotFoundError,
+  ExecutionOutcomeUnknownError,
+  UnknownPipelineError,
+} from "../runtime/errors.js";
 import { ExecutionOverError, ExecutionWaitTimeoutError } from "./errors.js";
 import { cursorOf, queryOf } from "./execution-query.js";
 import { deadMessageOf, hasFailed, recordOf, settledRecord } from "./message-view.js";
@@ -417,24 +423,33 @@ export class StoreOperations implements PipelineOperations {
 
   async giveUp(id: string, options: GiveUpOptions): Promise<GivenUp> {
     const request = checkGiveUp(options);
-    const row = await this.#row(id);
-    return giveUp(this.#store, row, routesByQueue(await this.#shown(row.config)), request);
+    return this.#inTime("giveUp", id, options, async () => {
+      const row = await this.#row(id);
+      return giveUp(this.#store, row, routesByQueue(await this.#shown(row.config)), request);
+    });
   }
 
   async move(id: string, options: MoveOptions): Promise<Moved> {
     const request = checkMove(options);
-    const row = await this.#row(id);
-    const { replays } = this.#port;
-    if (replays === undefined) throw new UnknownPipelineError(row.pipeline, []);
-    return move(this.#store, row, await replays.target(row.pipeline, row.version ?? 1), request);
+    return this.#inTime("move", id, options, async () => {
+      const row = await this.#row(id);
+      const { replays } = this.#port;
+      if (replays === undefined) throw new UnknownPipelineError(row.pipeline, []);
+      return move(this.#store, row, await replays.target(row.pipeline, row.version ?? 1), request);
+    });
   }
 
   async replay(id: string, options: ReplayOptions): Promise<ReplayStarted> {
     const request = checkReplay(options);
+    // Without pipelines nothing is replayed, and there is no other id.
+    const to = options.id ?? this.#port.replays?.id() ?? id;
+    return this.#inTime("replay", to, options, () => this.#replay(id, to, request));
+  }
+
+  async #replay(id: string, to: string, request: ReplayRequest): Promise<ReplayStarted> {
     const row = await this.#row(id);
     const { replays } = this.#port;
     if (replays === undefined) throw new UnknownPipelineError(row.pipeline, []);
-    const { id: to = replays.id() } = options;
     const target = await replays.target(row.pipeline);
     const claim = await this.#store.claim(REPLAY_CLAIMS + to, { owner: processName() });
     if (claim === undefined)
@@ -447,6 +462,33 @@ export class StoreOperations implements PipelineOperations {
       return { id: to, messages: filled?.inputs ?? 0 };
     } finally {
       await claim.release();
+    }
+  }
+
+  /**
+   * Does work for a caller that waits no longer than it says. The work goes on when the wait has ended.
+   *
+   * @param of - the execution that the work is for
+   * @throws ExecutionOutcomeUnknownError after the time, the reason of the signal, OptionError
+   */
+  async #inTime<T>(
+    operation: string,
+    of: string,
+    options: OperationWaitOptions,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const { timeoutMs, signal } = checkWait(options);
+    const time = new AbortController();
+    const end = (): void => {
+      const cause = new CallTimeoutError("the store", timeoutMs, "kept");
+      time.abort(new ExecutionOutcomeUnknownError(operation, of, cause));
+    };
+    const cancel = Number.isFinite(timeoutMs) ? this.#port.after(timeoutMs, end) : undefined;
+    try {
+      const inTime = orAborted(work(), time.signal);
+      return await (signal === undefined ? inTime : orAborted(inTime, signal));
+    } finally {
+      cancel?.();
     }
   }
 

@@ -2,11 +2,12 @@
 
 import { OptionError } from "../../process/errors.js";
 import { flag, text } from "../../process/options.js";
+import { type OperationWaitOptions, WAIT } from "../changes/waits.js";
 import { checkDeed, type Deed, type DeedOptions } from "../dead/options.js";
 import { isMessageId, type MessageId } from "../definition/message-id.js";
 
 /** Which messages are replayed: `messages`, `dead`, `route`, or `dead` and `route` together. */
-export interface ReplayOptions extends DeedOptions {
+export interface ReplayOptions extends DeedOptions, OperationWaitOptions {
   /** The id of the new execution. A second replay under it attaches to the first. Default: a new id. */
   readonly id?: string;
   /** These messages, at most 1,000. */
@@ -35,7 +36,7 @@ export type ReplayOf =
   | { readonly type: "dead"; readonly route: string | undefined }
   | { readonly type: "route"; readonly route: string; readonly partial: boolean };
 
-const OPTIONS = ["id", "messages", "dead", "again", "route", "partial"];
+const OPTIONS = ["id", "messages", "dead", "again", "route", "partial", ...WAIT];
 
 /** Most messages that one replay names. */
 const MOST_MESSAGES = 1_000;

@@ -54,7 +54,7 @@ export class ExecutionNotFoundError extends SignalboxError {
 export class ExecutionOutcomeUnknownError extends SignalboxError {
   static override readonly name: string = "ExecutionOutcomeUnknownError";
   readonly code = "ERR_PIPELINE_OUTCOME_UNKNOWN";
-  /** What was asked: `start`, `replay`, `pause`, `resume` or `cancel`. */
+  /** What was asked: `start`, `replay`, `giveUp`, `move`, `pause`, `resume` or `cancel`. */
   readonly operation: string;
   /** The id of the execution. */
   readonly executionId: string;
