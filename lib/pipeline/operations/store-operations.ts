@@ -4,7 +4,7 @@
 import type { Payloads } from "../../flow/payload/payloads.js";
 import { CallTimeoutError, OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { count, delay, text } from "../../process/options.js";
+import { count, text } from "../../process/options.js";
 import { orAborted } from "../../process/or-aborted.js";
 import { processName } from "../../process/process-name.js";
 import type { Store } from "../../store/index.js";
@@ -20,7 +20,7 @@ import {
   type Moved,
   type MoveOptions,
 } from "../changes/options.js";
-import { checkWait, type OperationWaitOptions } from "../changes/waits.js";
+import { checkWait, type OperationWaitOptions, WAIT } from "../changes/waits.js";
 import {
   type Chosen,
   checkChosen,
@@ -391,10 +391,8 @@ export class StoreOperations implements PipelineOperations {
   // ── the course of executions ─────────────────────────────────────────────────────────────────────────────────
 
   async outcome(id: string, options: OutcomeOptions = {}): Promise<ExecutionSummary> {
-    only("", options, ["timeoutMs", "signal"]);
-    const timeoutMs = delay("timeoutMs", options.timeoutMs ?? Number.POSITIVE_INFINITY, 0, true);
-    const { signal } = options;
-    signal?.throwIfAborted();
+    only("", options, WAIT);
+    const { timeoutMs, signal } = checkWait(options);
     const { number } = await this.#row(id);
     // Waits before it looks: the end may come while the row is read.
     const news = newsOf(this.#store, executionTopic(number), timeoutMs, signal, this.#port.after);
