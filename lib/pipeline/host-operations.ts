@@ -41,7 +41,7 @@ import type { HostRequest } from "./runtime/host-process.js";
 /** Asks a host. */
 export type Caller = HostCaller<HostRequest>;
 
-/** Of an operation that changes an execution: it is not asked twice, unless its repeat finds what the first did. */
+/** Rules of an operation that changes an execution: it is not repeated, unless a repeat finds the result of the first call. */
 export const changing = (
   operation: string,
   executionId: string,
@@ -100,7 +100,7 @@ export class HostOperations implements PipelineOperations {
       const on = await this.#on();
       try {
         for await (const item of of(on, range)) {
-          // What the caller was given is not read again.
+          // Items that the caller already has are not read again.
           const left = range?.limit === undefined ? {} : { limit: range.limit - 1 };
           range = { ...range, ...behind(item), ...left } as R;
           yield item;

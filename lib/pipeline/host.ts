@@ -74,7 +74,7 @@ export interface StartExecutionOptions<Input, T> extends OperationWaitOptions {
 /** Options of {@link runPipeline}. */
 export interface RunOptions<Input, T>
   extends Omit<StartExecutionOptions<Input, T>, "id" | keyof OperationWaitOptions> {
-  /** Ends the run early: what is in work is aborted, and the promise rejects with the reason of the signal. */
+  /** Ends the run early: messages in work are aborted, and the promise rejects with the reason of the signal. */
   readonly signal?: AbortSignal;
   /** How many milliseconds the run may take. Default: no limit. */
   readonly timeoutMs?: number;
@@ -405,7 +405,7 @@ export class PipelineRun {
     return this.#wish("resume");
   }
 
-  /** Ends the execution: what is in work is aborted, and settles nothing. False: it has ended already. @throws ExecutionNotFoundError */
+  /** Ends the execution: messages in work are aborted, and settle nothing. False: it has ended already. @throws ExecutionNotFoundError */
   cancel(): Promise<boolean> {
     return this.#wish("cancel");
   }
@@ -496,7 +496,7 @@ export async function runPipeline<Input, T = never>(
         ...(timeoutMs === undefined ? {} : { timeoutMs }),
       });
     } catch (error) {
-      // Nobody waits any more: what is in work is aborted, not drained.
+      // The caller waits no more: messages in work are aborted, not drained.
       await run.cancel();
       throw error;
     }

@@ -1,6 +1,6 @@
 // A file that is appended to, and a second one beside it that says which messages it has: each line of the second is written after the
-// lines of the first that it stands for. So a file that a kill has left half written can be mended: what the second does not
-// vouch for is cut off, and is written again when its messages come again.
+// lines of the first that it stands for. So a file that a kill has left half written can be mended: lines that the second does
+// not list are cut off, and are written again when their messages come again.
 
 import { type OpenFile, openToRead, openToWrite } from "../files/node-files.js";
 import { FileTornError } from "./errors.js";
@@ -42,7 +42,7 @@ export class AppendLog {
    *
    * @param header - the beginning of a file that is empty
    * @param sync - whether each write waits for the disk
-   * @throws FileTornError; what Node says
+   * @throws FileTornError; errors of Node
    */
   static async open(path: string, header: string, sync: boolean): Promise<AppendLog> {
     const file = await openToWrite(path);

@@ -1,5 +1,5 @@
 // Drops messages whose key was seen before. The key is written in the commit that settles the message, so a message that fails, and a
-// crash, leave no key behind that nobody has answered for.
+// crash, leave behind no key of a message that was not settled.
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
@@ -9,7 +9,7 @@ import { functionOption } from "./values.js";
 
 /** Options of {@link deduplicate}. */
 export interface DeduplicateOptions<T> {
-  /** What messages with the same contents have in common. Default: the key of the message. */
+  /** The key that messages with the same contents share. Default: the key of the message. */
   readonly key?: (value: T) => string;
 }
 
@@ -17,7 +17,7 @@ export interface DeduplicateOptions<T> {
  * Lets the first message with a key pass, and ends all later ones of the execution. The first is one that is settled: if it becomes a
  * dead letter, the next one passes. A message without a key is an error.
  *
- * One message of a key is settled; that is what it promises. The next adapter of the same route may be called more often: again in each
+ * It promises only that one message of a key is settled. The next adapter of the same route may be called more often: again in each
  * attempt at that message, and over several hosts for a second message of the key, whose step is then refused. So give an adapter with an
  * effect a route of its own: `.via(deduplicate("once")).to(others)`. The route that takes from `others` gets one message of each key.
  *

@@ -12,7 +12,7 @@ import { UnwritableError } from "./errors.js";
 
 /** Options of adapters that write a file. */
 export interface WriterOptions {
-  /** The file. It is created where there is none; a file of somebody else's is refused. */
+  /** The file. It is created where there is none; a file that no such adapter wrote is refused. */
   readonly path: string;
   /** Each write waits for the disk, so that it survives a loss of power. Without it, it survives a kill. Default false. */
   readonly sync?: boolean;
@@ -144,7 +144,7 @@ interface Waiting extends Entry {
   readonly settle: (error: unknown) => void;
 }
 
-/** Writes together what came while a write was under way. */
+/** Writes together all values that came while a write was in flight. */
 class Writer {
   readonly #log: AppendLog;
   readonly #format: Format;

@@ -13,7 +13,7 @@ export interface Gathered<M> {
   readonly message: M;
   /** How many values it has. */
   readonly values: number;
-  /** How many bytes they have; 0 where nobody asks. */
+  /** How many bytes they have; 0 if they are not counted. */
   readonly bytes: number;
 }
 

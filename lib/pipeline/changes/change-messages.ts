@@ -28,7 +28,7 @@ export interface ChangeSet {
   readonly writes: readonly Write[];
   /** What it adds to the counts of the execution. */
   readonly add?: Readonly<Partial<Record<"pending" | "done" | "dropped", number>>>;
-  /** What else is notified, behind the topic of the execution. */
+  /** Further notifications, behind the topic of the execution. */
   readonly news?: readonly string[];
 }
 
@@ -110,7 +110,7 @@ export function keyOf({ scope, queue, lane, id }: MessageRow): (string | number)
   return [scope, queue, lane, id];
 }
 
-/** The row is there, and the same host has it, or nobody. */
+/** The row is there, and its holder has not changed. */
 function asRead(row: MessageRow): RowExpectation {
   return { table: messages, key: keyOf(row), is: { holder: row.holder } };
 }

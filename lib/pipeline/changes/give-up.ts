@@ -1,6 +1,6 @@
-// Gives messages and sources of an execution up: people end what cannot go on, or shall not. A message that is given up is done and counted
-// as dropped, and keeps its value for a replay; a source that is given up is closed. So whoever takes the last one away completes the
-// execution, as a host would.
+// Gives messages and sources of an execution up: people end those that cannot go on, or shall not. A message that is given up is done and counted
+// as dropped, and keeps its value for a replay; a source that is given up is closed. So giving up the last one completes the execution, as
+// a host would.
 
 import type { Store, Write } from "../../store/index.js";
 import { wholeClock } from "../../store/whole-clock.js";
@@ -51,7 +51,7 @@ export async function giveUp(
   const { number } = execution;
   const wanted = await wantedOf(store, execution, of);
   let closed = 0;
-  // First: what gives no more cannot fill a queue again.
+  // First: a closed source cannot fill a queue again.
   for (const name of wanted.sources) if (await closeSource(store, number, name, reason)) closed++;
   const setOf = (rows: readonly MessageRow[]): Promise<ChangeSet> =>
     dropped(store, rows, routes, { what: "given up", by, reason });
@@ -60,7 +60,7 @@ export async function giveUp(
     const some = await changeMessages(store, number, await wanted.next(), setOf, limit - count);
     count += some.count;
     more = some.more;
-    // What a host made of messages meanwhile is in other queues.
+    // The children that a host made of messages meanwhile are in other queues.
     const isOver = !wanted.isAll || some.count === 0 || more || (await hasEnded(store, number));
     if (isOver) break;
   }

@@ -13,9 +13,9 @@ export interface ChangeOptions extends DeedOptions, OperationWaitOptions {
   readonly limit?: number;
 }
 
-/** What is given up: `messages`, `queues`, `sources`, or queues and sources together; or `stranded`; or `all`. */
+/** What to give up: `messages`, `queues`, `sources`, or queues and sources together; or `stranded`; or `all`. */
 export interface GiveUpOptions extends ChangeOptions {
-  /** Why, for those who look at the execution later. */
+  /** Why, for people who look at the execution later. */
   readonly reason: string;
   /** These messages, at most 1,000. Each must be in a queue. */
   readonly messages?: readonly MessageId[];
@@ -39,7 +39,7 @@ export interface GivenUp {
   readonly more: boolean;
 }
 
-/** What is moved: `messages`, or `queues`; else what no route of the pipeline takes. */
+/** What to move: `messages`, or `queues`; else all messages that no route of the pipeline takes. */
 export interface MoveOptions extends ChangeOptions {
   /** The route of the pipeline, as it is now, that takes the messages from here on. */
   readonly to: string;

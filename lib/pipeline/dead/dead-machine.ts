@@ -6,9 +6,9 @@
 //                   ──drop───▶ given up by a person
 //
 // Invariants:
-//   a turn ends once     each time that a message was given up has one record of what became of it: of two who act, one is refused
-//   a record first       whatever leaves the dead state leaves a record, in the same commit
-//   no copy unasked      a letter that was replayed is copied again only by whoever says so
+//   a turn ends once     each time that a message was given up has one record of what became of it: of two callers, one is refused
+//   a record first       a letter that leaves the dead state leaves a record, in the same commit
+//   no copy unasked      a letter that was replayed is copied again only if the caller says so
 
 /** What became of a dead letter. */
 export type Fate = "replayed" | "retried" | "edited" | "dropped";

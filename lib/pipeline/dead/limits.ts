@@ -1,6 +1,6 @@
 // The limits of operations on dead letters.
 
-/** Limits that nobody sets. */
+/** Fixed limits: no option sets them. */
 export const DEAD_LIMITS = {
   /** Dead letters of one operation by a filter, unless the caller says otherwise. */
   letters: 1_000,
@@ -14,6 +14,6 @@ export const DEAD_LIMITS = {
   page: 200,
   /** How often one letter is tried when others change it at the same time. */
   attempts: 10,
-  /** Most characters of a reason, and of the name of who has it. */
+  /** Most characters of a reason, and of the name of its author. */
   textCharacters: 1_000,
 } as const;

@@ -6,7 +6,7 @@ import { count, text } from "../../process/options.js";
 import { processName } from "../../process/process-name.js";
 import { DEAD_LIMITS } from "./limits.js";
 
-/** Who does something with messages, and why: what is left of them says it. */
+/** Who does something with messages, and why: the records of the messages say it. */
 export interface DeedOptions {
   /** Who, for people. Default: the process, such as `process 4711 on shop-2`. */
   readonly by?: string;
@@ -33,7 +33,7 @@ export interface LetterFilter {
 
 /** What was done with dead letters. */
 export interface DeedResult {
-  /** How many. Letters with which somebody else did something at the same time are not counted. */
+  /** How many. Letters that another caller changed at the same time are not counted. */
   readonly letters: number;
   /** There may be further ones: gives them as `cursor`. Absent: all were looked at. */
   readonly next?: string;

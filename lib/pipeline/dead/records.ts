@@ -40,7 +40,7 @@ export interface DeadLetterRecord<out T = unknown> {
   readonly fate: Fate;
   /** Who did it. */
   readonly by: string;
-  /** Why; absent if nobody said. */
+  /** Why; absent if no reason was given. */
   readonly reason?: string;
   /** When, in milliseconds since 1970. */
   readonly at: number;

@@ -1,5 +1,6 @@
-// Carries out what is decided about dead letters, on whatever tables they are: one commit for some letters, which proves that each is dead
-// still, leaves its record, and puts back what is to be live again. Of two who do something with a letter at the same time, one is refused.
+// Carries out decisions about dead letters, on the tables of pipelines or of queues: one commit for some letters, which proves that each is
+// dead still, leaves its record, and puts back those that become live again. Of two callers that change a letter at the same time, one is
+// refused.
 
 import {
   type AnyRow,
@@ -136,7 +137,7 @@ async function settle<L extends LetterRow>(shelf: Shelf<L>, some: readonly L[], 
   } catch (error) {
     if (!(error instanceof ConflictError)) throw error;
   }
-  // Somebody else has one of them, or the place around them has changed: one by one.
+  // Another caller has changed one of them, or the place around them has changed: one by one.
   let letters = 0;
   for (const one of some) if (await settleAlone(shelf, one, act)) letters++;
   return letters;
@@ -145,7 +146,7 @@ async function settle<L extends LetterRow>(shelf: Shelf<L>, some: readonly L[], 
 async function settleAlone<L extends LetterRow>(shelf: Shelf<L>, one: L, act: Act): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
     const [letter] = await shelf.find([one.id]);
-    // Given up again since: that is another letter, which nobody has chosen.
+    // Given up again since: that is another letter, which the caller has not chosen.
     if (letter === undefined || letter.at !== one.at || letter.history !== one.history) return false;
     try {
       await shelf.store.commit(await setOf(shelf, [letter], act));
@@ -177,7 +178,7 @@ async function setOf<L extends LetterRow>(
   };
 }
 
-/** What takes letters out of the dead state: part of the commit that puts them, or copies of them, elsewhere. */
+/** The part of a commit that takes letters out of the dead state. The rest of the commit puts them, or copies of them, elsewhere. */
 export function recordsOf<L extends LetterRow>(
   { tables: { dead, records }, keyOf }: Pick<Shelf<L>, "tables" | "keyOf">,
   judged: readonly Judged<L>[],
@@ -194,7 +195,7 @@ export function recordsOf<L extends LetterRow>(
       expect.push({ table: dead, key, is: { at: letter.at } });
       writes.push({ type: "delete", table: dead, key });
       const fields = recordFields(effect.turn, effect.fate, deed, now);
-      // Refused if somebody was faster, and the message was given up again since.
+      // Refused if another caller was faster, and the message was given up again since.
       writes.push({
         type: "insert",
         table: records,

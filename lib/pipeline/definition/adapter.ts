@@ -24,11 +24,11 @@ export interface AdapterContext {
   readonly route: string;
   /** Aborts when the attempt takes longer than its time limit, and when the execution is cancelled or leaves this host. */
   readonly signal: AbortSignal;
-  /** Puts the message into the dead letters, whatever retries are left. @throws DeadLetterError */
+  /** Puts the message into the dead letters, even if retries are left. @throws DeadLetterError */
   giveUp(reason: string, cause?: unknown): never;
   /**
-   * What this adapter remembers under a key in this execution; undefined if nothing. Of several messages in work that recall one key,
-   * one goes on at a time: the next gets its answer when the message before it is settled or has failed.
+   * What this adapter remembers under a key in this execution; undefined if nothing. If several messages in work recall one key, one goes
+   * on at a time: the next gets its answer when the message before it is settled or has failed.
    */
   recall(key: string): Promise<unknown>;
   /** Remembers a value under a key, in the commit that settles the message: never, if the attempt fails. Plain data. */
@@ -85,8 +85,8 @@ export interface Adapter<in I = never, out O = unknown> {
   /** Names the adapter in its route. */
   readonly name: string;
   /**
-   * Called with the value of each message. What it throws is retried, as the policy of the route says, and goes into the dead letters
-   * when the attempts are used up.
+   * Called with the value of each message. If it throws, the message is retried, as the policy of the route says, and goes into the dead
+   * letters when its attempts are used up.
    */
   process(value: I, ctx: AdapterContext): Adapted<O> | PromiseLike<Adapted<O>>;
   /** Called once before the first message, on each host that runs the route, and again after a crash. */
@@ -100,7 +100,7 @@ export interface BatchContext extends Omit<AdapterContext, "id" | "attempt" | "h
   /** The ids of the messages, in the order of the values. */
   readonly ids: readonly MessageId[];
   /**
-   * What this adapter remembers under a key in this execution; undefined if nothing. Of several batches in work that recall one key, one
+   * What this adapter remembers under a key in this execution; undefined if nothing. If several batches in work recall one key, one
    * goes on at a time. So recall several keys in one order, for example sorted: otherwise two batches may wait for each other until the
    * time limit of their attempts.
    */

@@ -39,7 +39,7 @@ export function graphFaults(plan: Plan): KeyedFault[] {
   return RULES.flatMap((rule) => rule(plan, graph));
 }
 
-/** Who takes from each queue, and which routes follow on each. */
+/** The route that takes from each queue, and which routes follow on each. */
 interface RouteGraph {
   readonly readers: ReadonlyMap<string, number>;
   /** For each route, the routes that it publishes to, without repetition. */

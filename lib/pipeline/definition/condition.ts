@@ -41,7 +41,7 @@ export type Condition<I = never> = FieldCondition | readonly FieldCondition[] | 
 /** A condition that was checked, ready to use. */
 export type Test = (value: unknown) => boolean;
 
-/** What a condition says, as a function that never throws on any value, unless it is the user's own. @throws OptionError */
+/** A condition as a function that never throws on any value, unless it is the user's own. @throws OptionError */
 export function testOf(path: string, condition: Condition): Test {
   if (typeof condition === "function") return condition as Test;
   if (!Array.isArray(condition)) return fieldTest(path, condition as FieldCondition);

@@ -1,4 +1,4 @@
-// What an execution needs and a definition does not have: then nothing takes its messages, and it cannot end. Pure.
+// Parts that an execution needs and a definition does not have: then nothing takes its messages, and it cannot end. Pure.
 
 import type { AnyPipeline } from "./pipeline.js";
 
@@ -36,10 +36,10 @@ export function partsOf({ options: { routes, sources = [] } }: AnyPipeline): Pip
   };
 }
 
-/** What a definition has: nothing, because none has the name, or none of its name has the version. */
+/** The parts of a definition; or none, because no definition has the name, or none of that name has the version. */
 export type KnownParts = PipelineParts | "no pipeline" | "no version";
 
-/** What the execution needs that is not there. Empty: it can end. */
+/** The parts that the execution needs and that are not there. Empty: it can end. */
 export function missingParts(work: RemainingWork, parts: KnownParts): readonly MissingPart[] {
   if (parts === "no pipeline") return [{ part: "pipeline", name: work.pipeline }];
   if (parts === "no version") return [{ part: "version", name: String(work.version) }];

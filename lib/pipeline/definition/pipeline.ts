@@ -109,7 +109,7 @@ function checkCompatible(versions: readonly number[], own: number): void {
       throw new OptionError(`compatibleWith[${i}]`, one, `another version than its own, ${own}`);
 }
 
-/** What the shapes of the policies leave to others. */
+/** Other code checks these fields: this shape allows any value. */
 const ANYTHING: Shape = { type: "any" };
 const others = (names: readonly string[]): Readonly<Record<string, Field>> =>
   Object.fromEntries(names.map((name) => [name, { shape: ANYTHING, description: "" }]));

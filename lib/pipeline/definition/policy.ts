@@ -1,5 +1,5 @@
 // Policies: how much is in flight, how failures are retried, and what is too much. A pipeline has them for all of its routes, a route
-// for itself; what a route leaves out comes from its pipeline, and what that leaves out from PIPELINE_DEFAULTS.
+// for itself; settings that a route leaves out come from its pipeline, or else from PIPELINE_DEFAULTS.
 
 import type { Backoff } from "../../process/backoff.js";
 import type { BreakerOptions } from "../../service/protection/breaker-options.js";
@@ -13,7 +13,7 @@ export interface RetryPolicy {
 }
 
 /**
- * What becomes of a message that ends its process, as evidence says: its code called `process.exit`, threw what nobody caught, kept the
+ * What becomes of a message that ends its process, as evidence says: its code called `process.exit`, threw an uncaught error, kept the
  * thread, or ran whenever the process died. An end without evidence, such as SIGKILL or the loss of power, counts for no message.
  */
 export interface QuarantinePolicy {
@@ -58,7 +58,7 @@ export interface RoutePolicy {
   readonly overrunMs: number;
   /**
    * While a circuit breaker of the route is open, its messages wait: they are not tried, and none of their attempts counts. Then a few
-   * messages go first, as attempts like any other. `"none"`: adapters are called whatever comes of it.
+   * messages go first, as attempts like any other. `"none"`: adapters are called however many calls fail.
    */
   readonly breaker: BreakerPolicy | "none";
   /** How failures are retried. */
@@ -72,9 +72,9 @@ export interface RoutePolicy {
   /** The values of the messages that the route settles stay in the store, so that they can be replayed. A row more for each message. */
   readonly keepValues: boolean;
   /**
-   * The lineage has a hash of what each call of an adapter got and gave, as it was then, whatever changes it later: the first 128 bits of
-   * the SHA-256 of what the payload codec writes, as 32 hexadecimal digits. It needs `node:crypto`. What cannot be stored has none, nor
-   * has anything where the codec answers later.
+   * The lineage has hashes of the input and output of each call of an adapter, as they were then, even if they change later: the first 128
+   * bits of the SHA-256 of the payload codec's output, as 32 hexadecimal digits. It needs `node:crypto`. A value that cannot be stored has
+   * no hash. Where the codec answers later, no value has one.
    */
   readonly hashValues: boolean;
 }
@@ -116,7 +116,7 @@ export const PIPELINE_DEFAULTS: {
   pipeline: { inFlight: 30, maxHops: 100, maxMessageBytes: 1_048_576 },
 };
 
-/** The policy of a route: what it leaves out comes from the defaults of its pipeline, and then from PIPELINE_DEFAULTS. */
+/** The policy of a route: settings that it leaves out come from the defaults of its pipeline, or else from PIPELINE_DEFAULTS. */
 export function policyOf(
   defaults: Partial<RoutePolicy> | undefined,
   own: Partial<Omit<RoutePolicy, "retry" | "quarantine">> & {

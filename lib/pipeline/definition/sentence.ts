@@ -1,5 +1,5 @@
-// Messages that have ended their process, as evidence says: what becomes of them. Who was at work when a process ended is known or it is
-// not, and what is not known accuses nobody (see lib/host/evidence). Pure.
+// Decides what becomes of messages that have ended their process, as evidence says. Without evidence of which message was in work when a
+// process ended, no message is accused (see lib/host/evidence). Pure.
 //
 //     evidence against a message    it waits in quarantine, longer each time, and is tried again; none of its attempts is used up
 //     as often as the policy says   it becomes a dead letter, whose history says the evidence

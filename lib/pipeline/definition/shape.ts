@@ -28,7 +28,7 @@ export interface TextShape {
 export interface ObjectShape {
   readonly type: "object";
   readonly fields: Readonly<Record<string, Field>>;
-  /** Names the object for those who know more of it than its shape says. */
+  /** Names the object for code that knows more of it than its shape says. */
   readonly kind?: string;
 }
 
@@ -158,7 +158,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether a value is of the kind that a shape is about, whatever its members are. */
+/** Whether a value is of the kind that a shape is about, regardless of its members. */
 function isKind(shape: Shape, value: unknown): boolean {
   switch (shape.type) {
     case "any":

@@ -21,7 +21,7 @@ export class Versions<D extends Versioned> {
     return true;
   }
 
-  /** Whether there is a definition of this name, in whatever version. */
+  /** Whether there is a definition of this name, in any version. */
   has(name: string): boolean {
     return this.#byName.has(name);
   }
@@ -32,7 +32,7 @@ export class Versions<D extends Versioned> {
     return versions?.get(version ?? Math.max(...versions.keys()));
   }
 
-  /** What an execution of this version runs by: its own definition, else the newest that goes on with it. */
+  /** The definition that an execution of this version runs by: its own, else the newest that goes on with it. */
   running(name: string, version: number): D | undefined {
     const own = this.get(name, version);
     if (own !== undefined) return own;

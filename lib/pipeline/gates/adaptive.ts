@@ -1,4 +1,4 @@
-// The adaptive concurrency of one route: the machine, and who hears of its decisions.
+// The adaptive concurrency of one route: the machine, and the notifications of its decisions.
 
 import { type AdaptiveEvent, decide, initial } from "../../process/adaptive-machine.js";
 import type { Kernel } from "../../process/kernel.js";

@@ -6,15 +6,15 @@
 //   fan-out       few enough children of the route are on their way to the ledger
 //
 // The first two are counted here. The last two belong to the route alone, so its processor looks at them in the step in which its worker
-// is let in, and gives the permit back at once if one of them is closed (processor-machine.ts). So nobody waits for a gate with a permit
-// in his hand, and routes cannot lock each other.
+// is let in, and gives the permit back at once if one of them is closed (processor-machine.ts). So no worker waits for a gate while it
+// holds a permit, and routes cannot lock each other.
 //
 // Where there are permits enough, one is kept for each route that has none, so that a slow route does not starve the others.
 // The tables are changed in place: a state is used once.
 
 import { InvariantError } from "../../process/errors.js";
 
-/** Who may hold a permit: a worker. */
+/** The holder of a permit: a worker. */
 export type Holder = object;
 
 export interface GatesConfig {
@@ -37,7 +37,7 @@ export interface GatesState {
 
 export type GatesEvent =
   | { readonly type: "enter"; readonly holder: Holder; readonly route: string }
-  /** Gives a permit back, or stops waiting for one. Also when the holder has exited, whatever it had. */
+  /** Gives a permit back, or stops waiting for one. Also when the holder has exited, with or without a permit. */
   | { readonly type: "leave"; readonly holder: Holder }
   /** A route may have so many permits from now on. Those that it has beyond that are returned when their holders leave. */
   | { readonly type: "limit"; readonly route: string; readonly limit: number };
@@ -90,7 +90,7 @@ function takenBy({ taken }: GatesState, route: string): number {
   return taken.get(route) ?? 0;
 }
 
-/** Lets in whoever may come in, the first to come first; one that its route stops does not stop the others. */
+/** Lets in the workers that may come in, in the order of arrival; one that its route stops does not stop the others. */
 function admit(state: GatesState): readonly GatesEffect[] {
   const { waiting, holding, taken } = state;
   if (waiting.size === 0) return NONE;

@@ -110,7 +110,7 @@ async function bodyOf(request: string, response: Response, maxBytes: number): Pr
   throw new HttpBodyError(request, `the body has more than ${maxBytes} bytes`);
 }
 
-/** Reads a body as far as it is allowed, and lets go of the rest. */
+/** Reads a body as far as it is allowed, and discards the rest. */
 async function take(
   response: Response,
   most: number,
@@ -126,7 +126,7 @@ async function take(
     length += value.length;
     if (length <= most) continue;
     isWhole = false;
-    // What becomes of the connection is of no interest any more.
+    // The connection does not matter any more.
     reader.cancel().catch(() => undefined);
     break;
   }

@@ -4,7 +4,7 @@
 export interface Accused {
   /** Runs code in its name, with all that the code awaits or leaves behind. */
   run<T>(fn: () => T): T;
-  /** The process has outlived its code, and what came of it is committed. */
+  /** The process has outlived its code, and the outcome is committed. */
   progressed(): void;
   /** It runs here no more. */
   end(): void;
@@ -34,7 +34,7 @@ export const batchesOf = (queue: string): string => `batches of ${queue}`;
 const NOTHING: Found = { evidence: undefined, mayRun: true };
 const NOBODY: Accused = { run: (fn) => fn(), progressed: () => undefined, end: () => undefined };
 
-/** Nobody keeps evidence: nobody is accused. */
+/** Without evidence, no message is accused. */
 export const NO_BLAME: Blame = {
   find: () => NOTHING,
   begin: () => NOBODY,

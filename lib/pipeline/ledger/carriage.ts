@@ -1,10 +1,10 @@
 // The messages of an execution over a broker. The ledger decides; the broker says which host works on which message.
 //
 //     commit: children, and a row of the outbox for each ──▶ published ──▶ confirmed ──▶ row of the outbox removed ──▶ acknowledged
-//     letter ──▶ taken in the ledger, if the message is there and nobody has it ──▶ handed out
+//     letter ──▶ taken in the ledger, if the message is there and has no holder ──▶ handed out
 //
 // A letter is no more than a hint: its message is taken in the store, so a letter that comes twice, late, or from before changes nothing.
-// What is ready and held by nobody has a row in the outbox or a letter in the channel; channels.ts looks after those that the broker loses.
+// A ready message without a holder has a row in the outbox or a letter in the channel; channels.ts looks after letters that the broker loses.
 
 import { EffectLoop } from "../../process/effect-loop.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -50,7 +50,7 @@ interface Parcel extends Spot {
   readonly channel?: string;
 }
 
-/** What is to be sent, and what is acknowledged behind it. */
+/** Parcels to send, and letters to acknowledge after them. */
 interface Shipment {
   readonly parcels: readonly Parcel[];
   readonly letters: readonly CarrierDelivery[];
@@ -64,15 +64,15 @@ interface Inbox {
   consumption: { readonly channel: string; readonly of: Consumption } | undefined;
 }
 
-/** How often the outbox is looked at for what others have left behind, in milliseconds. */
+/** How often the outbox is searched for messages that others have left behind, in milliseconds. */
 const LOOK_MS = 1_000;
-/** What is in the outbox for so long was left behind, in milliseconds. */
+/** A row that is in the outbox for so long was left behind, in milliseconds. */
 const STALE_MS = 3_000;
 /** A letter of a message that is in work here comes again after this time, in milliseconds. */
 const IN_WORK_MS = 10_000;
 /** Most messages that are sent at a time. */
 const AT_ONCE = 500;
-/** Most sendings that go on at the same time: one need not wait for what the broker and the store say of the one before. */
+/** Most shipments at the same time: one need not wait for the answers of the broker and the store to the one before. */
 const MOST_SHIPMENTS = 8;
 /** Letters ahead, for each message that the host can work on at a time; and the fewest. */
 const AHEAD = 2;
@@ -87,11 +87,11 @@ export class Carriage {
   readonly #inboxes = new Map<string, Inbox>();
   /** Letters of the messages that this host has. */
   readonly #inWork = new Map<string, CarrierDelivery>();
-  /** What is being sent, or waits for that. */
+  /** Keys of the messages that are being sent, or wait to be sent. */
   readonly #underWay = new Set<string>();
   #waiting: Shipment[] = [];
   #shipments = 0;
-  /** Queues whose outbox is sent whatever its age. */
+  /** Queues whose outbox is sent regardless of its age. */
   readonly #hurry = new Set<string>();
   #looking: Promise<void> | undefined;
   #sinceChannels = 0;
@@ -113,7 +113,7 @@ export class Carriage {
     this.#lookLater();
   }
 
-  /** Has all that nobody holds sent again. */
+  /** Has all messages without a holder sent again. */
   static async anew(store: Store, { scope, claim }: Place, queues: readonly string[]): Promise<void> {
     const writes = queues.map(
       (queue): Write => ({
@@ -160,7 +160,7 @@ export class Carriage {
     return (this.#inboxes.get(queue)?.arrived.length ?? 0) > 0;
   }
 
-  /** Messages of which letters have arrived, and that nobody has. They are this host's from now on. */
+  /** Messages whose letters have arrived, and that have no holder. This host holds them from now on. */
   async take(queue: string, count: number): Promise<readonly MessageRow[]> {
     const inbox = this.#inboxes.get(queue);
     const letters = inbox?.arrived.splice(0, count) ?? [];
@@ -210,7 +210,7 @@ export class Carriage {
       const held = { type: "update" as const, ...row, set: { holder: claim.token } };
       return { type: "when", ...row, is: { holder: null }, writes: [held] };
     });
-    // Not one after the other: whose the messages are, the commit says alone.
+    // Not one after the other: only the commit decides which host gets the messages.
     const [rows, { results }] = await Promise.all([
       store.get(messages, keys),
       store.commit({ claim, writes }),
@@ -235,7 +235,7 @@ export class Carriage {
     );
   }
 
-  /** This host has lost the message: its letter comes again, to whoever has it then. */
+  /** This host has lost the message: its letter comes again, to the host that has the message then. */
   lost(message: LiveMessage): void {
     for (const letter of this.#lettersOf(message)) letter.nak(IN_WORK_MS);
   }
@@ -251,7 +251,7 @@ export class Carriage {
     if (this.#isClosed || parcels.length + letters.length === 0) return;
     for (const parcel of parcels) this.#underWay.add(keyOf(parcel));
     this.#waiting.push({ parcels, letters });
-    // Of no process: whose step was committed may end before the broker has answered, and what is sent is of all.
+    // Outside any process: a shipment has parcels of several processes, and each of these may end before the broker answers.
     outside(() => this.#begin());
   }
 
@@ -269,7 +269,7 @@ export class Carriage {
       for (const parcel of parcels) this.#underWay.delete(keyOf(parcel));
       this.#shipments--;
       this.#begin();
-      // What is marked now is not in the way of the rest.
+      // Messages that are marked now are no longer in the way of the rest.
       if (this.#hurry.size > 0) this.#lookSoon();
     });
   }
@@ -279,7 +279,7 @@ export class Carriage {
     const { kernel } = this.#port;
     const begin = initial<Parcel>(QUEUE_LIMITS.again);
     const loop = new EffectLoop(begin, decide<Parcel>, (effect: OutboxEffect<Parcel>) => {
-      // What is left of it is in the outbox, and its letters come again.
+      // The rest of the shipment stays in the outbox, and its letters come again.
       if (this.#isClosed && effect.type !== "ack") return ended();
       const inMs = effect.type === "ack" ? 0 : effect.inMs;
       const work = (): void => follow(this.#carryOut(effect, letters));
@@ -426,7 +426,7 @@ export class Carriage {
     );
     if (rows.length < AT_ONCE) this.#hurry.delete(queue);
     this.#ship(left, []);
-    // Of several hosts, the one that has delayed a message sends it in time.
+    // In a shared store, the host that has delayed a message sends it in time.
     if (place.shared) return;
     const [next] = await store.scan(outbox, { prefix, after: now, limit: 1 });
     if (next !== undefined) this.#lookAt(next.lane);
@@ -435,8 +435,8 @@ export class Carriage {
   // ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Delivers and sends nothing more. What was not settled is the ledger's to give back. Nobody waits for the broker, which may be away: what
-   * is on its way changes nothing that matters, since the store has all.
+   * Delivers and sends nothing more, and does not wait for the broker, which may be away: messages in flight change nothing that matters,
+   * since the store has all. The ledger gives back the messages that are not settled.
    */
   close(): void {
     if (this.#isClosed) return;
@@ -455,7 +455,7 @@ export class Carriage {
     this.#channels.close();
   }
 
-  /** The execution has ended: nobody needs its channels any more. */
+  /** The execution has ended: its channels are no longer needed. */
   ended(): void {
     this.#channels.end();
     this.close();

@@ -70,7 +70,7 @@ export async function createExecution(
       await store.commit({ claim, writes: writesOf(given, row), notify: [HOSTS_TOPIC + claim.token] });
       return { row, isNew: true };
     } catch (error) {
-      // Somebody else was given the number, or has the id.
+      // Another execution was given the number, or has the id.
       if (!(error instanceof ConflictError)) throw error;
     }
   }
@@ -198,7 +198,7 @@ export function unannounced(store: Store, limit = 1_000): Promise<ExecutionRow[]
   return store.scan(executions, { index: "unannounced", prefix: [1], limit });
 }
 
-/** The end of the execution was announced. Others who wait for it are notified, by whoever is the first to say so. */
+/** The end of the execution was announced. The first host that writes this notifies the others that wait for the end. */
 export async function announced(store: Store, claim: Claim, number: number): Promise<void> {
   const key = [number];
   try {

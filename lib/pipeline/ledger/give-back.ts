@@ -1,6 +1,6 @@
-// What a host has left that is gone: messages, sources, batches and offers that name its claim, in a store that several processes share. Another
+// A host that is gone leaves messages, sources, batches and offers that name its claim, in a store that several processes share. Another
 // host gives them back, in commits that are bounded, and each of which expects the rows to be as they were. So a host that was cut off and
-// comes back finds its claim lost, and whatever it still writes is refused.
+// comes back finds its claim lost, and the store refuses all of its writes.
 
 import { type Claim, ConflictError, type RowExpectation, type Store, type Write } from "../../store/index.js";
 import { wholeClock } from "../../store/whole-clock.js";
@@ -23,14 +23,14 @@ export interface GiveBackHost {
   readonly owner: string;
   /** Most rows of one commit. */
   readonly rows: number;
-  /** A broker carries the messages: what is given back is sent again. */
+  /** A broker carries the messages: those that are given back are sent again. */
   readonly carried: boolean;
 }
 
-/** Names of claims of those who give back begin so: one host alone does it for each that is gone. */
+/** Prefix of the claims for giving back: for each host that is gone, only one host does so. */
 const GIVE_BACK_CLAIMS = "pipelines/give-back/";
 
-/** Gives back what hosts held that are gone. */
+/** Gives back the rows that lost hosts held. */
 export async function giveBack(host: GiveBackHost): Promise<void> {
   const { store, claim } = host;
   const tokens = new Set<number>();
@@ -68,7 +68,7 @@ async function giveBackAll(host: GiveBackHost, token: number): Promise<void> {
   try {
     while (await giveBackSome(host, token));
   } catch (error) {
-    // Somebody who was cut off in the middle of this is back. What is left is for the next time.
+    // A host that was cut off in the middle of this is back. The rest waits for the next time.
     if (!(error instanceof ConflictError)) throw error;
   } finally {
     await alone.release().catch(() => undefined);
@@ -98,7 +98,7 @@ async function giveBackSome(
     writes.push({ type: "update", table, key, set: { ...set, holder: null } });
   };
   for (const row of some) {
-    // An end without evidence accuses nobody: it is no attempt.
+    // An end without evidence accuses no message: it is no attempt.
     const { scope, queue, lane, id } = row;
     free(messages, [scope, queue, lane, id]);
     if (carried) writes.push({ type: "put", table: outbox, row: { scope, queue, lane, id, round } });

@@ -1,5 +1,5 @@
 // Hands the messages of an execution's queues out to the routes that asked for them: children that were just committed, pages of rows,
-// and what is tried again. Rows are read as far as somebody asks; a timer wakes it when the next delayed message is due.
+// and retried messages. Rows are read only as far as routes ask; a timer wakes it when the next delayed message is due.
 //
 // A store of one process: which messages are handed out is known here alone, and lost with the process. A store that several processes
 // share: rows name the claim of the host that has taken them.
@@ -25,7 +25,7 @@ import { type MessageRow, messages, READY } from "./tables.js";
 export interface HandOutPort {
   readonly store: Store;
   readonly place: Place;
-  /** What brings letters, where a broker carries the messages. */
+  /** Brings letters, where a broker carries the messages. */
   readonly carriage: Pick<Carriage, "take" | "has"> | undefined;
   readonly limits: LedgerLimits;
   readonly payloads: Pick<Payloads, "store" | "load">;
@@ -35,7 +35,7 @@ export interface HandOutPort {
   inWork(queue: string): number;
   /** Notes that the store was asked for something that the ledger has to wait for when it closes. */
   asked<T>(answer: Promise<T>): Promise<T>;
-  /** What earlier lives of the program have left. */
+  /** The evidence that earlier processes of the program have left. */
   readonly blame: Blame;
   /** What becomes of a message of this queue that has ended its process once more. */
   sentence(queue: string, ends: number, evidence: string): Sentence;
@@ -47,7 +47,7 @@ export interface HandOutPort {
   call(): void;
   /** Writes the heartbeats of a message. */
   beat(message: LiveMessage, heartbeats: Body): void;
-  /** Nobody is to try the message: it becomes a dead letter. */
+  /** The message must not be tried: it becomes a dead letter. */
   bury(message: Message, error: string): void;
   arrived(queue: string, messages: readonly Message[]): void;
   drained(queue: string): void;
@@ -109,7 +109,7 @@ export class HandOut {
 
   // ── steps that are committed ─────────────────────────────────────────────────────────────────────────────────
 
-  /** Whether somebody has asked for a message of this queue that is about to be committed. It is promised to that one then. */
+  /** Whether the route has asked for a message of this queue that is about to be committed. If so, it is promised to the route. */
   promise(name: string): boolean {
     // In a store of one process, only the broker's letters say what this host has.
     if (this.#port.carriage !== undefined && !this.#port.place.shared) return false;
@@ -288,7 +288,7 @@ export class HandOut {
     return this.#loaded(this.of(queue), of);
   }
 
-  /** A message of this host. Its value is read from what is stored, so that nobody shares it. Undefined: it cannot be read. */
+  /** A message of this host. Its value is read from the stored one, so that it is not shared. Undefined: it cannot be read. */
   #loaded(queue: StoreQueue, of: LiveMessageFields): LiveMessage | undefined {
     let value: unknown;
     let unreadable: unknown;
@@ -301,7 +301,7 @@ export class HandOut {
     const message = new LiveMessage(of, value, this.#ofMessages);
     queue.known.set(message.id, message);
     if (unreadable === undefined) return message;
-    // Nobody can work on it, now or later: it goes where people look.
+    // No worker can ever work on it: it becomes a dead letter, where people look.
     queue.wanted++;
     this.#port.bury(message, showThrown(unreadable));
     return undefined;
@@ -359,7 +359,7 @@ export class HandOut {
   }
 
   /**
-   * People have changed messages of the execution: whatever they have put into a queue is read, and queues are counted anew.
+   * People have changed messages of the execution: reads the messages that they have put into queues, and counts the queues anew.
    *
    * @returns whether a message that this host has handed out is not its own any more
    */
@@ -398,7 +398,7 @@ export class HandOut {
     this.#port.call();
   }
 
-  /** Counts the queues anew whose marks matter: others publish to them and settle, too. @param all - also those that nobody waits for */
+  /** Counts the queues anew whose marks matter: others publish to them and settle, too. @param all - also those without a waiter */
   async recount(all: boolean): Promise<void> {
     await this.#count(
       [...this.#queues.values()].filter((queue) => queue.mark > 0 || (all && queue.isWatched)),
@@ -425,7 +425,7 @@ export class HandOut {
     );
   }
 
-  /** Whatever comes about its messages from now on is too late. */
+  /** From now on every event about its messages comes too late. */
   stop(): void {
     this.#cancelTimer?.();
     this.#unwatch();

@@ -1,4 +1,4 @@
-// What channels.ts asks of the ledger of an execution: which channel counts, and which messages have to be sent.
+// Answers channels.ts from the ledger of an execution: which channel counts, and which messages have to be sent.
 
 import { ConflictError, type Store, type Write } from "../../store/index.js";
 import type { NamedChannel } from "../queues/channel-machine.js";
@@ -48,7 +48,7 @@ export class LedgerLetters implements Letters {
     const row = { scope, queue, channel, complete: 0 };
     try {
       await this.#store.commit({
-        // Of an execution that has ended nobody would remove it.
+        // If the execution has ended, no host would remove the row.
         expect: [
           { ...one, is },
           { table: executions, key: [scope], is: { ended: null } },
@@ -153,5 +153,5 @@ export class LedgerLetters implements Letters {
 /** How long a host waits for the one that has named a channel to complete it. */
 const PATIENCE_MS = 1_000;
 
-/** What is in front of it is looked at another time. */
+/** Most messages that one look reads; the others wait for another look. */
 const LOOKED_AT = 500;

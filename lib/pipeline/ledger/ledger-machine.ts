@@ -13,8 +13,8 @@
 //   reopened       a dead letter that is put back is live again, in the commit that takes it from the dead ones: an execution that had
 //                  completed goes on then, and ends once more. One that has failed or was cancelled does not
 //
-// People change the same state: whoever they give up leaves `live`, and what they move waits elsewhere under a new epoch. So a host that
-// works on it comes too late, and the three lines above hold for their steps as for those of hosts.
+// People change the same state: a message that they give up leaves `live`, and one that they move waits elsewhere under a new epoch. So a
+// host that works on it comes too late, and the three lines above hold for their steps as for those of hosts.
 //
 // Each step is applied as a whole or refused as a whole. Maps and sets are changed in place: a state is used once.
 
@@ -29,7 +29,7 @@ export interface NewMessage {
 
 /** A live message. */
 export interface LiveMessage extends NewMessage {
-  /** Grows with each take and each retry: what was decided under an older epoch comes too late. */
+  /** Grows with each take and each retry: a decision under an older epoch comes too late. */
   readonly epoch: number;
   /** `ready` waits for a host, `taken` is worked on, `delayed` waits for its time. */
   readonly state: "ready" | "taken" | "delayed";
@@ -102,9 +102,9 @@ export interface OfLetter {
 }
 
 export type LedgerEffect =
-  /** The step changes nothing: it comes too late. Whoever asked for it forgets the message. */
+  /** The step changes nothing: it comes too late. The caller forgets the message. */
   | { readonly type: "refused"; readonly why: "ended" | "not live" | "overtaken" | "not open" | "not dead" }
-  /** The execution has ended: tell it once, in the same commit. */
+  /** The execution has ended: announce it once, in the same commit. */
   | { readonly type: "ended"; readonly as: Ended }
   /** The execution had completed, and goes on. */
   | { readonly type: "reopened" };

@@ -1,4 +1,4 @@
-// What the processes of an execution ask of its ledger, and what the ledger notifies them of. Steps become durable in the order of
+// The requests of an execution's processes to its ledger, and the ledger's notifications to them. Steps become durable in the order of
 // their submission, many in one commit; store-ledger.ts keeps them in a store, volatile-ledger.ts in memory alone.
 
 import type { MessageId } from "../definition/message-id.js";
@@ -31,9 +31,9 @@ export interface Message extends Publication {
   readonly setback?: Setback | undefined;
   /** An adapter has come so far, or a call of it: see `AdapterContext.heartbeat`. Absent: it is kept nowhere. @throws UnstorableValueError, PayloadTooLargeError */
   beat?(key: string, progress: unknown): void;
-  /** What an earlier attempt said so last; undefined: nothing. */
+  /** The last heartbeat of an earlier attempt; undefined: none. */
   lastBeat?(key: string): unknown;
-  /** Runs code of adapters in the name of the message, so that it is known who ends a process. Absent: nobody wants to know. */
+  /** Runs code of adapters in the name of the message, so that evidence can name it if the process ends. Absent: no evidence is kept. */
   run?<T>(fn: () => T): T;
 }
 
@@ -100,7 +100,7 @@ export interface SourcePlace {
   readonly checkpoint: unknown;
 }
 
-/** What the ledger notifies the processes of an execution of. Never in the turn of a call of the ledger. */
+/** Notifications of the ledger to the processes of an execution. Never in the turn of a call of the ledger. */
 export interface LedgerListener {
   /** These steps are durable, in this order. */
   committed(steps: readonly Step[]): void;
@@ -117,7 +117,7 @@ export interface LedgerListener {
    * All that is pending is held in batches, and those of this host come first: they have to be processed, or the execution never completes.
    */
   onlyHeld(): void;
-  /** From here on this host reads a source that nobody else does. */
+  /** From now on this host reads the source, and no other host does. */
   source(name: string, place: SourcePlace): void;
   /**
    * People have changed messages or sources of the execution.
@@ -126,7 +126,7 @@ export interface LedgerListener {
    * @param isAnyGone - a message that has arrived here is not in its place any more: steps about it are refused
    */
   changed(closed: readonly string[], isAnyGone: boolean): void;
-  /** The execution is paused or goes on, as somebody on another host wishes. */
+  /** The execution is paused or goes on, as was asked for on another host. */
   paused(isPaused: boolean): void;
   /** The execution has ended. Nothing follows. */
   ended(as: Ended): void;
@@ -171,7 +171,7 @@ export interface Ledger {
   want(queue: string, count: number): void;
   /**
    * Submits a step about messages that this ledger has handed out, or one before it that is closed or lost: those come too late. The
-   * listener is notified of what becomes of it. Values are encoded at once: they may change afterwards.
+   * listener is notified of its outcome. Values are encoded at once: they may change afterwards.
    *
    * @throws UnstorableValueError, PayloadTooLargeError, OptionError about a key. Then nothing was submitted, and the messages of the
    * step are still taken
@@ -197,6 +197,6 @@ export interface Ledger {
   runBatch?<T>(queue: string, fn: () => T): T;
   /** Whether batches of a queue have ended a process: then its messages go one by one for a while. @param messages - how many are asked about */
   isBatchAccused?(queue: string, messages: number): boolean;
-  /** Gives back what was not settled, and waits for what was submitted. */
+  /** Gives back messages that were not settled, and waits for steps that were submitted. */
   close(): Promise<void>;
 }

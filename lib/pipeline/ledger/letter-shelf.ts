@@ -1,5 +1,5 @@
-// The dead letters of an execution, as ../dead/shelf.ts uses them: where they are, and what else a commit about them changes. What
-// ledger-machine.ts says of `put back`, `drop` and `hand over` is written here.
+// The dead letters of an execution, as ../dead/shelf.ts uses them: where they are, and what else a commit about them changes. This file
+// writes what ledger-machine.ts decides about `put back`, `drop` and `hand over`.
 
 import type { AnyRow, Expectation, Store, Write } from "../../store/index.js";
 import { wholeClock } from "../../store/whole-clock.js";

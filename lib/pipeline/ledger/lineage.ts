@@ -24,9 +24,9 @@ export interface CallRecord {
   readonly tookMs: number;
   /** How many values it gave. */
   readonly gave: number;
-  /** A hash of what it got, as it was at the time of the call; if the policy `hashValues` asks for it. Of a batch: of the list of its values. */
+  /** A hash of its input, as it was at the time of the call, if the policy `hashValues` asks for it. For a batch: of the list of its values. */
   readonly input?: string;
-  /** A hash of what it gave, as it was when it had returned, likewise. Of several values: of their list. Absent if there was nothing. */
+  /** A hash of its output, as it was on return, likewise. For several values: of their list. Absent if there was none. */
   readonly output?: string;
   /** The error of a call that failed. */
   readonly error?: string;

@@ -45,7 +45,7 @@ export class LiveMessage implements Message {
   readonly changes: string | undefined;
   readonly heartbeats: Body | undefined;
   readonly #port: LiveMessagePort;
-  /** `taken`: somebody works on it. `settling`: a step about it is on its way. `gone`: whatever comes is too late. */
+  /** `taken`: it is being worked on. `settling`: a step about it is in flight. `gone`: every later event comes too late. */
   state: "taken" | "settling" | "gone" = "taken";
   /** Its code has run, here and now. */
   #begun: Accused | undefined;
@@ -95,12 +95,12 @@ export class LiveMessage implements Message {
     return encoded instanceof Promise || encoded === null ? this.heartbeats : encoded;
   }
 
-  /** What came of it is committed: the process has outlived it. */
+  /** Its outcome is committed: the process has outlived it. */
   progressed(): void {
     this.#begun?.progressed();
   }
 
-  /** What it left behind ends no process in its name any more. */
+  /** Code that it left behind ends no process in its name any more. */
   end(): void {
     this.#begun?.end();
     this.#begun = undefined;

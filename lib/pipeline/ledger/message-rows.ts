@@ -26,7 +26,7 @@ export interface RowsOfMessage {
   readonly settled: LineageRow | undefined;
   readonly live: MessageRow | undefined;
   readonly dead: DeadLetterRow | undefined;
-  /** What became of it when it was given up and is dead no more. */
+  /** Its record as a dead letter, if it is dead no more. */
   readonly record: DeadRecordRow | undefined;
 }
 
@@ -249,7 +249,7 @@ export class MessageRows {
     let from = after === undefined ? descendantsOf(id).from : descendantsOf(after).below;
     for (;;) {
       const pages = await Promise.all(tables.map((read) => read({ from, below, limit: PAGE })));
-      // What lies behind the end of a full page is not known yet.
+      // Rows behind the end of a full page are not known yet.
       const ends = pages.filter((page) => page.length === PAGE).map((page) => page.at(-1)?.id as string);
       const horizon =
         ends.length === 0 ? undefined : ends.reduce((one, other) => (one < other ? one : other));

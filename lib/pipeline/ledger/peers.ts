@@ -1,7 +1,7 @@
-// What the hosts that share an execution do about each other: who reads which source, whether the execution is paused, and when all that
-// is pending is held in batches, some on one host and some on another.
+// How hosts that share an execution agree: which host reads which source, whether the execution is paused, and when all pending messages
+// are held in batches, some on one host and some on another.
 //
-// A host that has nothing but batches says in the table `held` how many messages they hold. Whoever sees that these are all that is pending
+// A host that has nothing but batches says in the table `held` how many messages they hold. A host that sees that these are all pending ones
 // processes its batches, if no other host holds any of a route further upstream. A count that is out of date makes a batch smaller than it
 // could be, or lets it wait for the next look.
 
@@ -19,7 +19,7 @@ export interface HeldHere {
   readonly rank: number;
 }
 
-/** What a host knows of the others through. */
+/** What peers use of their ledger. */
 export interface PeersPort {
   readonly store: Store;
   readonly place: Place;
@@ -40,7 +40,7 @@ export class Peers {
   readonly #port: PeersPort;
   #isPaused: boolean | undefined;
   #areSourcesClosed = false;
-  /** What others were told that this host holds. Undefined: whatever the process before this one has told them. */
+  /** What this host has told others that it holds. Undefined: others know what the previous process told them. */
   #told: HeldHere | undefined;
 
   constructor(port: PeersPort) {
@@ -99,7 +99,7 @@ export class Peers {
         }),
       );
       if (!isMine) continue;
-      // As of now: whoever had it before may have given more since it was listed.
+      // As of now: the host that had it before may have given more since it was listed.
       const [row] = await store.get(sources, [key]);
       if (row === undefined || this.#port.closed) continue;
       const checkpoint = row.checkpoint === null ? undefined : await payloads.load(row.checkpoint);
@@ -123,7 +123,7 @@ export class Peers {
     if (mayTell) await this.#tell();
   }
 
-  /** What is at work here is no one else's affair: it is pending, and in no batch. */
+  /** Other hosts need no count while messages are in work here: these are pending, and in no batch. */
   async #tell(): Promise<void> {
     const { store, place, held: now, isIdle } = this.#port;
     if (!isIdle || (this.#told?.count === now.count && this.#told.rank === now.rank)) return;
@@ -145,7 +145,7 @@ export class Peers {
   }
 }
 
-/** False: what was expected did not hold. */
+/** False: an expectation did not hold. */
 async function taken(commit: Promise<unknown>): Promise<boolean> {
   try {
     await commit;

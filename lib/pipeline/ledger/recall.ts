@@ -1,5 +1,5 @@
-// What adapters remember. The store has it; here is only which steps on their way are going to change it, and in a store that others
-// use, too, what the messages in work have found there: each of their steps expects to find the same.
+// What adapters remember. The store has the values; this file only knows which steps in flight are going to change them and, in a shared
+// store, what the messages in work have found there: each of their steps expects to find the same.
 
 import type { Payloads } from "../../flow/payload/payloads.js";
 import type { RowExpectation, Store } from "../../store/index.js";
@@ -11,10 +11,10 @@ export class Recall {
   readonly #store: Store;
   readonly #scope: number;
   readonly #payloads: Pick<Payloads, "load">;
-  /** How many steps on their way remember something at a place, and who waits for the last of them. */
+  /** How many steps in flight remember something at a place, and the calls that wait for the last of them. */
   readonly #underWay = new Map<string, { steps: number; readonly waiting: (() => void)[] }>();
 
-  /** What was found, by place. Undefined: nothing was there. */
+  /** The stored values that were found, by place. Undefined: nothing was there. */
   readonly #found = new Map<string, Body | null | undefined>();
 
   constructor(store: Store, scope: number, payloads: Pick<Payloads, "load">) {
@@ -72,7 +72,7 @@ export class Recall {
     }
   }
 
-  /** No step is on its way any more: whoever waits gets what is stored. */
+  /** No step is in flight any more: waiting calls get the stored value. */
   stop(): void {
     const all = [...this.#underWay.values()];
     this.#underWay.clear();

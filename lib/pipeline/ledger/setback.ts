@@ -2,7 +2,7 @@
 
 import type { Setback } from "./ledger.js";
 
-/** What a message has behind it after a retry: an attempt that failed for another reason ends the row of setbacks. */
+/** The last setback of a message after a retry: an attempt that failed for another reason ends the row of setbacks. */
 export function setbackAfter(
   message: { readonly setback?: Setback | undefined },
   error: string | undefined,
@@ -17,7 +17,7 @@ export function setbackText(setback: Setback | undefined): string | null {
   return setback === undefined ? null : JSON.stringify(setback);
 }
 
-/** What the row of a message says of it. */
+/** The setback that the row of a message holds. */
 export function setbackOf(text: string | null): Setback | undefined {
   return text === null ? undefined : (JSON.parse(text) as Setback);
 }

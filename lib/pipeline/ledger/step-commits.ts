@@ -29,8 +29,8 @@ export interface CommitsPort {
   /** The step came too late to be written. */
   late(step: Step): void;
   /**
-   * A set was refused. Fulfilled with what is to be done with its steps: nothing, because the execution has ended; or the one that came too
-   * late is looked for; or all are tried again, because people have changed messages.
+   * A set was refused. Fulfilled with the reason: the execution has ended, and nothing is done; or one step came too late, and is looked
+   * for; or people have changed messages, and all steps are tried again.
    */
   refused(): Promise<"ended" | "late" | "changed">;
   /** The step was refused alone: another host was faster. */

@@ -1,4 +1,4 @@
-// What the parts of a step have in common, whatever the step is.
+// What the parts of all kinds of steps have in common.
 
 import type { Publication, Remembered, Step } from "./ledger.js";
 import type { LiveMessage } from "./live-message.js";

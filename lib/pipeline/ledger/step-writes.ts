@@ -1,7 +1,7 @@
 // The write set of many steps. Pure: the same steps give the same writes.
 //
 // The steps of a set are applied together, behind one expectation of the execution: it has not ended. Their counts are added up into one
-// update, and behind it the end is decided: whoever makes `pending` 0 ends the execution in the same commit.
+// update, and behind it the end is decided: the commit that makes `pending` 0 ends the execution, too.
 
 import type { AnyRow, Claim, RowExpectation, Write, WriteSet } from "../../store/index.js";
 import type { Message, Publication, Remembered, Step } from "./ledger.js";
@@ -42,7 +42,7 @@ export interface Place {
   readonly shared: boolean;
   /** Queues whose messages leave their values behind when they are settled. */
   readonly kept?: ReadonlySet<string>;
-  /** A broker carries the messages: those that nobody has taken are in the outbox until it has them. */
+  /** A broker carries the messages: those that no host has taken are in the outbox until the broker has them. */
   readonly carried: boolean;
   /**
    * `changed` of the row of the execution, as far as this host knows. Rows of a store of one process do not say who has taken them, so
@@ -295,7 +295,7 @@ class StepWriter {
     for (const entry of entries) this.#lineage(entry, byId.get(entry.id) as LiveMessage);
   }
 
-  /** With what people did with the message. */
+  /** Adds the changes that people made to the message. */
   #lineage(entry: LineageEntry, { changes }: LiveMessage): void {
     const whole =
       changes === undefined ? entry : { ...entry, changes: JSON.parse(changes) as MessageChange[] };
@@ -303,7 +303,7 @@ class StepWriter {
     this.#writes.push({ type: "put", table: lineage, row });
   }
 
-  /** What is expected holds before the set: only the first step of a source in it can say so. */
+  /** Expectations are checked before the whole set, so only the first step of a source in the set can have one. */
   #source(name: string, is: AnyRow): void {
     if (this.#sources.has(name)) return;
     this.#sources.add(name);

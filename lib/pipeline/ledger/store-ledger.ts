@@ -2,7 +2,7 @@
 //
 //     submit ──▶ gathered ──▶ one write set ──▶ committed ──▶ listener
 //                                                  │
-//                          children that were asked for are handed out; others stay in the store until somebody asks
+//                          children that were asked for are handed out; others stay in the store until a route asks
 //
 // step-encoding.ts   what a step stores
 // step-writes.ts     the write set of many steps
@@ -10,8 +10,8 @@
 // carriage.ts        letters of the messages, where a broker carries them
 // hand-out.ts        which messages are handed out; store-queue.ts is its state for one queue
 // recall.ts          what adapters remember
-// peers.ts           what the hosts of a shared store do about each other; share.ts is how much each of them takes
-// give-back.ts       what hosts held that are gone
+// peers.ts           how the hosts of a shared store agree; share.ts is how much each of them takes
+// give-back.ts       gives back what lost hosts held
 //
 // Here are the counts, the end, and the loss. In a store that several processes share, every step about a message expects that its row
 // names this host, and the ledger looks at the row of the execution at intervals, and when it is notified.
@@ -84,7 +84,7 @@ export interface StoreLedgerOptions {
   sentence?(queue: string, ends: number, evidence: string): Sentence;
   /** The name of the route that takes from a queue, if history is kept. */
   route?(queue: string): string | undefined;
-  /** Who knows which message ended a process. Default: nobody. */
+  /** Finds which message ended a process. Default: no evidence is kept. */
   readonly blame?: Blame;
 }
 
@@ -123,7 +123,7 @@ export class StoreLedger implements Ledger {
   #closed: Promise<void> | undefined;
   /** `again`: there was a reason to look since the look began. */
   #looking: "no" | "once" | "again" = "no";
-  /** What was asked of the store, and has no answer. */
+  /** How many requests to the store have no answer yet. */
   #unanswered = 0;
   #ticks = 0;
   #cancelTick: (() => void) | undefined;
@@ -150,7 +150,7 @@ export class StoreLedger implements Ledger {
     this.#clockOffset = known.clock - context.now();
     const { pending, done, dead, inputs } = execution;
     this.#counts = { pending, done, dead, inputs };
-    // The store may be closed by now. So this is first: whatever begins below would outlive a ledger that was never there.
+    // The store may be closed by now. So this is first: anything begun before it would outlive a ledger that was never there.
     const topic = executionTopic(scope);
     this.#unwatch = store.watch(topic, {
       notified: (of) => this.#notified(of.slice(topic.length)),
@@ -173,7 +173,7 @@ export class StoreLedger implements Ledger {
     const carried = options.carried !== undefined;
     const place = { scope: execution.number, claim, shared: store.shared, carried };
     if (store.shared && again === true) await Peers.anew(store, place, { ...LEDGER_DEFAULTS, ...limits });
-    // Nobody works on what an earlier process of this host had, whatever the broker thinks.
+    // No process works on the messages that an earlier process of this host had, even if the broker believes so.
     if (carried && (!store.shared || again === true)) await Carriage.anew(store, place, queues);
     const [clock, known] = await Promise.all([
       store.clock(),
@@ -261,7 +261,7 @@ export class StoreLedger implements Ledger {
     else this.submit({ type: "retry", message, delayMs: sentence.delayMs, error, evidence });
   }
 
-  /** Whoever shows progress is no suspect. Nothing else is known of a store that fails: the step that settles the message tells. */
+  /** A message that shows progress is no suspect. A failure of the store is ignored here: the step that settles the message reports it. */
   #beat(message: LiveMessage, heartbeats: Body): void {
     if (this.#state !== "running" || message.state !== "taken") return;
     const { scope, claim, shared } = this.#place;
@@ -273,7 +273,7 @@ export class StoreLedger implements Ledger {
     });
   }
 
-  /** Nobody has worked on the message, so the ledger writes its history. */
+  /** No worker has worked on the message, so the ledger writes its history. */
   #bury(message: Message, error: string, by: { readonly evidence?: string } = {}): void {
     const { id, attempts, queue } = message;
     const route = this.#options.route?.(queue);
@@ -375,7 +375,7 @@ export class StoreLedger implements Ledger {
   async #close(): Promise<void> {
     if (this.#state === "running") this.#state = "closing";
     this.#call();
-    // A ledger that was lost may have a set in flight: whoever opens the next one has to see it.
+    // A ledger that was lost may have a set in flight: the next ledger has to see it.
     while (this.#isBusy()) await new Promise<void>((resolve) => this.#idle.push(resolve));
     if (this.#state === "closed") return;
     this.#carriage?.close();
@@ -383,7 +383,7 @@ export class StoreLedger implements Ledger {
     this.#stop();
   }
 
-  /** What is on its way under a claim that is lost changes nothing. */
+  /** Requests in flight under a lost claim change nothing. */
   #isBusy(): boolean {
     if (this.#options.claim.lost.aborted) return false;
     return this.#unanswered > 0 || (this.#state === "closing" && this.#commits.busy);
@@ -482,7 +482,7 @@ export class StoreLedger implements Ledger {
     }
   }
 
-  /** What was settled, or is to be tried again, has ended no process; or the row says now that it has. */
+  /** A message that was settled, or is to be retried, has ended no process; or its row says now that it has. */
   #outlived(step: Step): void {
     const evidence = step.type === "retry" || step.type === "dead" ? step.evidence : undefined;
     for (const message of messagesOf(step))
@@ -490,7 +490,7 @@ export class StoreLedger implements Ledger {
       else this.#blame.taken(this.#place.scope, message.id);
   }
 
-  /** Where a broker carries messages: what the step has made, and this host does not keep, is sent; what is over is acknowledged. */
+  /** Where a broker carries messages: sends the step's messages that this host does not keep, and acknowledges letters that are over. */
   #carry(step: Step, passed: readonly boolean[], now: number): void {
     if (this.#carriage === undefined) return;
     const children = publishedBy(step).flatMap(({ queue, id }, i) =>
@@ -505,7 +505,7 @@ export class StoreLedger implements Ledger {
 
   // ── refusals, the end and the loss ───────────────────────────────────────────────────────────────────────────
 
-  /** Another host was faster: whatever becomes of its messages is that host's affair. */
+  /** Another host was faster: that host decides about the messages of the step. */
   #overtaken(step: Step): void {
     const all = messagesOf(step);
     for (const message of all) {
@@ -536,15 +536,15 @@ export class StoreLedger implements Ledger {
 
   /** False: there is nothing more to look at for now. */
   async #mayCatchUp(row: ExecutionRow): Promise<boolean> {
-    // What is in flight is refused, and then the ledger catches up; or it was committed before the change.
+    // A set in flight is refused, and then the ledger catches up; or the set was committed before the change.
     this.#isBehind = this.#commits.inFlight;
     if (!this.#isBehind) await this.#catchUp(row);
     return this.#state !== "closed";
   }
 
   /**
-   * People have changed messages or sources. No step is in flight, or the one that was is refused: what the row counts, and what is read
-   * from here on, is what this ledger goes on with. If they took away what this host works on, its processes begin again.
+   * People have changed messages or sources. No step is in flight, or the one that was is refused: this ledger goes on with the counts of the
+   * row, and with the rows that it reads from here on. If they took away what this host works on, its processes begin again.
    */
   #catchUp({ changed, pending, done, dead, inputs }: ExecutionRow): Promise<void> {
     this.#changed = changed;
@@ -608,7 +608,7 @@ export class StoreLedger implements Ledger {
     return true;
   }
 
-  /** Looks whether somebody else has ended the execution, and how far other hosts are. */
+  /** Looks whether the execution was ended elsewhere, and how far other hosts are. */
   #look(mayTell = false): void {
     if (this.#state !== "running") return;
     if (this.#looking !== "no") {
@@ -649,7 +649,7 @@ export class StoreLedger implements Ledger {
     else this.#lose(new ExecutionGoneError(this.#options.execution.id));
   }
 
-  /** Other hosts may take what this one has not settled. */
+  /** Other hosts may take messages that this one has not settled. */
   async #giveBack(): Promise<void> {
     const { claim, scope } = this.#place;
     if (this.#peers === undefined || this.#state === "closed" || claim.lost.aborted) return;
@@ -667,7 +667,7 @@ export class StoreLedger implements Ledger {
         });
       }
     } catch {
-      // Others give back what a host has left whose claim is lost.
+      // If this host's claim is lost, other hosts give back its messages.
     }
   }
 
@@ -702,7 +702,7 @@ export class StoreLedger implements Ledger {
 const MOST_SOURCES = 10_000;
 /** After the end of a process over a batch, so many messages of its queue go one by one. */
 const ONE_BY_ONE = 1_000;
-/** Nobody has the message with this key any more. */
+/** Frees the message with this key from its holder. */
 function writesBack(key: readonly (string | number)[], carried: boolean, round: number): Write[] {
   const free = { type: "update" as const, table: messages, key, set: { holder: null } };
   if (!carried) return [free];
@@ -712,5 +712,5 @@ function writesBack(key: readonly (string | number)[], carried: boolean, round: 
 
 /** Others are notified of ready messages of a queue this often at most, in milliseconds. */
 const NEWS_MS = 25;
-/** Queues that nobody waits for are counted anew each time that so many intervals have passed. */
+/** Queues without a waiter are counted anew each time that so many intervals have passed. */
 const TICKS_BETWEEN_COUNTS = 4;

@@ -1,6 +1,6 @@
-// What this host knows of one queue of an execution: where it has read to, what it has handed out, and what was asked for. Pure.
+// What this host knows of one queue of an execution: how far it has read, the messages that it has handed out, and how many were asked for. Pure.
 //
-// A store of one process needs no lease on a message: whoever holds the claim of the host holds all messages, and those that are handed
+// A store of one process needs no lease on a message: the process with the claim of the host holds all messages, and those that are handed
 // out are known here. Rows are read in the order of their ids. Children may come with ids from before the place that was read to; then
 // reading goes back to them, past the rows that are known.
 
@@ -8,7 +8,7 @@ import type { MessageId } from "../definition/message-id.js";
 import type { LiveMessage } from "./live-message.js";
 import type { Share } from "./share.js";
 
-/** What a page of a queue's rows is, as far as places matter. */
+/** A row of a page of a queue, as far as its place matters. */
 interface Placed {
   readonly id: MessageId;
   readonly lane: number;
@@ -25,7 +25,7 @@ export class StoreQueue {
   promised = 0;
   /** Handed out, or on their way to be settled: by id. */
   readonly known: Map<MessageId, LiveMessage> = new Map();
-  /** Handed out as soon as somebody asks: messages that are tried again at once, and those that came in excess. */
+  /** Handed out as soon as the route asks: messages that are retried at once, and those that came in excess. */
   readonly ready: LiveMessage[] = [];
   /** Known, and not to be tried before it is known which message ends the process. */
   readonly waiting: Set<LiveMessage> = new Set();
@@ -33,7 +33,7 @@ export class StoreQueue {
   depth = 0;
   /** The mark that a route waits for; 0: none does. */
   mark = 0;
-  /** Somebody asks how many it holds. */
+  /** A caller asks how many messages it holds. */
   isWatched = false;
   /** How many of its messages this host may have taken, if other hosts take some, too. */
   readonly share: Share | undefined;
@@ -74,7 +74,7 @@ export class StoreQueue {
     return room >= Math.min(this.wanted - this.ready.length, this.share.most(now) / 2);
   }
 
-  /** Nobody works on the message any more, and its row is gone or has moved. */
+  /** The message is not worked on any more, and its row is gone or has moved. */
   forget(message: LiveMessage): void {
     message.state = "gone";
     this.known.delete(message.id);
@@ -83,7 +83,7 @@ export class StoreQueue {
     if (this.reading !== undefined) this.#gone.add(message.id);
   }
 
-  /** A ready row was added that nobody here has taken. */
+  /** A ready row was added that this host has not taken. */
   added(id: MessageId): void {
     this.exhausted = false;
     this.#gone.delete(id);
@@ -146,7 +146,7 @@ export class StoreQueue {
     this.#read();
   }
 
-  /** What came in the meantime counts from now on. */
+  /** Rows that came in the meantime count from now on. */
   #read(): void {
     const [added, due] = [this.#added, this.#addedDue];
     this.reading = undefined;

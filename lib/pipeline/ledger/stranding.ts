@@ -1,5 +1,5 @@
-// Executions that cannot end with the definition that there is: what is missing stands in their rows, so that people find it without the code,
-// and hear of it once.
+// Executions that cannot end with the current definition: their rows list the missing parts, so that people find these without the code,
+// and are notified once.
 
 import { ConflictError, type Store } from "../../store/index.js";
 import {
@@ -26,17 +26,17 @@ async function remainingWork(
   return { pipeline, version: version ?? 1, queues: live, sources: open.map(({ name }) => name) };
 }
 
-/** What the row of an execution says that is missing. Undefined: nothing, as far as anybody has looked. */
+/** The missing parts that the row of an execution lists. Undefined: none, as far as any host has looked. */
 export function strandedOf({ stranded, ended }: ExecutionRow): readonly MissingPart[] | undefined {
   if (stranded === null || ended !== null) return undefined;
   return JSON.parse(stranded as string) as readonly MissingPart[];
 }
 
 /**
- * Finds what an execution needs that is not there, and keeps that in its row.
+ * Finds the missing parts of an execution, and stores them in its row.
  *
  * @param parts - of its pipeline
- * @returns what is missing, if it did not stand in the row before
+ * @returns the missing parts, if they were not in the row before
  */
 export async function strand(
   store: Store,
@@ -61,7 +61,7 @@ export async function strand(
   return missing.length === 0 ? undefined : missing;
 }
 
-/** What people have given up or moved is not missing any more. Nothing is found here that was not missing before: that takes the code. */
+/** Removes parts from the list that are not missing after people gave up or moved messages. It finds no new ones: that takes the code. */
 export async function restrand(store: Store, number: number): Promise<void> {
   const [row] = await store.get(executions, [[number]]);
   const before = row === undefined ? undefined : strandedOf(row);

@@ -29,7 +29,7 @@ const EXECUTION_COLUMNS = {
   replays: "integer?",
   created: "integer",
   ended: "integer?",
-  /** 1: it has ended, and nobody was told. A host that starts announces such ends. */
+  /** 1: it has ended, and the end is not announced. A host that starts announces such ends. */
   unannounced: "integer?",
   /** When it ended, as long as its rows in other tables are kept. */
   kept: "integer?",
@@ -66,7 +66,7 @@ export const executions: Table<typeof EXECUTION_COLUMNS> = defineTable("pipeline
 });
 /** The topic of an execution: something about it has changed that its hosts have to look at. */
 export const executionTopic = (number: number): string => `pipelines/execution/${number}/`;
-/** Behind the topic of an execution: messages of the queue that follows are ready, and nobody has taken them. No queue: of any. */
+/** Behind the topic of an execution: messages of the queue that follows are ready, and no host has taken them. No queue: of any. */
 export const READY_NEWS = "ready/";
 /** Names of claims of hosts begin so. */
 export const HOST_CLAIMS = "pipelines/host/";
@@ -95,7 +95,7 @@ const MESSAGE_COLUMNS = {
   attempts: "integer?",
   /** The errors of the attempts, as JSON. */
   history: "text?",
-  /** The token of the claim of the host that has taken it. Null: nobody has. */
+  /** The token of the claim of the host that has taken it. Null: no host has. */
   holder: "integer?",
   /** How often it has ended its process, by evidence. Null: never. */
   quarantines: "integer?",
@@ -110,8 +110,9 @@ const MESSAGE_COLUMNS = {
 } as const;
 
 /**
- * The live messages. A queue is a range of keys: what is ready, in the order of the ids, and behind it what is delayed, in the order of
- * the times. So what may be tried now is one range. A store that several processes share names the host that has taken a message; in a store of one process all are its.
+ * The live messages. A queue is a range of keys: ready messages in the order of the ids, and behind them delayed ones in the order of the
+ * times. So all messages that may be tried now are one range. In a store that several processes share, the row names the host that has
+ * taken the message; in a store of one process, all messages are its.
  */
 export const messages: Table<typeof MESSAGE_COLUMNS> = defineTable("pipeline_messages", {
   columns: MESSAGE_COLUMNS,
@@ -190,7 +191,7 @@ const SOURCE_COLUMNS = {
   checkpoint: "payload?",
   /** 1 as long as it may give more. */
   open: "integer",
-  /** The token of the claim of the host that reads it. Null: nobody does, or the store has one process. */
+  /** The token of the claim of the host that reads it. Null: no host does, or the store has one process. */
   holder: "integer?",
   /** Why people have closed it. Null: they have not. */
   dropped: "text?",
@@ -232,7 +233,7 @@ const OUTBOX_COLUMNS = {
   round: "integer",
 } as const;
 
-/** Messages that nobody has taken, and that a broker has not confirmed: their keys. Empty where no broker carries messages. */
+/** Keys of messages that no host has taken, and that a broker has not confirmed. Empty where no broker carries messages. */
 export const outbox: Table<typeof OUTBOX_COLUMNS> = defineTable("pipeline_outbox", {
   columns: OUTBOX_COLUMNS,
   key: ["scope", "queue", "lane", "id"],
@@ -291,6 +292,6 @@ export const PIPELINE_SCHEMA: Schema = {
     carriedChannels,
     offers,
   ],
-  // What a power loss takes is worked on again: a message is settled in the commit that makes its children, or not at all.
+  // Messages whose commits a power loss takes are worked on again: each is settled in the commit that makes its children, or not at all.
   durability: "process-kill",
 };

@@ -76,7 +76,7 @@ class LiveMessage implements Message {
 
 class LiveQueue {
   readonly name: string;
-  /** Messages that nobody has asked for. */
+  /** Messages that the route has not asked for. */
   readonly ready: Ring = new Ring();
   /** Messages that were asked for, and have not arrived. */
   wanted = 0;

@@ -57,7 +57,7 @@ function liveRecord({
 }
 
 /**
- * @param letter - of a dead letter, what else is known of it
+ * @param letter - the row of a dead letter
  * @param record - what became of it, if it is dead no more
  */
 export function settledRecord(

@@ -25,7 +25,7 @@ export interface OpenPipelineOperations extends PipelineOperations, AsyncDisposa
 export interface PipelineOperationsOptions {
   /** How the values of messages are read: as the hosts write them. */
   readonly payloads?: PayloadOptions;
-  /** The pipelines as they are now, for `replay`: what it begins runs when a host of them looks into the store. Default: none. */
+  /** The pipelines as they are now, for `replay`: its execution runs when a host of them looks into the store. Default: none. */
   readonly pipelines?: readonly AnyPipeline[];
 }
 

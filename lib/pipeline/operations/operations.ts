@@ -103,7 +103,7 @@ export interface MessageHeartbeats {
   readonly message: MessageId;
   /** The queue in which it is. */
   readonly queue: string;
-  /** The name of the adapter, when, and what it said. Or the error for which that cannot be read. */
+  /** The name of the adapter, the time, and its progress. Or the error, if these cannot be read. */
   readonly heartbeats: unknown;
 }
 
@@ -303,11 +303,11 @@ export interface PipelineOperations {
   pause(id: string): Promise<boolean>;
   /** Lets a paused execution go on. False: it has ended. */
   resume(id: string): Promise<boolean>;
-  /** Ends an execution: what is in work is aborted, and settles nothing. False: it has ended already. */
+  /** Ends an execution: messages in work are aborted, and settle nothing. False: it has ended already. */
   cancel(id: string): Promise<boolean>;
   /**
    * Gives up messages in queues and open sources of an execution, of a part or of all that is left. A message that is given up is done and
-   * counts as dropped: nothing comes of it, its value is kept, and a host that works on it settles nothing. Of an execution that has ended
+   * counts as dropped: nothing comes of it, its value is kept, and a host that works on it settles nothing. If the execution has ended,
    * nothing is given up.
    *
    * @throws PipelineChangeError when one of `messages` is in no queue or one of `sources` is not open; ExecutionOutcomeUnknownError after
@@ -316,7 +316,7 @@ export interface PipelineOperations {
   giveUp(id: string, options: GiveUpOptions): Promise<GivenUp>;
   /**
    * Moves messages to the queue of another route of the pipeline, as it is now: by default all that no route of it takes. They keep their ids,
-   * values and errors, and all their attempts are before them. Of an execution that has ended nothing is moved.
+   * values and errors, and have all of their attempts again. If the execution has ended, nothing is moved.
    *
    * @throws PipelineChangeError when there is no such route, or one of `messages` is in no queue; MessageTooLargeError, UnknownPipelineError,
    * ExecutionOutcomeUnknownError after `timeoutMs`, OptionError

@@ -93,12 +93,12 @@ export interface OperationsPort {
   readonly replays?: {
     /** An id that no other execution has. */
     id(): string;
-    /** A pipeline as it is now, or what an execution of a version runs by. @throws UnknownPipelineError */
+    /** A pipeline as it is now, or the one that an execution of a version runs by. @throws UnknownPipelineError */
     target(pipeline: string, version?: number): Promise<ReplayTarget>;
   };
 }
 
-/** Names of claims of those who begin a replay without a host. */
+/** Prefix of the claims that begin a replay without a host. */
 const REPLAY_CLAIMS = "pipelines/replay/";
 
 /** Messages that are looked up at a time. */
@@ -276,7 +276,7 @@ export class StoreOperations implements PipelineOperations {
     for await (const row of rows.settled(after)) {
       const entry = decodeEntry(row.id, row.entry);
       if ((route !== undefined && entry.route !== route) || !isWanted(entry)) continue;
-      // Of a dead letter, the errors are in its own row.
+      // The errors of a dead letter are in its own row.
       if (entry.status === "dead") yield* await recordsOf(rows, [row.id]);
       else yield settledRecord(row, undefined);
       if (--left === 0) return;
@@ -499,7 +499,7 @@ export class StoreOperations implements PipelineOperations {
     return row;
   }
 
-  /** A value for people: what cannot be read is the error that says so. */
+  /** A value for people. If it cannot be read, the error of reading it. */
   async #shown(stored: string | Uint8Array | null): Promise<unknown> {
     if (stored === null) return undefined;
     try {

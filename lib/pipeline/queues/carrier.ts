@@ -17,7 +17,7 @@ export interface CarrierDelivery {
   readonly body: string;
   /** Fulfilled when the broker has confirmed it. */
   ack(): Promise<void>;
-  /** As `ack`, for whoever does not wait for the word of the broker: the broker says none. Where it is lost, the letter comes again. Never throws. */
+  /** As `ack`, but the broker does not confirm it. If the acknowledgement is lost, the letter comes again. Never throws. */
   ackUnconfirmed(): void;
   /** Asks for another delivery, after this time. */
   nak(delayMs: number): void;

@@ -1,14 +1,14 @@
 // Which channel of a broker has the letters of a queue, as one process sees it. Pure.
 //
-// A broker may lose everything, and be filled again. Then an acknowledgement of a letter from before would settle whatever letter has its
-// place now, and the broker would confirm it. So each channel has a name that nobody has used before, and the store says which one counts:
-// an acknowledgement from before finds no channel. Whoever finds the channel lost makes another one, and has the store name it, if the store
-// still names the lost one; then all ready messages are sent again. A channel is made before the store names it, and never after: so a
-// channel that is there has all letters that were put into it, or the broker has lost single ones.
+// A broker may lose everything, and be filled again. Then an acknowledgement of a letter from before would settle the letter that has its
+// place now, and the broker would confirm it. So each channel has a name that was never used before, and the store says which one counts:
+// an acknowledgement from before finds no channel. A process that finds the channel lost makes another one, and has the store name it, if
+// the store still names the lost one; then all ready messages are sent again. A channel is made before the store names it, and never after:
+// so a channel that is there has all letters that were put into it, or the broker has lost single ones.
 //
 //     reading ── none, or the lost one ──> making ── made ──> naming ── named ──> resending ── resent ──> open
 //        │  └──── another one ──────────────────────────────────────────────────────^   ^                  │
-//        └──────────── failed, or somebody else was faster: read again                  └── missing letters ┘
+//        └──────────── failed, or another process was faster: read again                └── missing letters ┘
 
 import { type Backoff, backoffMs } from "../../process/backoff.js";
 
@@ -34,7 +34,7 @@ export interface ChannelState {
 }
 
 export type ChannelEvent =
-  /** @property fresh - a name that nobody has used */
+  /** @property fresh - a name that was never used */
   | { readonly type: "read"; readonly named: NamedChannel | undefined; readonly fresh: string }
   | { readonly type: "made" }
   /** False: the store does not name the one before any more. */
@@ -55,7 +55,7 @@ export type ChannelEffect =
   | { readonly type: "name"; readonly channel: string; readonly before: string | undefined }
   /** Marks all ready messages as unsent, then the channel as complete. */
   | { readonly type: "resend"; readonly channel: string }
-  /** Nobody uses it, or ever will: if that fails, it stays empty. */
+  /** No process uses it, or ever will: if the removal fails, the channel stays empty. */
   | { readonly type: "remove"; readonly channel: string }
   /** Letters go there, and come from there. */
   | { readonly type: "open"; readonly channel: string }
@@ -93,7 +93,7 @@ export function decide(state: ChannelState, event: ChannelEvent): Decision {
       if (phase === "resending") return resending(state);
       return phase === "reading" ? reading(state) : [state, []];
     case "gone":
-      // Until the store names it, nobody but this process knows the channel.
+      // Until the store names the channel, only this process knows it.
       return (phase === "open" || phase === "resending") && event.channel === state.channel
         ? reading({ ...state, lost: event.channel })
         : [state, []];
@@ -131,7 +131,7 @@ function named(state: ChannelState, isNamed: boolean): Decision {
     return [next, [{ type: "remove", channel: channel as string }, ...effects]];
   }
   const [next, effects] = resending({ ...state, failures: 0 });
-  // Whoever still uses it, because it is not lost after all, finds out.
+  // If the channel is not lost after all, a process that still uses it finds out.
   return [next, before === undefined ? effects : [{ type: "remove", channel: before }, ...effects]];
 }
 
@@ -149,7 +149,7 @@ function failed(state: ChannelState, roll: number): Decision {
   const failures = state.failures + 1;
   const alarm = { type: "alarm", inMs: backoffMs(again, failures, roll) } as const;
   const next = { ...state, failures };
-  // It may be there, or be made later: nobody uses it. After a failed naming the store may name it: what is read then says so.
+  // It may be there, or be made later: no process uses it. After a failed naming the store may name it: the next read shows that.
   return phase === "making"
     ? [{ ...next, phase: "reading" }, [{ type: "remove", channel: channel as string }, alarm]]
     : [{ ...next, phase: phase === "naming" ? "reading" : phase }, [alarm]];

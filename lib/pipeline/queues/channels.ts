@@ -17,7 +17,7 @@ import { QUEUE_LIMITS } from "./limits.js";
 /** Called with each channel that is opened. */
 type Watcher = (channel: string) => void;
 
-/** What channels carry letters of: the store, which decides. */
+/** The store whose messages the channels carry. It decides. */
 export interface Letters {
   /** Names of the channels of a queue begin so. */
   prefixOf(queue: string): string;
@@ -72,13 +72,13 @@ export class Channels {
     for (const one of this.#all.values()) await one.look();
   }
 
-  /** Nobody waits any longer. */
+  /** No caller waits any longer. */
   close(): void {
     this.#isClosed = true;
     for (const one of this.#all.values()) one.close();
   }
 
-  /** As `close`, and no process needs the channels any more: they are removed, whoever has them open, and those that are being made. */
+  /** As `close`, and no process needs the channels any more: removes them, even those that a process has open or makes now. */
   end(): void {
     this.#isClosed = true;
     for (const one of this.#all.values()) one.end();

@@ -58,7 +58,7 @@ export interface QueueReplayOptions extends DeedOptions {
 const PAGE = 500;
 
 /**
- * The dead letters of a queue. Each of them leaves the dead ones once, whoever asks, and a record says what became of it. An operation is
+ * The dead letters of a queue. Each of them leaves the dead ones once, however many ask, and a record says what became of it. An operation is
  * fulfilled when that is durable.
  */
 export class DeadLetters<in out T> {
@@ -115,7 +115,7 @@ export class DeadLetters<in out T> {
   }
 
   /**
-   * Gives messages up for good: nobody tries them again. Their ids are remembered as those of settled ones.
+   * Gives messages up for good: they are never tried again. Their ids are remembered as those of settled ones.
    *
    * @param which - an id, up to 1,000 ids, or a filter
    * @throws DeadLetterNotFoundError, OptionError (also without a reason), StoreError
@@ -284,7 +284,7 @@ class QueueShelf implements Shelf<DeadRow> {
         notify: [topicOf(name)],
       });
     } catch (error) {
-      // It waits or is in work, or somebody else replays it at this moment.
+      // It waits or is in work, or another caller replays it at this moment.
       throw error instanceof ConflictError ? new DeadLetterNotFoundError(this.label, id, fate) : error;
     }
   }

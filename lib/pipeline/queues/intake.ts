@@ -230,7 +230,7 @@ export class CarriedIntake implements Intake {
   }
 
   #later(inMs: number, item: Item, work: () => Promise<OutboxEvent<Sendable>>): void {
-    // What is not done by then is found by whoever gets the message next.
+    // The next subscriber that gets the message finds the work that is not done by then.
     if (this.#isClosed && inMs > 0) return;
     if (inMs > 0) {
       this.#kernel.addTimer(inMs, { fire: () => this.#later(0, item, work) });

@@ -1,8 +1,8 @@
 // NATS JetStream as the carrier of queues, by the packages of @nats-io (optional peers). Each channel is a stream of its own with one
 // durable consumer. Facts that shape this file: an acknowledgement counts when the server has confirmed it; it names a stream, a consumer
-// and a place in the stream, so that one from before a stream was lost settles whatever has its place now, if names are used again; a
-// publication that timed out may be stored; the client gives up after ten attempts to reconnect unless it is told to go on; a consumer
-// that was deleted ends no iterator unless that is asked for.
+// and a place in the stream, so if a stream is lost and its name is used again, an old acknowledgement settles the message that has the
+// place now; a publication that timed out may be stored; the client gives up after ten attempts to reconnect unless it is configured to go
+// on; a consumer that was deleted ends no iterator unless that is asked for.
 
 import type {
   ConsumerInfo,
@@ -39,7 +39,7 @@ export interface JetStreamOptions {
   /** How many servers of a cluster keep each stream. Default 1. */
   readonly replicas?: number;
   /**
-   * Passed on to the client: credentials, TLS, and whatever else `NodeConnectionOptions` of `@nats-io/transport-node` has. Servers and
+   * Passed on to the client: credentials, TLS, and all else that `NodeConnectionOptions` of `@nats-io/transport-node` has. Servers and
    * reconnecting are not to be set here. Its type is not that one: programs without JetStream do not have the package.
    */
   readonly connection?: object;

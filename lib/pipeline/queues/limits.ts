@@ -57,7 +57,7 @@ export const QUEUE_DEFAULTS: {
   subscriber: { concurrency: 1, prefetch: 100, timeoutMs: 60_000, overrunMs: 60_000 },
 };
 
-/** Limits that nobody sets. */
+/** Fixed limits: no option sets them. */
 export const QUEUE_LIMITS = {
   /** Most messages of one publication, and most that a subscriber holds. */
   portion: 10_000,

@@ -1,6 +1,6 @@
 // What happens to one delivery of a broker. The store decides, the broker only carries: a message is settled in the store first, with its
 // children in the same commit; then the children are published, then they are marked as sent, and the delivery is acknowledged last.
-// A crash at any point leaves a delivery that comes again, or children that are not marked: nothing is lost, and what is done twice
+// A crash at any point leaves a delivery that comes again, or children that are not marked: nothing is lost, and repeated work
 // changes nothing. Pure.
 //
 //     taking ── taken ──> working ── settled ──> publishing ── confirmed ──> marking ── marked ──> acking ── acked ──> ended
@@ -25,13 +25,13 @@ export type OutboxEvent<C> =
   | { readonly type: "taken" }
   /** It was settled before. These of its children are not marked as sent. */
   | { readonly type: "gone"; readonly children: readonly C[] }
-  /** It waits for its time, or is with somebody else: the store will have it delivered again. */
+  /** It waits for its time, or another subscriber has it: the store will have it delivered again. */
   | { readonly type: "elsewhere" }
   /** The commit that settles it, or has it tried again, is done. It has inserted these children. */
   | { readonly type: "settled"; readonly children: readonly C[] }
   /** The subscriber has lost the message, or gives it back. */
   | { readonly type: "lost" }
-  /** The broker has confirmed that it has all children: here they are with what it said of each. */
+  /** The broker has confirmed that it has all children: here they are, each with its answer. */
   | { readonly type: "confirmed"; readonly children: readonly C[] }
   | { readonly type: "marked" }
   /** The broker has lost what it has confirmed. */
@@ -64,7 +64,7 @@ export function decide<C>(
     case "settled":
       return phase === "working" ? publishing(state, event.children) : [state, []];
     case "lost":
-      // Without an acknowledgement the delivery comes again, to whoever has the message then.
+      // Without an acknowledgement the delivery comes again, to the subscriber that has the message then.
       return phase === "working" ? [{ ...state, phase: "ended" }, []] : [state, []];
     case "confirmed":
       return phase === "publishing" ? marking({ ...state, children: event.children }) : [state, []];

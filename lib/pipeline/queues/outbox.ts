@@ -25,7 +25,7 @@ export class Outbox {
   readonly #store: Store;
   readonly #carrier: Carrier;
   readonly #channels: Channels;
-  /** Of this process: what another one has sent is sent again under another id, and the store drops the second. */
+  /** Of this process: messages that another process has sent are sent again under another id, and the store drops the second. */
   readonly #sender: string;
 
   constructor(store: Store, carrier: Carrier, channels: Channels, sender: string) {
@@ -100,7 +100,7 @@ const AT_ONCE = 500;
 
 type Note = { readonly type: "look" } | { readonly type: "looked"; readonly inMs: number };
 
-/** Sends what is published, what is due, and what others have left behind. */
+/** Sends messages that are published, due, or left behind by others. */
 export class OutboxProcess implements Callbacks<Note> {
   readonly #outbox: Outbox;
   readonly #store: Store;
@@ -152,7 +152,7 @@ export class OutboxProcess implements Callbacks<Note> {
         this.#note({ type: "looked", inMs });
       },
       () => {
-        // The store or the broker is away: what is to be sent is still marked.
+        // The store or the broker is away: messages to send are still marked.
         const { again } = QUEUE_LIMITS;
         const inMs = backoffMs(again, ++this.#failures, this.#ctx.alive ? this.#ctx.random() : 0);
         this.#note({ type: "looked", inMs });

@@ -1,4 +1,4 @@
-// What channels.ts asks of the tables of queues: which channel counts, and which messages have to be sent.
+// Answers channels.ts from the tables of queues: which channel counts, and which messages have to be sent.
 
 import { ConflictError, type Store } from "../../store/index.js";
 import type { NamedChannel } from "./channel-machine.js";
@@ -63,5 +63,5 @@ export class QueueLetters implements Letters {
   }
 }
 
-/** What is in front of it is sent first. */
+/** Most messages that one look reads. Those behind wait: messages in front are sent first. */
 const LOOKED_AT = 500;

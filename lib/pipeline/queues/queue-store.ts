@@ -1,4 +1,4 @@
-// What queues read and write. Whoever settles a message proves in the same commit that the message is still theirs.
+// Reads and writes the tables of queues. A subscriber that settles a message proves in the same commit that it still holds the message.
 
 import { InvariantError } from "../../process/errors.js";
 import {
@@ -91,7 +91,7 @@ export class QueueStore {
     for (let attempt = 1; ; attempt++) {
       const known = await this.#known(named);
       const fresh = messages.filter(({ id }) => !known.has(id));
-      // What is settled in between would be published again: the commit is refused then, and looks again.
+      // A message that is settled in between would be published again: then the commit is refused, and the loop looks again.
       const expect: Expectation[] = named
         .filter(([, id]) => !known.has(id as string))
         .flatMap((key) => [settledIds, deadMessages].map((table) => ({ table, key, is: "absent" as const })));
@@ -166,7 +166,7 @@ export class QueueStore {
     return { rows, more: rows.length === count, dueInMs: await this.dueInMs() };
   }
 
-  /** Takes one message. Undefined: it is not ready. @throws ConflictError when somebody else is faster */
+  /** Takes one message. Undefined: it is not ready. @throws ConflictError when another subscriber is faster */
   async takeNumber(claim: Claim, row: QueuedRow): Promise<QueuedRow | undefined> {
     const { number, ready, held } = row;
     // Taken by a commit whose answer was lost.
@@ -283,7 +283,7 @@ export class QueueStore {
     const { name, carried } = this;
     const set = { held: null, ready: name, unsent: carried ? name : null };
     const add = { round: 1 };
-    // One that somebody else has by now must not keep the others back.
+    // A message that another subscriber has by now must not keep the others back.
     await Promise.all(
       messages.map(({ number }) =>
         this.store
@@ -300,7 +300,7 @@ export class QueueStore {
     );
   }
 
-  /** Notes who takes messages under this claim. */
+  /** Notes the subscriber that takes messages under this claim. */
   async enter({ token }: Claim, concurrency: number): Promise<void> {
     const row = { token, queue: this.name, concurrency };
     await this.store.commit({ writes: [{ type: "put", table: subscribers, row }] });
@@ -311,7 +311,7 @@ export class QueueStore {
     const { store, name } = this;
     const rows = await store.scan(subscribers, { index: "queue", prefix: [name] });
     if (rows.length === 0) return;
-    // In this order: whoever is in the table had a claim before it was read.
+    // In this order: each subscriber in the table had a claim before the table was read.
     const held = new Set(
       (await store.claims(this.claims)).filter((one) => one.held).map(({ token }) => token),
     );
@@ -337,7 +337,7 @@ export class QueueStore {
     try {
       await this.store.commit({ expect, writes, notify: [topicOf(this.name)] });
     } catch (error) {
-      // Somebody else recovers it.
+      // Another subscriber recovers it.
       if (!(error instanceof ConflictError)) throw error;
     }
   }
@@ -354,7 +354,7 @@ export class QueueStore {
     if (writes.length > 0) await this.store.commit({ writes });
   }
 
-  /** What is remembered no longer, by the index that has its time. */
+  /** Rows that are remembered no longer, by the index that has their time. */
   async #oldest<C extends Columns>(table: Table<C>, index: string): Promise<RowOf<C>[]> {
     const { store, name, policy } = this;
     const prefix = [name];

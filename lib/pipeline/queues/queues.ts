@@ -57,7 +57,7 @@ export interface QueuesOptions {
   /** How values are stored, and how large they may be. */
   readonly payloads?: PayloadOptions;
   /**
-   * Where the evidence of who ends the program is kept: the path of a folder, or `false` for none: then no message is ever blamed for a
+   * Where the evidence of what ends the program is kept: the path of a folder, or `false` for none: then no message is ever blamed for a
    * crash. Default: beside the file of a SQLite store, at its path and `.evidence`; for PostgreSQL under the folder for temporary files.
    */
   readonly evidence?: EvidenceOption;
@@ -65,7 +65,7 @@ export interface QueuesOptions {
 
 /** Options of a publication. */
 export interface PublishOptions {
-  /** A message whose id is in the queue, or was settled a while ago, is dropped. Default: an id that nobody else has. */
+  /** A message whose id is in the queue, or was settled a while ago, is dropped. Default: a unique id. */
   readonly id?: string;
   /** Any text that handlers get with the message. */
   readonly key?: string;
@@ -277,7 +277,7 @@ export class Queues implements AsyncDisposable {
   }
 }
 
-/** The broker of queues, and what sends to it. */
+/** The broker of queues, and the process that sends to it. */
 interface Carrying extends Carriage {
   readonly pid: Pid;
 }

@@ -57,7 +57,7 @@ export function retry(options: RetryOptions = {}): Status {
 }
 
 /**
- * The message becomes a dead letter at once, whatever attempts are left.
+ * The message becomes a dead letter at once, even if attempts are left.
  *
  * @param reason - for people
  * @example orders.subscribe({}, () => dead("there is no such customer"));
@@ -184,7 +184,7 @@ export function withFailure(history: string | null, failure: Failure): string {
   const { historyEntries, errorCharacters } = QUEUE_LIMITS;
   const error = failure.error.slice(0, errorCharacters);
   const before = historyOf(history);
-  // Of setbacks in a row, the last one says how many there were.
+  // The last of several setbacks in a row holds their number, so it replaces the one before.
   if (failure.setbacks !== undefined && before.at(-1)?.setbacks !== undefined) before.pop();
   return JSON.stringify([...before, { ...failure, error }].slice(-historyEntries));
 }

@@ -1,8 +1,8 @@
-// A subscriber of a queue. It takes messages ahead, hands them out as far as its concurrency goes, and settles each once. Pure for
-// whoever calls it; states are changed in place, since they hold what is in flight.
+// A subscriber of a queue. It takes messages ahead, hands them out as far as its concurrency goes, and settles each once. Pure for its
+// caller; states are changed in place, since they hold the messages in flight.
 //
-// A delivery is one attempt at one message. Its number is the fence within this process: what comes late for a delivery that is over
-// changes nothing. Between processes the store is the fence: only who holds a message settles it.
+// A delivery is one attempt at one message. Its number is the fence within this process: an event that comes late for a delivery that is over
+// changes nothing. Between processes the store is the fence: only the holder of a message settles it.
 
 import { type Backoff, backoffMs } from "../../process/backoff.js";
 import { InvariantError } from "../../process/errors.js";
@@ -24,13 +24,13 @@ interface Delivery<M> {
 export interface SubscriberState<M, V> {
   readonly config: SubscriberConfig;
   phase: "claiming" | "running" | "stopping" | "stopped";
-  /** Grows with each claim. What was taken under an earlier one is not this subscriber's any more. */
+  /** Grows with each claim. Messages that were taken under an earlier claim are not this subscriber's any more. */
   claim: number;
   readonly buffer: M[];
   readonly inFlight: Map<number, Delivery<M>>;
   /** How many messages were asked for. */
   taking: number;
-  /** There may be messages that nobody has taken. */
+  /** There may be messages that no subscriber has taken. */
   more: boolean;
   failures: number;
   nextDelivery: number;
@@ -40,7 +40,7 @@ export interface SubscriberState<M, V> {
 
 export type SubscriberEvent<M, V> =
   | { readonly type: "claimed" }
-  /** The claim is lost: others may have what this subscriber held. */
+  /** The claim is lost: others may have the messages of this subscriber. */
   | { readonly type: "lost" }
   /** There may be messages to take. */
   | { readonly type: "news" }
@@ -53,7 +53,7 @@ export type SubscriberEvent<M, V> =
   /** The store failed when it was asked for a claim or for messages. */
   | { readonly type: "failed"; readonly claim: number; readonly roll: number }
   | { readonly type: "handled"; readonly delivery: number; readonly verdict: V }
-  /** The settlement is committed; or it was refused, because the message is somebody else's. */
+  /** The settlement is committed; or it was refused, because another subscriber has the message. */
   | { readonly type: "settled"; readonly delivery: number }
   /** The store failed. Nothing was settled. */
   | { readonly type: "unsettled"; readonly delivery: number; readonly verdict: V; readonly roll: number }
@@ -190,7 +190,7 @@ function settle<M, V>(
   effects.push({ type: "settle", delivery, message: one.message, verdict, inMs });
 }
 
-/** Hands out what is there, and takes more. */
+/** Hands out the messages that are there, and takes more. */
 function advance<M, V>(state: SubscriberState<M, V>, effects: SubscriberEffect<M, V>[]): void {
   const { config, buffer, inFlight } = state;
   if (state.phase === "stopping") {

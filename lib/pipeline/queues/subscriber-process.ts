@@ -47,7 +47,7 @@ export interface SubscriberSettings extends SubscriberPolicy {
   readonly queue: QueueStore;
   readonly handle: Handle;
   readonly payloads: Payloads;
-  /** Who ends the program. */
+  /** Knows which message ends the program. */
   readonly evidence: Evidence;
   readonly ends: SharedEnds;
   readonly intake: Intake;
@@ -73,7 +73,7 @@ export class SubscriberProcess implements Callbacks<Note> {
   readonly #pids = new Map<number, Pid>();
   /** In whose name handlers run, by delivery. */
   readonly #subjects = new Map<number, Subject>();
-  /** What goes back to the store before this process ends. */
+  /** Releases of messages that have to end before this process ends. */
   readonly #releases = new Set<Promise<void>>();
   #ctx!: Context<Note>;
   #kernel!: Kernel;
@@ -97,7 +97,7 @@ export class SubscriberProcess implements Callbacks<Note> {
     this.#ctx = ctx;
     ctx.trapExit(true);
     this.#kernel = ctx.self.process?.kernel as Kernel;
-    // A process that is killed does not terminate. Its claim ends with it, so that others find what it held.
+    // A process that is killed does not terminate. Its claim ends with it, so that others find its messages.
     this.#kernel.links.watch(
       ctx.self,
       () => void this.#letGo(),
@@ -151,7 +151,7 @@ export class SubscriberProcess implements Callbacks<Note> {
   #carryOut(effect: Effect): void {
     switch (effect.type) {
       case "claim":
-        // What it held under the claim that is lost is found by that claim's token.
+        // Messages that it held under the lost claim are found by the token of that claim.
         this.#follow(
           this.#enter().then(() => this.#queue.recover()),
           () => ({ type: "claimed" }),
@@ -263,7 +263,7 @@ export class SubscriberProcess implements Callbacks<Note> {
     this.#pids.set(delivery, pid);
   }
 
-  /** Whoever shows progress is no suspect. Nothing is known of a store that fails here: the settlement tells. */
+  /** A message that shows progress is no suspect. A failure of the store is ignored here: the settlement reports it. */
   #beats(ctx: BodyContext<never>, row: QueuedRow, subject: Subject): MessageBeats {
     const { payloads } = this.#settings;
     return new MessageBeats(row, {
@@ -297,7 +297,7 @@ export class SubscriberProcess implements Callbacks<Note> {
   #settle({ delivery, message, verdict, inMs }: Effect & { readonly type: "settle" }): void {
     if (inMs > 0) {
       const later = { type: "settle", delivery, message, verdict, inMs: 0 } as const;
-      // Under a later claim the same message may be in work again: what is over settles nothing.
+      // Under a later claim the same message may be in work again: a delivery that is over settles nothing.
       this.#ctx.runAfter(inMs, () => this.#loop.state.inFlight.has(delivery) && this.#settle(later));
       return;
     }
@@ -320,7 +320,7 @@ export class SubscriberProcess implements Callbacks<Note> {
   #release(messages: readonly QueuedRow[]): void {
     this.#settings.intake.lost(messages.map(({ number }) => number));
     const released = this.#queue.release(this.#claim as Claim, messages);
-    // What is not given back is found by its holder's token.
+    // Messages that are not given back are found by the token of their holder.
     const ended = released.catch((error: unknown) => this.#failed(error)).then(() => undefined);
     this.#releases.add(ended);
     void ended.then(() => this.#releases.delete(ended));
@@ -354,7 +354,7 @@ export class SubscriberProcess implements Callbacks<Note> {
     });
   }
 
-  /** Looks for what was left behind, and for what nobody told of. */
+  /** Looks for messages that were left behind, and for those without a notification. */
   async #look(): Promise<void> {
     this.#ctx.sendAfter(this.#ctx.self, { type: "look" }, QUEUE_LIMITS.lookMs);
     try {
@@ -380,7 +380,7 @@ export class SubscriberProcess implements Callbacks<Note> {
     );
   }
 
-  /** A store that failed is asked again. What nobody expects is reported. */
+  /** A store that failed is asked again. Unexpected errors are reported. */
   #failed(error: unknown): void {
     if (error instanceof FencedError || error instanceof StoreClosedError || !this.#ctx.alive) return;
     reportLate(this.#kernel, this.#ctx.self, error);
@@ -402,7 +402,7 @@ export class SubscriberProcess implements Callbacks<Note> {
     if (claim === undefined) return;
     try {
       await claim.release();
-      // What it held goes back at once. If that fails, the next subscriber that looks finds it.
+      // Its messages go back at once. If that fails, the next subscriber that looks finds them.
       await this.#queue.recover();
     } catch (error) {
       this.#failed(error);

@@ -103,7 +103,7 @@ export const settledIds: Table<typeof SETTLED_COLUMNS> = defineTable("queue_sett
 
 const SUBSCRIBER_COLUMNS = { token: "integer", queue: "text", concurrency: "integer" } as const;
 
-/** Who takes messages: what a subscriber held when it died is found by its token. */
+/** Subscribers. The messages that a subscriber held when it died are found by its token. */
 export const subscribers: Table<typeof SUBSCRIBER_COLUMNS> = defineTable("queue_subscribers", {
   columns: SUBSCRIBER_COLUMNS,
   key: ["token"],

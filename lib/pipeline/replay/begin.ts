@@ -1,4 +1,4 @@
-// The beginning of a replay: what is asked for against what is stored, and the row of the new execution.
+// The beginning of a replay: checks the request against the stored rows, and makes the row of the new execution.
 
 import type { Claim, Store } from "../../store/index.js";
 import { createExecution, findExecution } from "../ledger/executions.js";
@@ -105,7 +105,7 @@ class Planner {
   async #route(route: string, partial: boolean, again: boolean): Promise<Part[]> {
     const queue = this.#queueOf(route);
     const parts: Part[] = [{ type: "kept", queue }, ...lettersIn(queue, again)];
-    // What an execution that goes on has in its queues, it works on itself.
+    // An execution that goes on works on the messages in its queues itself.
     if (this.#execution.ended !== null) parts.push({ type: "left", queue });
     if (partial) return parts;
     let settled = 0;
@@ -171,12 +171,12 @@ class Planner {
   }
 }
 
-/** The dead letters of a queue, and with `again` what was replayed of them. That comes first: nothing is in both then. */
+/** The dead letters of a queue, and with `again` the replayed ones. The replayed ones come first, so that no letter is in both parts. */
 function lettersIn(queue: string, again: boolean): Part[] {
   return [...(again ? [{ type: "replayed", queue } as const] : []), { type: "dead", queue }];
 }
 
-/** What a replay begins with. */
+/** The beginning of a replay. */
 export interface BeginReplay {
   /** The id of the new execution. */
   readonly id: string;

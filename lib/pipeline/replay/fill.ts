@@ -1,5 +1,5 @@
 // Fills the execution of a replay: copies the messages page by page, as the step of a source would. The place of the replay is in the row
-// of that source, so whoever opens the execution next goes on where the last one was killed. The execution cannot complete before the
+// of that source, so the next host that opens it goes on where the last one was killed. The execution cannot complete before the
 // source is closed, in the commit of the last page.
 
 import { processName } from "../../process/process-name.js";
@@ -25,9 +25,9 @@ import { type Copied, nextPage, type ReplayPlace } from "./selection.js";
 const PAGE = 400;
 
 /**
- * Copies what is missing, if the execution is a replay. Several hosts may fill one execution: each page is written once.
+ * Copies the missing messages, if the execution is a replay. Several hosts may fill one execution: each page is written once.
  *
- * @param carried - a broker carries the messages. If that is not known, hosts find out that nobody has sent them
+ * @param carried - a broker carries the messages. If that is not known, hosts find out that they were not sent
  */
 export async function fillReplay(store: Store, claim: Claim, number: number, carried = false): Promise<void> {
   for (;;) {
@@ -56,7 +56,7 @@ export async function fillReplay(store: Store, claim: Claim, number: number, car
   }
 }
 
-/** What the execution that is replayed loses with the copies: its dead letters, which leave a record of this replay. */
+/** The dead letters that the replayed execution loses with the copies. They leave a record of this replay. */
 async function handedOver(
   store: Store,
   { of, deed = { by: processName(), reason: null } }: ReplayPlace,

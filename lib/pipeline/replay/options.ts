@@ -14,9 +14,12 @@ export interface ReplayOptions extends DeedOptions, OperationWaitOptions {
   readonly messages?: readonly MessageId[];
   /** The dead letters, or those of `route`. They go over to the new execution: another replay does not find them. */
   readonly dead?: boolean;
-  /** Also what was replayed before, of the dead letters that are meant. Default false. */
+  /** Also those of the chosen dead letters that were replayed before. Default false. */
   readonly again?: boolean;
-  /** All messages that this route took: what it settled, if the route keeps values; its dead letters; and what an execution left that failed or was cancelled. */
+  /**
+   * All messages that this route took: the settled ones, if the route keeps values; its dead letters; and those that were left when an
+   * execution failed or was cancelled.
+   */
   readonly route?: string;
   /** With `route`: replays what can be had when the values of others are gone. Default false: then nothing is replayed. */
   readonly partial?: boolean;

@@ -40,7 +40,7 @@ export interface ReplayPlace {
   readonly again?: boolean;
 }
 
-/** A message as it is copied: nobody decodes it. */
+/** A message as it is copied: it is not decoded. */
 export interface Copied {
   readonly queue: string;
   readonly body: Body;
@@ -90,7 +90,7 @@ function copiedOf(row: FoundRow, type: Part["type"]): Copied {
   };
 }
 
-/** Undefined: somebody else has done something with the dead letter since the replay began. */
+/** Undefined: another caller has changed the dead letter since the replay began. */
 async function oneOf(store: Store, { of, again }: ReplayPlace, id: MessageId): Promise<Copied | undefined> {
   const [one] = await valuesOf(store, of, [id], again === true);
   if (one !== undefined || (await new MessageRows(store, of).records([id])).has(id)) return one;

@@ -1,4 +1,4 @@
-// How long what is kept of executions that have ended stays in the store, checked once.
+// How long the rows of executions that have ended stay in the store. The options are checked once.
 
 import { type Duration, duration } from "../../process/duration.js";
 import { only } from "../../process/known-options.js";
@@ -6,7 +6,7 @@ import { count } from "../../process/options.js";
 
 /**
  * How long the rows of executions that have ended are kept: lineage, dead letters, kept values, what adapters remember. Then they are
- * summed up by route and removed; the execution itself stays, with its counts and totals. What is not given is kept for ever.
+ * summed up by route and removed; the execution itself stays, with its counts and totals. Rows without a limit are kept for ever.
  */
 export interface PipelineRetentionOptions {
   /** How long those of executions that completed are kept. */
@@ -15,7 +15,7 @@ export interface PipelineRetentionOptions {
   readonly failed?: Duration;
   /** How long those of executions that were cancelled are kept. */
   readonly cancelled?: Duration;
-  /** Of how many executions that have ended they are kept at most: of more, those that ended first are summed up. */
+  /** Most ended executions whose rows are kept. Beyond it, those that ended first are summed up. */
   readonly most?: number;
   /** How often the host looks for executions to sum up. Default 10 minutes; first when it starts. */
   readonly every?: Duration;

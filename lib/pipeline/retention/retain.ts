@@ -41,12 +41,12 @@ const TABLES: readonly Table[] = [
   keptValues,
   memory,
   sources,
-  // Of an execution that was cancelled or has failed.
+  // Left by executions that were cancelled or have failed.
   messages,
   outbox,
 ];
 
-/** Sums up what is due now. Gives how many executions. */
+/** Sums up the executions that are due now. Returns how many. */
 export async function retain(
   store: Store,
   { ages, most }: PipelineRetention,
@@ -59,7 +59,7 @@ export async function retain(
     if (signal?.aborted) break;
     const age = ages.get(row.status);
     const isOld = age !== undefined && (row.ended as number) <= now - age;
-    // Its end is announced with what it was; and what was begun is ended.
+    // Rows stay until the end is announced; a removal that was begun is finished.
     if (row.unannounced !== null || !(isOld || excess > 0 || row.totals !== null)) continue;
     if (!(await sumUp(store, row))) continue;
     excess--;
@@ -82,7 +82,7 @@ async function sumUp(store: Store, { number, totals, kept }: ExecutionRow): Prom
     const sums = JSON.stringify((await totalsOf(store, number)).routes);
     try {
       await store.commit({
-        // Somebody may have put a dead letter back since: then it goes on.
+        // A dead letter may have been put back since: then the execution goes on.
         expect: [{ table: executions, key: [number], is: { totals: null, kept } }],
         writes: [{ type: "update", table: executions, key: [number], set: { totals: sums } }],
       });

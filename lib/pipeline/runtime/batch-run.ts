@@ -10,7 +10,7 @@ import { type Hashes, hashesOf, type Passage, type Place, toTheEnd } from "./pas
 import type { BatchPlan } from "./plan.js";
 import type { Batch } from "./processor-machine.js";
 
-/** What came of a batch. */
+/** The outcome of a batch. */
 export type BatchOutcome =
   | {
       readonly type: "emitted";

@@ -56,27 +56,27 @@ export interface Catalogue {
   readonly durable: boolean;
   /** Undefined: they are in memory alone. */
   readonly tables: OpenTables | undefined;
-  /** Whether other hosts work on the same executions. Then the host looks now and then for what they have started and ended. */
+  /** Whether other hosts work on the same executions. Then the host looks at intervals for executions that they have started or ended. */
   readonly shared: boolean;
   /** Creates an execution, or finds the one with this id. */
   create(beginning: Beginning): Promise<{ readonly record: Record; readonly isNew: boolean }>;
   find(id: string): Promise<Record | undefined>;
   /** Executions that have not ended, without those that the host knows. */
   unfinished(isKnown: (id: string) => boolean): Promise<readonly Record[]>;
-  /** Executions whose end nobody was told of. */
+  /** Executions whose end is not announced yet. */
   unannounced(): Promise<readonly Record[]>;
   /**
    * Looks whether an execution can end.
    *
-   * @returns what is missing, if nobody was told of that before
+   * @returns the missing parts, if they were not reported before
    */
   strand(
     record: Record,
     plan: PipelinePlan | "no pipeline" | "no version",
   ): Promise<readonly MissingPart[] | undefined>;
-  /** What the hosts of a store can run that several processes share. */
+  /** In a shared store: the versions that its hosts can run. */
   offered(): Promise<readonly Offer[]>;
-  /** Gives back what other hosts held that are gone. */
+  /** Gives back the rows that lost hosts held. */
   giveBack(): Promise<void>;
   announced(record: Record): Promise<void>;
   /** Creates the execution of a replay, or finds the one with this id. It is filled when it is opened. @throws ReplayError */

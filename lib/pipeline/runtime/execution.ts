@@ -51,7 +51,7 @@ export interface ExecutionPort {
   ended(as: Ended, error: unknown): void;
 }
 
-/** What an execution is told. */
+/** The messages that an execution gets. */
 export type ExecutionMessage =
   | { readonly type: "ended"; readonly as: Ended }
   | { readonly type: "lost"; readonly error: Error }
@@ -225,11 +225,11 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
     }
   }
 
-  /** What people took away is not worked on any more: all begin again from the ledger, once they have ended what they have at hand. */
+  /** Messages that people took away are not worked on any more: all processes end their work at hand, then begin again from the ledger. */
   #changed(closed: readonly string[], isAnyGone: boolean): void {
     const isRead = closed.some((name) => this.#sources.get(name)?.closed === false);
     if (isRead || isAnyGone) this.#stop(BEGIN_AGAIN);
-    // What is held in batches may be all that is pending.
+    // Messages in batches may be the only pending ones.
     else this.#held();
   }
 
@@ -357,7 +357,7 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
       if (source.plan.queue === queue) source.tell({ type: "drained" });
   }
 
-  /** Upstream first: what comes of the first batches belongs into the batches behind them. */
+  /** Upstream first: the results of the first batches belong into the batches behind them. */
   onlyHeld(): void {
     if (this.#isPaused) return;
     const first = [...this.#processors.values()].find(({ held }) => held > 0);

@@ -1,5 +1,5 @@
 // The process of a pipeline host. It takes executions from its catalogue, runs each in a process of its own, starts a process again that
-// has crashed, and answers those who wait for an end. A store that fails ends no execution: what it failed is tried until it is done.
+// has crashed, and answers callers that wait for an end. A store that fails ends no execution: a failed operation is retried until it succeeds.
 
 import { afterInInit, Background, isCurable, isFull } from "../../flow/background/background.js";
 import { tellOutage } from "../../flow/background/outage.js";
@@ -108,7 +108,7 @@ interface Loaded {
   ended: Ended | undefined;
   /** It goes on since: a dead letter was put back. */
   isReopened: boolean;
-  /** Those who wait for its end to be durable. Undefined: its process is gone, and nothing was written. */
+  /** Callers that wait for its end to be durable. Undefined: its process is gone, and nothing was written. */
   awaiting: ((as: Ended | undefined) => void)[];
   isPaused: boolean;
   restarts: Queue<number>;
@@ -169,7 +169,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
         if (ctx.alive) tellOutage(kernel, ctx.self, outage);
       },
       end: (error) => {
-        // What a host meets after its end is no reason of it: a host that lets go has closed its store.
+        // An error after the end of a host is not the reason of that end: a host that lets go has closed its store.
         if (ctx.alive && !this.#hasEnded) kernel.stop(process as never, crash(error as Error), undefined);
       },
     });
@@ -202,7 +202,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     }
   }
 
-  /** Sums up what is kept no longer, now and then. */
+  /** Sums up executions whose time is over, at intervals. */
   #retain(retention: PipelineRetention): void {
     const { signal } = this.#ctx;
     this.#background.do("retention", async () => {
@@ -212,7 +212,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     this.#ctx.runAfter(retention.everyMs, () => this.#retain(retention));
   }
 
-  /** Takes up what was interrupted or others have started, and announces ends whose announcement was lost. */
+  /** Takes up executions that were interrupted or that others have started, and announces ends whose announcement was lost. */
   async #takeUp(catalogue: Catalogue): Promise<void> {
     const orphans: Record[] = [];
     for (const record of await catalogue.unfinished(
@@ -277,7 +277,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     this.#lookout.start();
   }
 
-  /** There may be executions to take up. Where the host looks at nothing of its own accord, somebody has reopened one. */
+  /** There may be executions to take up. A host without a lookout looks only because an execution was reopened. */
   #look(): void {
     const catalogue = this.#catalogue;
     if (this.#lookout !== undefined) this.#lookout.look();
@@ -326,7 +326,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
         return this.#reply(message.replyTo, await this.#cancel(record, catalogue));
       case "give up": {
         const givenUp = await catalogue.giveUp(record, message.request);
-        // Of an execution that does not run here nobody else tells that it has completed.
+        // If the execution does not run here, nothing else announces that it has completed.
         await this.#announce(record.id);
         return this.#reply(message.replyTo, givenUp);
       }
@@ -380,7 +380,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     return plan;
   }
 
-  /** What the execution runs by on this host. */
+  /** The plan that the execution runs by on this host. */
   #planFor({ pipeline, version = 1 }: Record): PipelinePlan | undefined {
     return this.#settings.plans.running(pipeline, version);
   }
@@ -455,7 +455,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     this.#background.do(`end of ${id}`, () => this.#announce(id));
   }
 
-  /** Tells those who wait for the end, and notes that it was told. */
+  /** Notifies callers that wait for the end, and notes that the end was announced. */
   async #announce(id: string): Promise<void> {
     const catalogue = this.#catalogue;
     const record = await catalogue?.find(id);
@@ -539,7 +539,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     return true;
   }
 
-  /** Answered when the end is durable: a caller who has the answer may lose its machine. */
+  /** Answered when the end is durable: a caller that has the answer may lose its machine. */
   async #cancel(record: Record, catalogue: Catalogue): Promise<boolean> {
     if (record.ended !== undefined) return false;
     const loaded = this.#loaded.get(record.id);
@@ -586,7 +586,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 }
 
-/** What a store fails when it fails an execution. */
+/** The name of an execution in reports of an outage of the store. */
 const outageOf = ({ id }: Record): string => `execution ${id}`;
 
 /** @throws ExecutionNotFoundError */

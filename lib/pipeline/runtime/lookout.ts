@@ -1,5 +1,5 @@
-// What a host of a shared store does of its own accord: it looks for executions that other hosts have started or ended, when it is
-// notified and at intervals, and gives back what hosts held that are gone. One look at a time; what comes meanwhile leads to another one.
+// The lookout of a host of a shared store: when it is notified, and at intervals, it looks for executions that other hosts have started or
+// ended, and gives back the rows that lost hosts held. One look at a time; a notification during a look leads to another look.
 
 /** What looking uses of its host. */
 export interface LookoutPort {

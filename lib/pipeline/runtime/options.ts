@@ -25,7 +25,7 @@ export interface PipelineHostOptions {
    * Where executions live: `sqlite("jobs.db")`, `postgres(connection)` or `memory()`. Hosts with the same pipelines on one PostgreSQL share
    * the work of their executions. Without a store they live in memory alone, without lineage, and end with the host: the fastest way.
    *
-   * What is committed to a SQLite file survives SIGKILL. If pipelines alone use the file, a loss of power may take the last commits, never a
+   * Commits to a SQLite file survive SIGKILL. If pipelines alone use the file, a loss of power may take the last commits, never a
    * part of one: those messages are worked on again. `sqlite("jobs.db", { durability: "power-loss" })` syncs every commit.
    */
   readonly store?: StoreSource;
@@ -48,7 +48,7 @@ export interface PipelineHostOptions {
   /** How many milliseconds workers have to end what they have at hand when the host stops. Default 5,000. */
   readonly drainMs?: number;
   /**
-   * Where the host keeps the evidence of who ends its process: the path of a folder, or `false` for none: then nobody is ever blamed for a
+   * Where the host keeps the evidence of what ends its process: the path of a folder, or `false` for none: then no message is blamed for a
    * crash. Default: beside the file of a SQLite store, at its path and `.evidence`; for PostgreSQL under the folder for temporary files. A
    * host that runs in a container keeps it over restarts in a folder that outlives the container.
    */

@@ -1,5 +1,5 @@
 // When executions that a host cannot run count as stranded, in a store that several hosts share. Another host may have their version, and
-// a host that is being replaced is away for a moment: only when no host has offered the version for a while, people hear of it. Pure.
+// a host that is being replaced is away for a moment. So people are notified only when no host has offered the version for a while. Pure.
 
 /** A version of a pipeline. */
 export interface OrphanKind {
@@ -8,7 +8,7 @@ export interface OrphanKind {
 }
 
 export interface OrphansState {
-  /** Since when no host offers a version, by its key; whether that was said already. */
+  /** Since when no host offers a version, by its key; whether that was reported already. */
   readonly absent: ReadonlyMap<string, { readonly since: number; readonly isSaid: boolean }>;
 }
 
@@ -16,7 +16,7 @@ export interface OrphansEvent {
   readonly type: "looked";
   /** The versions of executions in flight that this host cannot run. */
   readonly wanted: readonly OrphanKind[];
-  /** What the hosts that are there can run. */
+  /** The versions that the present hosts can run. */
   readonly offered: readonly OrphanKind[];
   readonly now: number;
 }

@@ -64,15 +64,15 @@ export interface Place {
 
 const NOTHING: readonly Item<unknown>[] = [];
 
-/** An attempt whose beginning nobody has noted. */
+/** An attempt whose beginning was not noted. */
 export const NOT_BEGUN: number = Number.POSITIVE_INFINITY;
 
-/** Whose abort aborts an attempt: the process that makes it. */
+/** The process that makes an attempt: its abort aborts the attempt. */
 export interface Attempting {
   readonly signal: AbortSignal;
 }
 
-/** One attempt at one message, and what came of it. Used once. */
+/** One attempt at one message, and its outcome. Used once. */
 export class Passage implements AdapterContext, Abortable {
   readonly message: Message;
   /** The calls so far, if they are recorded. */
@@ -91,7 +91,7 @@ export class Passage implements AdapterContext, Abortable {
   #admitted: AdmittedCall | undefined;
   /** When it began, by a clock that does not step back; at the latest when it first waits for an adapter. */
   beganMs: number = NOT_BEGUN;
-  /** The attempt takes too long, and has failed by that: what its adapter gives does not count. */
+  /** The attempt takes too long, and has failed by that: the result of its adapter does not count. */
   overdue: Error | undefined;
   readonly #place: Place;
   readonly #by: Attempting;
@@ -219,7 +219,7 @@ export class Passage implements AdapterContext, Abortable {
     this.#controller?.abort(reason);
   }
 
-  /** The attempt is over: its signal is let go of. */
+  /** The attempt is over: it no longer watches the signal. */
   end(outcome: "passed" | "failed", error: unknown): void {
     this.outcome = outcome;
     this.error = error;
@@ -280,7 +280,7 @@ export class Passage implements AdapterContext, Abortable {
     admitted?.settle(verdict);
   }
 
-  /** The attempt has failed, or its message was submitted for settlement: whoever waits for the keys that it recalled goes on. */
+  /** The attempt has failed, or its message was submitted for settlement: attempts that wait for its recalled keys go on. */
   release(): void {
     this.#place.memory?.release(this);
   }
@@ -404,7 +404,7 @@ export class Passage implements AdapterContext, Abortable {
     );
   }
 
-  /** Adds hashes to the record of a call. What it got is hashed before it can change that. */
+  /** Adds hashes to the record of a call. The input is hashed before the call can change it. */
   #hashed(adapter: Adapter, value: unknown, calls: CallRecord[], hash: ValueHash): unknown {
     const input = hash(value);
     const at = calls.length;
@@ -447,7 +447,7 @@ export class Passage implements AdapterContext, Abortable {
   }
 }
 
-/** A message that is refused for good, or given up, says that the service works. */
+/** If a message is refused for good, or given up, the service works. */
 function verdictOf(error: unknown): Verdict {
   return isForGood(error) ? "success" : "failure";
 }

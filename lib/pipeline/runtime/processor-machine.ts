@@ -92,7 +92,7 @@ export type ProcessorEvent =
   | { readonly type: "batches"; readonly batches: readonly Batch[] }
   /** The outcome of a worker's batch is submitted to the ledger, with so many children. */
   | { readonly type: "batched"; readonly worker: number; readonly children: number }
-  /** A breaker did not admit what a worker has at hand: that goes back, and what it has not begun. */
+  /** A breaker did not admit the work at hand of a worker: that goes back, with the work that it has not begun. */
   | { readonly type: "returned"; readonly worker: number }
   /** At most so many workers may have work while a breaker is not closed. */
   | { readonly type: "admit"; readonly most: number }
@@ -308,7 +308,7 @@ function down(state: ProcessorState, worker: number, effects: ProcessorEffect[])
   if (atHand !== undefined) effects.push({ type: "crashed", message: atHand });
 }
 
-/** Gives work to whoever may have it, and asks for more. */
+/** Gives work to the workers that may have it, and asks for more. */
 function advance(state: ProcessorState, effects: ProcessorEffect[]): void {
   const { workers, buffer, batches, config } = state;
   if (state.phase === "stopping") {

@@ -1,9 +1,9 @@
 // The process of a route on one host. It carries out what processor-machine.ts decides: it asks the ledger for messages, spawns workers,
-// gives them work when the gates let them in, and turns what came of each message into a step of the ledger.
+// gives them work when the gates let them in, and turns the outcome of each message into a step of the ledger.
 //
 // Its state lives in the object, not in the process: it changes between two messages alone, so a processor that was killed goes on with
-// the state at which it was, and its workers, who died with it, have what they had at hand taken back. What an adapter or a condition
-// throws is caught. A throw of the processor's own code means that its state may be wrong: then the whole execution begins again from
+// the state at which it was, and the messages at hand of its workers, which died with it, are taken back. Errors of adapters and conditions
+// are caught. A throw of the processor's own code means that its state may be wrong: then the whole execution begins again from
 // the ledger.
 
 import type { Callbacks } from "../../process/behaviour.js";
@@ -56,7 +56,7 @@ export interface ProcessorPort {
 /** What a processor gets: the outcomes of its workers, and the news that something waits in its inbox. */
 export type ProcessorMessage = Progress | { readonly type: "news" };
 
-/** What others tell a processor. */
+/** News for a processor. */
 export type News =
   | ProcessorEvent
   /** All batches are due. */
@@ -65,7 +65,7 @@ export type News =
   | { readonly type: "room" }
   /** The time of a batch is over. */
   | { readonly type: "late"; readonly key: string }
-  /** The execution has ended early: nobody needs what is in work. */
+  /** The execution has ended early: the messages in work are no longer needed. */
   | { readonly type: "abort" };
 
 const NO_MEMORY =
@@ -102,7 +102,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
   readonly #breakers: RouteBreakers | undefined;
   /** Ends the watch on the breakers. */
   readonly #unwatch: (() => void) | undefined;
-  /** What others have told it, which its process has not taken up. */
+  /** News that its process has not taken up. */
   #inbox: News[] = [];
   #ctx: Context<ProcessorMessage> | undefined;
   /** Adapters that are open. */
@@ -195,7 +195,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
 
   /**
    * Workers come to the end of what they have at hand; held messages stay in the ledger. Where the execution has died, its ledger is
-   * closed: nothing of that could be settled, and nobody is left to end a worker that takes long.
+   * closed: nothing of that could be settled, and no process is left to end a worker that takes long.
    */
   parentExit(ctx: Context<ProcessorMessage>, reason: ExitReason): void {
     this.#stopping = reason;
@@ -389,7 +389,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
   #gone(worker: number, reason: ExitReason): void {
     const at = this.#workers.get(worker);
     if (at === undefined) return;
-    // What it had finished is not done a second time.
+    // Messages that it had finished are not processed a second time.
     const { run } = at;
     if (run !== undefined) {
       this.#progressed(run);
@@ -421,7 +421,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
     else {
       if (outcome.type === "emitted") this.#measured(at, run);
       const children = this.#emitted(run.batch, outcome);
-      // The step was submitted, so whoever recalls now sees what it remembers.
+      // The step was submitted, so an attempt that recalls now sees the remembered values.
       run.atHand?.release();
       this.#loop.dispatch({ type: "batched", worker, children });
     }
@@ -490,7 +490,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
         this.#loop.dispatch({ type: "above", queue });
   }
 
-  /** Submits what came of a message. Returns how many children it has. */
+  /** Submits the outcome of a message. Returns how many children it has. */
   #settled(passage: Passage): number {
     const { message, calls, remembered: remember } = passage;
     if (passage.outcome === "failed") {

@@ -28,7 +28,7 @@ export interface PipelineProgress {
   readonly pending: number;
   /** Messages a second, over the last ten seconds. */
   readonly rate: number;
-  /** How many milliseconds it takes until nothing is pending, if it goes on so. Undefined: nobody can say. */
+  /** How many milliseconds it takes until nothing is pending, if it goes on so. Undefined: unknown. */
   readonly estimateMs: number | undefined;
   /** What each route does on this host, upstream first. Empty: the execution does not run there. */
   readonly routes: readonly RouteProgress[];

@@ -30,7 +30,7 @@ export class Recollections {
   readonly #forget: (adapter: string, key: string) => void;
 
   /**
-   * @param read - reads what is remembered, and sees what was submitted before the call
+   * @param read - reads the remembered value, and sees steps that were submitted before the call
    * @param forget - called when a message that has read it is released
    */
   constructor(
@@ -41,7 +41,7 @@ export class Recollections {
     this.#forget = forget;
   }
 
-  /** Reads what is remembered, once no other message holds the key. The reader holds it then, until it is released. */
+  /** Reads the remembered value, once no other message holds the key. The reader holds it then, until it is released. */
   async recall(adapter: string, key: string, reader: Reader): Promise<unknown> {
     const place = JSON.stringify([adapter, key]);
     for (let lock = this.#locks.get(place); lock !== undefined; lock = this.#locks.get(place)) {

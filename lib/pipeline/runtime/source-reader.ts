@@ -24,7 +24,7 @@ export interface SourcePort {
   readonly input: unknown;
 }
 
-/** What others tell a source. */
+/** News for a source. */
 export type SourceNews =
   /** So many of its messages are committed, or refused. */
   | { readonly type: "published"; readonly children: number }
@@ -80,7 +80,7 @@ export class SourceReader implements Callbacks<SourceMessage> {
 
   init(ctx: Context<SourceMessage>): void {
     this.#ctx = ctx;
-    // What the process before this one had read and not submitted is read again.
+    // Items that the previous process had read and not submitted are read again.
     this.#pending = [];
     this.#isReading = false;
     this.#reading = undefined;
@@ -110,7 +110,7 @@ export class SourceReader implements Callbacks<SourceMessage> {
     return this.plan.fanOut - this.#publishing - this.#pending.length;
   }
 
-  /** Reads until there is no room, or the source ends. What it throws ends the execution. */
+  /** Reads until there is no room, or the source ends. An error of the source ends the execution. */
   async #read(ctx: Context<SourceMessage>): Promise<void> {
     this.#isReading = true;
     try {
@@ -215,7 +215,7 @@ function isPromiseLike(value: unknown): value is PromiseLike<never> {
   return typeof (value as { readonly then?: unknown } | null)?.then === "function";
 }
 
-/** Lets an iterable end that is left early. What it throws then concerns nobody. */
+/** Lets an iterable end that is left early. Errors that it throws then are ignored. */
 async function close(reading: Reading): Promise<void> {
   try {
     await reading.return?.();

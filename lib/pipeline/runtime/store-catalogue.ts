@@ -81,7 +81,7 @@ export class StoreCatalogue implements Catalogue {
   readonly #payloads: Payloads;
   /** The broker that carries messages, if one does. */
   readonly #carrier: Carrier | undefined;
-  /** Who knows which message ended a process. */
+  /** Knows which message ended a process. */
   readonly #blame: HostBlame;
   /** Ledgers that are open, or still write, by execution: the next one waits for them. */
   readonly #ledgers = new Map<number, StoreLedger>();
@@ -149,7 +149,7 @@ export class StoreCatalogue implements Catalogue {
       token: claim.token,
     });
     const catalogue = new StoreCatalogue(kernel, store, claim, codecs, carrier, hashOf, blame);
-    // Whoever puts a dead letter back may do so beside the host.
+    // Dead letters may be put back without the host.
     const look = (): void => tell({ type: "look" });
     store.watch(REOPENED_TOPIC, { notified: look, again: look });
     if (store.shared) catalogue.#listen(look);
@@ -165,7 +165,7 @@ export class StoreCatalogue implements Catalogue {
     return catalogue;
   }
 
-  /** Hears of what other hosts have started and ended. */
+  /** Watches for executions that other hosts have started or ended. */
   #listen(look: () => void): void {
     const own = HOSTS_TOPIC + this.#claim.token;
     this.#store.watch(HOSTS_TOPIC, { notified: (topic) => topic !== own && look(), again: look });
@@ -285,7 +285,7 @@ export class StoreCatalogue implements Catalogue {
     const trace = this.#kernel.taps?.executionStarting(plan.name, to, row?.trace);
     const begin = { id: to, target, request, trace };
     const { row: begun } = await startReplay(this.#store, this.#claim, row as ExecutionRow, begin);
-    // Whoever has the answer finds no dead letter that this replay has.
+    // Filled before the answer, so that the caller finds no dead letter that this replay has.
     await fillReplay(this.#store, this.#claim, begun.number, this.#carrier !== undefined);
     const [filled] = await this.#store.get(executions, [[begun.number]]);
     const record = await this.#recordOf(filled ?? begun);
@@ -294,13 +294,13 @@ export class StoreCatalogue implements Catalogue {
 
   async open(record: Record, plan: PipelinePlan, listener: LedgerListener): Promise<OpenedLedger> {
     const { number } = record;
-    // What an earlier process of the execution has submitted is written first: nobody works on a message that is being settled.
+    // Steps that an earlier process of the execution submitted are written first: no process works on a message that is being settled.
     const before = this.#ledgers.get(number);
     await before?.close();
     await fillReplay(this.#store, this.#claim, number, this.#carrier !== undefined);
     const [row] = await this.#store.get(executions, [[number]]);
     if (row === undefined) throw new ExecutionGoneError(record.id);
-    // Of a shared store, the ledger takes those that no other host reads.
+    // In a shared store, the ledger takes the sources that no other host reads.
     const places = this.shared
       ? []
       : await this.#store.scan(sources, { prefix: [number], limit: MOST_EXECUTIONS });
@@ -369,7 +369,7 @@ export class StoreCatalogue implements Catalogue {
     await Promise.all([...this.#ledgers.values()].map((ledger) => ledger.close()));
     await this.#carrier?.close();
     this.#blame.close();
-    // Of a store that is away or closed, the next host takes them back.
+    // If the store is away or closed, the next host withdraws the offers.
     if (this.shared) await withdraw(this.#store, this.#claim).catch(() => undefined);
     for (const claim of [...this.#owned, this.#claim]) await claim.release().catch(() => undefined);
     await this.#store.close();

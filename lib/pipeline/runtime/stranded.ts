@@ -5,7 +5,7 @@ import type { Pid } from "../../process/pid.js";
 import { pathOf } from "../../process/report.js";
 import { type MissingPart, missingText } from "../definition/missing.js";
 
-/** An execution whose pipeline was changed cannot end. Told once, also over restarts of the host, until something else is missing. */
+/** An execution whose pipeline was changed cannot end. Reported once, also over restarts of the host, until something else is missing. */
 export interface StrandedExecution {
   /** The id of the execution. */
   readonly execution: string;

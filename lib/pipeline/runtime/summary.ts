@@ -23,7 +23,7 @@ export interface PipelineSummary extends LedgerCounts {
   readonly replayed?: number;
   /** Messages that people have ended, dead letters or not; they count among those that are done. Absent: none. */
   readonly dropped?: number;
-  /** What it needs and its pipeline does not have: it cannot end with this definition. Absent: nothing, as far as a host has looked. */
+  /** Parts that it needs and its pipeline does not have: it cannot end with this definition. Absent: none, as far as a host has looked. */
   readonly stranded?: readonly MissingPart[];
   /** What its routes did, once its history was summed up and removed. See `retention` of a host. */
   readonly totals?: readonly RouteTotals[];

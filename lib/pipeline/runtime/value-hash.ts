@@ -7,7 +7,7 @@ import { messageBody } from "../ledger/message-size.js";
 /** Undefined: the value cannot be stored, or the codec answers later, when the value may have changed. */
 export type ValueHash = (value: unknown) => string | undefined;
 
-/** 128 bits: nobody looks for two values of one hash, and each row of the lineage has two of them for each call. */
+/** 128 bits suffice: no attacker looks for collisions, and each row of the lineage has two hashes for each call. */
 const DIGITS = 32;
 
 /** Hashes what rows hold of a value. @throws HostModuleError without `node:crypto`: Web Crypto answers later */

@@ -75,7 +75,7 @@ export class VolatileCatalogue implements Catalogue {
   }
 
   async announced(): Promise<void> {
-    // Nobody can have missed it.
+    // No caller can have missed it.
   }
 
   async replay(): Promise<never> {

@@ -1,5 +1,5 @@
-// A worker of a route: it takes messages through the adapters, one after another. What comes of each is written down in the run, which
-// its processor reads: also when the worker has crashed.
+// A worker of a route: it takes messages through the adapters, one after another. It writes the outcome of each into the run. Its
+// processor reads the run, also when the worker has crashed.
 
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
@@ -18,7 +18,7 @@ import type { BatchPlan } from "./plan.js";
 export interface Run {
   readonly worker: number;
   readonly messages: readonly Message[];
-  /** The attempts at the first messages, in their order, with what came of them. */
+  /** The attempts at the first messages, in their order, with their outcomes. */
   readonly ended: Passage[];
   /** The attempt at the message at hand, which is the one behind those that have ended. */
   atHand: Passage | undefined;
@@ -218,7 +218,7 @@ export class Worker implements Callbacks<Run | BatchRun> {
     return isMeasured ? now() - beganMs : 0;
   }
 
-  /** What is done need not wait for what is slow; but adapters that answer within a turn of the event loop are notified of together. */
+  /** Finished messages need not wait for slow ones; but those that finish within one turn of the event loop are reported together. */
   #tellSoon(ctx: Context<Run | BatchRun>, run: Run): void {
     this.#untold = run;
     if (this.#isTelling) return;

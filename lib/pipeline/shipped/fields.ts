@@ -1,5 +1,5 @@
-// What a file can say about the fields of a message without code: which to keep, leave out, rename or set, and which list to split. Whatever
-// computes is code.
+// What a file can say about the fields of a message without code: which to keep, leave out, rename or set, and which list to split. All
+// computation is code.
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";

@@ -13,7 +13,7 @@ const LF = 10;
 /**
  * The records of a file, as many at a time as one read completes.
  *
- * @throws FileChangedError; what Node says of a file that cannot be read; the reason of the signal
+ * @throws FileChangedError; the error of Node if the file cannot be read; the reason of the signal
  */
 export async function* readRecords(
   path: string,

@@ -1,4 +1,4 @@
-// Cuts bytes into records: lines, or CSV records, whose quoted fields may hold line ends. Pure: what comes out depends on the bytes
+// Cuts bytes into records: lines, or CSV records, whose quoted fields may hold line ends. Pure: the records depend on the bytes
 // alone, and not on how they were cut into chunks.
 //
 // Only bytes are compared, which is right for UTF-8: no byte of a character beyond ASCII looks like a quote or a line end. A record
@@ -57,7 +57,7 @@ export class RecordSplitter {
   /** Line ends inside the quotes of the record at hand, and the index behind the first. */
   #newlines = 0;
   #firstLine = 0;
-  /** The beginning of a record that is too long: its bytes are let go until its line ends. */
+  /** The beginning of a record that is too long: its bytes are discarded until its line ends. */
   #skipping: { readonly from: FilePlace; readonly head: Uint8Array } | undefined;
 
   constructor(config: SplitterConfig, place: FilePlace) {
@@ -166,7 +166,7 @@ export class RecordSplitter {
     else this.#skipFrom(at);
   }
 
-  /** The record at hand is too long: what follows is let go up to the end of its line. */
+  /** The record at hand is too long: the rest of its line is discarded. */
   #skipFrom(at: number): void {
     this.#skipping = {
       from: this.#place,
@@ -206,7 +206,7 @@ export class RecordSplitter {
     const content = contentOf(buffer, end);
     const bytes =
       skipped?.head ?? (damage === undefined ? content : content.slice(0, SOURCE_DEFAULTS.damageBytes));
-    // Nobody misses an empty line.
+    // Empty lines are skipped.
     if (content.length > 0 || skipped !== undefined)
       records.push({ from: skipped?.from ?? this.#place, to, bytes, damage });
     this.#buffer = buffer.subarray(end);

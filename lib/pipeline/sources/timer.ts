@@ -35,8 +35,8 @@ export interface Tick {
 }
 
 /**
- * A source that gives a message every so often, or at given times. Of the times that pass while nobody runs the execution, `everyMs` keeps
- * one, which fires at once; `at` keeps them all.
+ * A source that gives a message every so often, or at given times. If times pass while no host runs the execution, `everyMs` keeps one of
+ * them, which fires at once; `at` keeps them all.
  *
  * @throws OptionError
  * @example
@@ -93,7 +93,7 @@ async function* every(
   const openedMs = env.now();
   const wallMs = env.wallTime();
   let dueMs = checkpoint === undefined ? wallMs + everyMs : checkpoint.dueMs + everyMs;
-  // A clock that was set back makes nobody wait longer than once.
+  // After the clock was set back, the wait is at most one interval.
   if (dueMs > wallMs + everyMs) dueMs = wallMs + everyMs;
   for (let n = nextOf(ctx); n < times; n++) {
     const nowMs = wallMs + env.now() - openedMs;

@@ -1,5 +1,5 @@
-// Makes the adapters, sources and routes of a file. What its shape has refused is left out; all else is made, so that all faults of
-// configurations come at once.
+// Makes the adapters, sources and routes of a file. It leaves out the parts that the shape has refused, and makes all others, so that all
+// faults of configurations are reported at once.
 
 import { OptionError } from "../../process/errors.js";
 import { hideAll } from "../../process/hide.js";

@@ -86,8 +86,8 @@ async function built(
 }
 
 /**
- * A fault without values of the environment. What the rules of the graph found is replaced by what is written there; in all else the
- * values are hidden.
+ * A fault without values of the environment. If a value came from a variable, `found` is the text that is written there; in all other
+ * faults the values are hidden.
  */
 function discreet(file: YamlFile, fault: KeyedFault): KeyedFault {
   if (file.secrets.length === 0) return fault;

@@ -1,5 +1,5 @@
-// Reads YAML 1.2 as plain data with the place of every value, and refuses what would surprise: another version, tags, merge keys,
-// numbers that were rounded, names that are no texts. Aliases are copied, so that nobody shares an object.
+// Reads YAML 1.2 as plain data with the place of every value, and refuses surprises: another version, tags, merge keys,
+// numbers that were rounded, names that are no texts. Aliases are copied, so that no object is shared.
 
 import type * as Yaml from "yaml";
 import { faultAt, type KeyedFault, type Keys, shortened } from "../definition/fault.js";
@@ -23,7 +23,7 @@ export interface YamlFile {
   readonly written: unknown;
   /** What is written at a place. */
   writtenAt(keys: Keys): unknown;
-  /** What came from the environment: it appears in no text. */
+  /** Values from the environment: they appear in no text. */
   readonly secrets: readonly string[];
   readonly faults: readonly OffsetFault[];
   /** The offset of a value or of its name; of the nearest value around it if there is none. */
@@ -34,7 +34,7 @@ export interface YamlFile {
   hasFaultWithin(keys: Keys): boolean;
 }
 
-/** @internal Reads a text. Never throws, whatever the text is. */
+/** @internal Reads a text. Never throws, for any text. */
 export function readYaml(yaml: YamlPackage, text: string, variables: Variables): YamlFile {
   const faults: OffsetFault[] = [];
   const syntax = (allowed: string, found: string, offset: number): void => {
@@ -90,7 +90,7 @@ function parsed(yaml: YamlPackage, text: string, syntax: Report): Yaml.Document.
       break;
     }
     first = document;
-    // A tag that nobody knows is a warning, and a fault of its own.
+    // An unknown tag is a warning, and a fault of its own.
     const warnings = document.warnings.filter(({ code }) => code !== "TAG_RESOLVE_FAILED");
     for (const { message, pos } of [...document.errors, ...warnings].slice(0, YAML_LIMITS.faults))
       syntax("YAML 1.2", message + hintFor(text, pos[0]), pos[0]);
@@ -196,7 +196,7 @@ class Walk {
   private offsetOf(keys: Keys, ofName: boolean): number {
     for (let length = keys.length; length >= 0; length--) {
       const place = this.places.get(JSON.stringify(keys.slice(0, length)));
-      // What is missing is missed in the object around it, which begins with its name.
+      // A missing value is reported at the object around it, which begins with its name.
       if (place !== undefined) return ofName || length < keys.length ? place.nameOffset : place.offset;
     }
     return 0;
@@ -211,7 +211,7 @@ class Walk {
   }
 
   private add(keys: Keys, offset: number, allowed: string, found: string, suggestion?: string): void {
-    // Once is enough for what aliases repeat without end.
+    // Aliases may repeat a fault without end: only the first ones are kept.
     if (this.faults.length < YAML_LIMITS.faults)
       this.faults.push({ fault: faultAt(keys, allowed, found, suggestion), offset });
   }
@@ -282,7 +282,7 @@ class Walk {
       const name = this.nameOf(key, keys, offset);
       if (name === undefined) continue;
       if (seen.has(name)) {
-        // The first value of this name is not at fault: what else is wrong in it is found as well.
+        // The first value of this name is not at fault: other faults in it are found as well.
         this.add(
           [...keys, name],
           offset,

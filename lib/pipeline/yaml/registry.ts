@@ -19,7 +19,7 @@ export interface MadeFor {
   readonly route: string | undefined;
 }
 
-/** What a type is called, and what its configuration may be. */
+/** The name of a type, and the schema of its configuration. */
 export interface TypeOptions<Schema extends StandardSchema> {
   /** Its name in files: letters, digits, `_` and `-`, a letter first. */
   readonly type: string;

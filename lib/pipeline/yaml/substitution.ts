@@ -10,7 +10,7 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 export type Substituted =
   | {
       readonly value: string | number | boolean;
-      /** What came from the environment: it appears in no text. */
+      /** Values from the environment: they appear in no text. */
       readonly secrets: readonly string[];
     }
   | { readonly allowed: string; readonly found: string; readonly suggestion: string | undefined };
