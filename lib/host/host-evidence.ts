@@ -25,7 +25,7 @@ export function hostEvidence(
   opened: () => void,
 ): Evidence {
   const { env } = kernel;
-  // What a simulator runs does not end this program.
+  // Code under a simulator does not end this program.
   const isFiled = env.interception === undefined || typeof evidence === "object";
   return openEvidence({
     place: isFiled ? evidencePlaceOf(evidence, store, shared) : undefined,

@@ -1,8 +1,8 @@
 /**
  * What durable hosts share: flow hosts, pipeline hosts and durable queues.
  *
- *     evidence/   who is to blame when a program dies again and again: evidence-machine.ts decides, evidence.ts is a host's use of it,
- *                 witness.ts knows who runs, evidence-place.ts is where it is written,
+ *     evidence/   the subject to blame when a program dies again and again: evidence-machine.ts decides, evidence.ts is a host's use of it,
+ *                 witness.ts knows which subject runs, evidence-place.ts is where it is written,
  *                 standing.ts counts what hosts of a shared store have seen, standing-rows.ts keeps it there
  *     handles/    how a handle outlives its host: call-machine.ts decides, host-calls.ts asks, running-hosts.ts knows which hosts run
  */

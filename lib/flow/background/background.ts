@@ -66,7 +66,7 @@ export class Background {
   /**
    * Does work until it is done.
    *
-   * @param key - names the work: what waits already for its next attempt is not done twice
+   * @param key - names the work: work that already waits for its next attempt is not done twice
    */
   do(key: string, work: Work): void {
     if (this.#late.get(key)?.waits !== true) void this.#attempt(key, work);
@@ -79,7 +79,7 @@ export class Background {
       this.#later(key, error, () => void this.#attempt(key, work));
   }
 
-  /** The outcome of work that is tried until it is done. @throws what no further attempt cures */
+  /** The outcome of work that is tried until it is done. @throws errors that no further attempt cures */
   async until<T>(
     key: string,
     work: () => Promise<T>,
@@ -117,7 +117,7 @@ export class Background {
 
   /** Work is done that may have failed before. */
   worked(key: string): void {
-    // What has failed again meanwhile is not done.
+    // Work that has failed again meanwhile is not done.
     if (this.#late.get(key)?.waits !== false) return;
     this.#late.delete(key);
     if (this.#late.size > 0) return;

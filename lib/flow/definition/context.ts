@@ -44,7 +44,7 @@ export interface StepContext {
    */
   readonly token: number;
   /**
-   * Says that the step is alive, and how far it has come. What it says is written to the store once a second at most, shows in
+   * Says that the step is alive, and how far it has come. A heartbeat is written to the store once a second at most, shows in
    * `signalbox flows show`, and is the `lastHeartbeat` of the next attempt. A step that has just written one is no suspect when the
    * program dies again and again.
    *
@@ -65,7 +65,7 @@ export interface StepContext {
   heartbeat(progress?: unknown): void;
   /** The last heartbeat of an earlier attempt that was written, also before a crash. Undefined: there was none. */
   readonly lastHeartbeat: unknown;
-  /** Fails the step for good, whatever retries are left. @throws NonRetriableError */
+  /** Fails the step for good, even if retries are left. @throws NonRetriableError */
   giveUp(reason: string, cause?: unknown): never;
   /** Aborts at the step's timeout, and when the flow ends, is cancelled, killed or moves to another host. */
   readonly signal: AbortSignal;
@@ -90,7 +90,7 @@ export interface ChildOptions extends WaitOptions {
   /** Default: the id of the flow, `/` and the key of the ask. */
   readonly id?: string;
   /**
-   * What becomes of the child when this flow is cancelled or killed: `cancel` cancels it, and its own children with it; `leave` lets it go
+   * The effect on the child when this flow is cancelled or killed: `cancel` cancels it, and its own children with it; `leave` lets it go
    * on. A child that this flow starts after its cancellation, to clean up, goes on. Default `cancel`.
    */
   readonly onCancel?: "cancel" | "leave";
@@ -206,7 +206,7 @@ export interface FlowContext<Messages extends MessageTypes = MessageTypes, Progr
    * Opens a session with another flow of the store, on any host: with the one of this id, which has to `accept` the protocol; or with a
    * new flow of a definition that `answers` it, and that is started without input. Fulfilled when the other side has accepted.
    *
-   * @throws SessionRejectedError when nobody answers; SessionWaitError after the timeout
+   * @throws SessionRejectedError when no flow answers; SessionWaitError after the timeout
    */
   session(
     to: string | { readonly id: string } | AnyFlow,
@@ -235,7 +235,7 @@ export interface FlowContext<Messages extends MessageTypes = MessageTypes, Progr
    * SessionPeerError, with a SessionLeftError as its cause.
    */
   continueAsNew(input: unknown): never;
-  /** Sends this flow to the hospital: it stops until somebody discharges it, and then does this again. */
+  /** Sends this flow to the hospital: it stops until it is discharged, and then does this again. */
   hospital(reason: string): never;
 }
 

@@ -17,7 +17,7 @@ export function named(path: string, value: unknown): string {
 const isStorable = (text: string): boolean =>
   !text.includes("\0") && (text as string & { isWellFormed(): boolean }).isWellFormed();
 
-/** What is called by a flow. @throws OptionError */
+/** Checks a function that a flow calls. @throws OptionError */
 export function callable<T>(path: string, value: T): T {
   if (typeof value === "function") return value;
   throw new OptionError(path, value, "a function");

@@ -16,7 +16,7 @@ export interface HospitalBackoff {
 export interface HospitalLimits {
   /** The waits before discharges. */
   readonly backoff: HospitalBackoff;
-  /** After so many discharges of a flow that made no progress, it is observed, whatever the staff says. */
+  /** After so many discharges without progress, a flow is observed, even if the staff would discharge it. */
   readonly maxDischarges: number;
   /** How many flows the hospital remembers. Those under observation are in the store in any case. */
   readonly maxFlows: number;

@@ -1,5 +1,5 @@
 // The hospital of one flow host: turns what happens to flows into events of its machine, and carries out what the machine decides.
-// Flows that wait or are observed are in the store and held by nobody, so any host may let them go.
+// Flows that wait or are observed are in the store and have no holder, so any host may discharge them.
 
 import { isHostOver } from "../../host/index.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -57,11 +57,11 @@ export interface Failure {
   readonly kind?: SymptomKind | undefined;
   /** The wish that its stay in the hospital fulfils. Others that came meanwhile stay in its row. */
   readonly wish?: string;
-  /** What became of the flow is durable. */
+  /** The decision about the flow is durable. */
   stored?(): void;
 }
 
-/** The wish of somebody who wants a flow to be kept begins so; the reason follows. */
+/** The start of a wish to put a flow under observation; the reason follows. */
 export const OBSERVE = "observe ";
 
 function isOver(error: unknown): boolean {
@@ -109,7 +109,7 @@ export class HospitalDesk {
     };
   }
 
-  /** Somebody wants a flow to be kept. Its run, if there is one, has been ended. */
+  /** Puts a flow under observation, by a wish. Its run, if there is one, has been ended. */
   observe(failure: Omit<Failure, "error">, reason: string): void {
     const { row, definition, run, suspension } = failure;
     this.#send(
@@ -127,7 +127,7 @@ export class HospitalDesk {
     );
   }
 
-  /** A flow that has a record runs again: what the record counts is known again. */
+  /** A flow that has a record runs again: the counts of its record go on. */
   remember(row: FlowRow): void {
     const record = parseRecord(row.hospital ?? undefined);
     if (record === undefined || this.#state.patients.has(row.id)) return;
@@ -153,8 +153,8 @@ export class HospitalDesk {
   }
 
   /**
-   * A flow in the hospital that nobody holds wants to be looked at. Gives the record with which it may run now; a number: not before
-   * that time; undefined: not before somebody acts.
+   * Whether a flow in the hospital without a holder may run. Returns the record with which it may run now; a number: it may not run
+   * before that time; undefined: it may not run before a person acts.
    */
   dueOf(row: FlowRow): HospitalRecord | number | undefined {
     const now = this.#port.now();
@@ -194,13 +194,13 @@ export class HospitalDesk {
     }
   }
 
-  /** The host starts: flows whose code is another now, or all of them if the rule says so, leave observation. */
+  /** The host starts: discharges the observed flows whose code has changed, or all of them if the rule says so. */
   async open(find: (name: string, version: number) => FlowDefinition<never> | undefined): Promise<void> {
     for await (const row of patientRows(this.#port.store, {})) {
       const definition = find(row.name, row.version);
       if (definition === undefined) continue;
       const [effect] = decideFor(this.#settings.config, row, this.#port.now(), undefined, codeOf(definition));
-      // What waits is woken by its time, as any flow is.
+      // A flow that waits runs again when it is due, as any flow does.
       if (effect?.type !== "discharge" || effect.by === "timer") continue;
       if (await this.#letGo(row)) this.#tell(effect);
     }
@@ -244,7 +244,7 @@ export class HospitalDesk {
     }
   }
 
-  /** Writes until it is durable: a flow whose end or stay is not stored would be nobody's. */
+  /** Writes until it is durable: no host would take care of a flow whose end or stay is not stored. */
   #persist({ row, stored }: Failure, write: () => Promise<void>): void {
     const left = (): void => this.left(row.id);
     const writing = async (): Promise<void> => {
@@ -278,11 +278,11 @@ export class HospitalDesk {
       expect: [{ ...of, is: asFound(row) }],
       writes: [
         { type: "update", ...of, set },
-        // Somebody killed it while it was on its way here: it is looked at now.
+        // A kill came while the flow was on its way here: the flow is due now.
         onWish("kill", { due: 0 }),
         ...(wish === undefined ? [] : [onWish(wish, { wish: null })]),
       ],
-      // Who waits for its end is told when it stands still.
+      // A flow that stands still notifies the waits for its end.
       notify: [...roomTopics(row), ...(due === null ? [END_TOPIC + row.id] : [])],
     });
     if (results[1] === 1) this.#port.alarmAt(this.#port.now());

@@ -28,7 +28,7 @@ export type HospitalReport =
       /** Its record in the hospital. */
       readonly record: HospitalRecord;
     }
-  /** The flow is kept until somebody acts. */
+  /** The flow is kept until a person acts. */
   | { readonly type: "observed"; readonly flow: string; readonly record: HospitalRecord }
   /** The flow has failed for good. */
   | { readonly type: "failed"; readonly flow: string; readonly record: HospitalRecord }
@@ -62,7 +62,7 @@ declare module "../../process/events.js" {
   }
 }
 
-/** What of an effect is told. */
+/** The event that reports an effect. Undefined: none does. */
 export function eventOf(effect: HospitalEffect): HospitalReport | undefined {
   switch (effect.type) {
     case "discharge":

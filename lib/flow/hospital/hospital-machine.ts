@@ -1,8 +1,8 @@
-// The flow hospital as a pure machine: what becomes of a flow whose code, process or checkpoint fails. The model is Corda's
+// The flow hospital as a pure machine. It decides about a flow whose code, process or checkpoint fails. The model is Corda's
 // StaffedFlowHospital: a staff that diagnoses, medical records, wards. Here a flow also leaves the hospital while the host runs.
 //
 //     waiting    discharged, but not before its time
-//     observed   kept until somebody acts, or other code comes
+//     observed   kept until a person acts, or the code changes
 //     failing    on its way to its end: the host makes the failure durable
 //     out        runs again; remembered, because it may come back without progress
 //
@@ -19,7 +19,7 @@ import type { Symptom } from "./symptom.js";
 export interface HospitalConfig extends Omit<HospitalLimits, "maxCrashes"> {
   /** In the order in which they are asked. */
   readonly staff: readonly StaffMember[];
-  /** What becomes of observed flows when a host starts. */
+  /** Whether observed flows stay or run again when a host starts. */
   readonly atStart: "keep" | "discharge";
 }
 
@@ -41,7 +41,7 @@ export interface HospitalState {
   readonly wards: { readonly [ward in Ward]: Set<string> };
 }
 
-/** Which patients somebody means: those that have all of these. */
+/** Selects the patients that have all of these. */
 export interface PatientFilter {
   /** The id of a flow. */
   readonly flow?: string;
@@ -64,7 +64,7 @@ export type HospitalEvent =
       readonly run: number;
       readonly symptom: Symptom;
       readonly suspension: Suspension;
-      /** What becomes of a flow that nobody of the staff can treat. */
+      /** The outcome for a flow that no member of the staff can treat. */
       readonly onError: "fail" | "hospital";
       /** Milliseconds since 1970. */
       readonly now: number;
@@ -73,9 +73,9 @@ export type HospitalEvent =
     }
   /** The journal of a flow that runs has grown. */
   | { readonly type: "progressed"; readonly flow: string }
-  /** Somebody discharges patients. */
+  /** A person discharges patients. */
   | { readonly type: "discharged"; readonly filter: PatientFilter }
-  /** Somebody puts a flow that runs, or waits, under observation. */
+  /** A person puts a flow that runs, or waits, under observation. */
   | {
       readonly type: "observed";
       readonly flow: string;
@@ -105,7 +105,7 @@ export type HospitalEvent =
       readonly now: number;
     };
 
-/** What led to a discharge. */
+/** The cause of a discharge. */
 export type DischargedBy = "staff" | "timer" | "hand" | "code" | "start" | "recovery";
 
 export type HospitalEffect =
@@ -122,7 +122,7 @@ export type HospitalEffect =
   | { readonly type: "cancel"; readonly flow: string }
   /** Store the flow as hospitalized, with its record. */
   | { readonly type: "observe"; readonly flow: string; readonly record: HospitalRecord }
-  /** The flow fails: its error goes to whoever waits for it. Send `left` when that is durable. */
+  /** The flow fails: its waiters get its error. Send `left` when that is durable. */
   | { readonly type: "fail"; readonly flow: string; readonly record: HospitalRecord }
   /** Tell people. */
   | { readonly type: "notify"; readonly notice: HospitalNotice };
@@ -234,7 +234,7 @@ function found({ config }: HospitalState, event: Admitted, past: Past): Consulta
 }
 
 /**
- * What the last record says about a flow at this suspension. A journal that has grown since makes counts start anew, and so does one
+ * The past of a flow at this suspension, from its last record. A journal that has grown since makes counts start anew, and so does one
  * that was cut to retry the flow from a step.
  */
 function pastOf(known: Patient | undefined, { position }: Suspension): Past {
@@ -245,7 +245,7 @@ function pastOf(known: Patient | undefined, { position }: Suspension): Past {
     : { counts: {}, discharges: 0, visits };
 }
 
-/** What becomes of the flow, who decided, and the wait before its next run. */
+/** The decision about the flow, the names of those that made it, and the wait before its next run. */
 function verdict(
   config: HospitalConfig,
   { onError, random }: Admitted,
@@ -293,7 +293,7 @@ function counted(counts: HospitalRecord["counts"], by: readonly string[]): Hospi
   return { ...counts, ...Object.fromEntries(by.map((name) => [name, (counts[name] ?? 0) + 1])) };
 }
 
-/** What is kept of the symptom of a visit, of which there are many. */
+/** The part of a visit's symptom that is kept: a short one, because there are many visits. */
 function inShort({ stack: _, ...symptom }: Symptom): Symptom {
   return { ...symptom, message: symptom.message.slice(0, SHORT) };
 }
@@ -312,7 +312,7 @@ function remove(state: HospitalState, flow: string): void {
   state.wards[known.ward].delete(flow);
 }
 
-/** Whether one more flow can be remembered. Of those that run, or are kept in the store, the first are forgotten for it. */
+/** Whether one more flow can be remembered. To make room, the first flow that runs, or else the first observed one, is forgotten. */
 function makeRoom(state: HospitalState, effects: HospitalEffect[]): boolean {
   if (state.patients.size < state.config.maxFlows) return true;
   const [forgotten] = state.wards.out.size > 0 ? state.wards.out : state.wards.observed;
@@ -334,7 +334,7 @@ function progress(state: HospitalState, flow: string): readonly HospitalEffect[]
   return [];
 }
 
-/** Lets a patient run again. Who acts by hand wants it to be treated as if it had not failed here before. */
+/** Lets a patient run again. Its counts start anew, as if it had not failed here before, unless its timer discharges it. */
 function release(state: HospitalState, patient: Patient, by: DischargedBy): HospitalEffect[] {
   const { flow, ward } = patient;
   const { dueAt: _, ...rest } = patient.record;

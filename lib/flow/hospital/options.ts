@@ -21,7 +21,7 @@ export interface HospitalOptions {
   readonly staff?: readonly StaffMember[];
   /** When a flow that was discharged before runs again. Default: at once, then after 10 s to 120 s. */
   readonly backoff?: Partial<HospitalBackoff>;
-  /** After so many discharges without progress, 1 or more, a flow is observed whatever the staff says. Default 1,000. */
+  /** After so many discharges without progress, 1 or more, a flow is observed even if the staff would discharge it. Default 1,000. */
   readonly maxDischarges?: number;
   /** How many flows the hospital remembers, 1 or more. Default 10,000. */
   readonly maxFlows?: number;
@@ -33,11 +33,11 @@ export interface HospitalOptions {
    */
   readonly maxCrashes?: number;
   /**
-   * What becomes of a flow whose error nobody of the staff treats: it fails, or it is observed. A definition may say otherwise for
+   * The outcome for a flow whose error no member of the staff treats: it fails, or it is observed. A definition may say otherwise for
    * its flows. Default "fail".
    */
   readonly onError?: "fail" | "hospital";
-  /** What becomes of observed flows when a host starts: they stay, or run again. Default "keep". */
+  /** Whether observed flows stay or run again when a host starts. Default "keep". */
   readonly atStart?: "keep" | "discharge";
 }
 
@@ -76,7 +76,7 @@ export function checkHospital(path: string, given: HospitalOptions = {}): Hospit
   };
 }
 
-/** What becomes of flows that nobody treats. @throws OptionError */
+/** Checks an option `onError`. @throws OptionError */
 export function checkOnError(path: string, given: unknown): "fail" | "hospital" {
   return oneOf(path, given, ["fail", "hospital"]);
 }

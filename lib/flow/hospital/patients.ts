@@ -25,13 +25,13 @@ export interface PatientInfo {
   readonly version: number;
   /** Since when it is there, in milliseconds since 1970. */
   readonly since: number;
-  /** When it runs again by itself, in milliseconds since 1970. Absent: when somebody discharges it. */
+  /** When it runs again by itself, in milliseconds since 1970. Absent: when it is discharged. */
   readonly dueAt?: number;
   /** Its error, where it happened, who decided, and its visits. Absent: its record cannot be read. */
   readonly record?: HospitalRecord;
 }
 
-/** Why nobody can wait for the end of a flow: its code took another way than the one recorded, and a person has to act. */
+/** Why a wait for the end of a flow is in vain: the code took another way than the one recorded, and a person has to act. */
 export function standsStill(row: FlowRow): Symptom | undefined {
   const record = isIn(row) ? parseRecord(row.hospital ?? undefined) : undefined;
   return record?.dueAt === undefined && record?.symptom.kind === "divergence" ? record.symptom : undefined;
@@ -78,7 +78,7 @@ export function patientOf(row: FlowRow): PatientInfo {
   };
 }
 
-/** What the machine says about a flow that is in the hospital, when this happens. */
+/** The effects that the machine decides for a flow in the hospital, when `next` happens. */
 export function decideFor(
   config: HospitalConfig,
   row: FlowRow,
@@ -107,7 +107,7 @@ function leaving(config: HospitalConfig, row: FlowRow, now: number): HospitalRec
   return found?.record;
 }
 
-/** What is written to let a flow go: it can be taken by any host at once. */
+/** The writes that discharge a flow: any host can take it at once. */
 export function dischargeSet(config: HospitalConfig, row: FlowRow, now: number): WriteSet {
   const record = leaving(config, row, now);
   return {

@@ -18,7 +18,7 @@ export interface Visit {
   readonly suspension: Suspension;
   /** The error, without its stack. */
   readonly symptom: Symptom;
-  /** What was decided. */
+  /** The decision. */
   readonly decision: Decided;
   /** Who of the staff decided so. */
   readonly by: readonly string[];
@@ -26,7 +26,7 @@ export interface Visit {
   readonly afterMs?: number;
 }
 
-/** What the hospital decided about a flow. */
+/** A decision of the hospital about a flow. */
 export type Decided = "discharge" | "observe" | "fail";
 
 /** A patient as the store keeps it. */

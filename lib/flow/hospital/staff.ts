@@ -1,17 +1,17 @@
 // The staff of the hospital: each diagnoses an error, and the diagnosis with the highest priority counts. The default staff and
-// their rules are those of Corda's StaffedFlowHospital; who treats what of a journal and of crashes is new.
+// their rules are those of Corda's StaffedFlowHospital; the rules for journals and crashes are new.
 
 import { isError, show, showError } from "../../process/show.js";
 import type { Suspension, Visit } from "./record.js";
 import type { Symptom, SymptomKind } from "./symptom.js";
 
 /**
- * What one of the staff says about an error, from the highest priority to the lowest:
+ * The diagnosis of a member of the staff about an error, from the highest priority to the lowest:
  *
- * - `resuscitate`: run the flow again from its last checkpoint at once, whatever others say
+ * - `resuscitate`: run the flow again from its last checkpoint at once, even if others disagree
  * - `terminal`: nothing can help; the flow fails
  * - `discharge`: run the flow again from its last checkpoint, after the hospital's backoff or after `afterMs`
- * - `observe`: keep the flow until somebody acts
+ * - `observe`: keep the flow until a person acts
  * - `not-my-specialty`: ask others
  */
 export type Diagnosis =
@@ -22,7 +22,7 @@ export type Diagnosis =
   | "observe"
   | "not-my-specialty";
 
-/** What one of the staff knows about a flow beside its error. */
+/** What a member of the staff knows about a flow beside its error. */
 export interface Chart {
   /** The id of the flow. */
   readonly flow: string;
@@ -32,7 +32,7 @@ export interface Chart {
   readonly suspension: Suspension;
   /** How often this member of the staff has discharged the flow since it last made progress. */
   readonly discharged: number;
-  /** How often the flow was discharged since it last made progress, by anybody. */
+  /** How often the flow was discharged since it last made progress, by any member of the staff. */
   readonly discharges: number;
   /** The last visits of the flow, from old to new. */
   readonly visits: readonly Visit[];
@@ -61,14 +61,14 @@ export interface StaffMember {
 /** From the highest priority to the lowest. */
 const PRIORITIES = ["resuscitate", "terminal", "discharge", "observe", "not-my-specialty"] as const;
 
-/** What the staff found together. */
+/** The joint finding of the staff. */
 export interface Consultation {
   readonly diagnosis: (typeof PRIORITIES)[number];
-  /** Who made this diagnosis. */
+  /** The members of the staff that made this diagnosis. */
   readonly by: readonly string[];
   /** The wait for which the first of them asked. */
   readonly afterMs?: number;
-  /** Who could not answer, and why. */
+  /** The members of the staff that could not answer, and the reasons. */
   readonly failed: readonly { readonly staff: string; readonly message: string }[];
 }
 
@@ -118,7 +118,7 @@ function asked(member: StaffMember, symptom: Symptom, chart: Chart): Answer {
   }
 }
 
-/** One that treats symptoms of these kinds alone. */
+/** A member of the staff that treats only symptoms of these kinds. */
 function specialist(
   name: string,
   kinds: readonly SymptomKind[],
@@ -140,12 +140,12 @@ const upTo =
 const CRASH_WAIT_MS = 60_000;
 const CRASH_WAIT_MOST_MS = 3_600_000;
 
-/** Evidence is no sentence for life: the flow runs again after a wait, and comes back if it ends the program once more. */
+/** Evidence does not fail a flow for good: the flow runs again after a wait, and comes back if it ends the program once more. */
 function afterCrashes({ discharged }: Chart): Diagnosis {
   return { type: "discharge", afterMs: Math.min(CRASH_WAIT_MOST_MS, CRASH_WAIT_MS * 2 ** discharged) };
 }
 
-/** How often the default staff discharges what may be chronic. */
+/** How often the default staff discharges a flow whose error may be chronic. */
 const CHRONIC = 3;
 
 /** The staff of every hospital. Staff of the user's own comes before it. */

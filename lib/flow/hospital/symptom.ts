@@ -6,7 +6,7 @@ import { classOf, type StoreErrorClass } from "../../store/error-classes.js";
 import { CrashLoopError } from "./errors.js";
 
 /**
- * What kind of error it is; decides who of the default staff treats it.
+ * The kind of error. It decides which member of the default staff treats it.
  *
  * - `deadlock`: other writers were in the way: a deadlock, a lock that was not free in time, a transaction that was always overtaken
  * - `constraint`: a constraint of the database was violated
@@ -48,7 +48,7 @@ export interface Symptom {
   readonly message: string;
   /** At most 4,000 characters. */
   readonly stack?: string;
-  /** Of a `crash-loop`: how it is known that the flow ended the program, when, and in which life of the host. */
+  /** The evidence of a `crash-loop`: its kind, when the flow ended the program, and in which life of the host. */
   readonly evidence?: Pick<EvidenceMark, "kind" | "at" | "life">;
 }
 
@@ -57,7 +57,7 @@ const MESSAGE_LENGTH = 1_000;
 const STACK_LENGTH = 4_000;
 
 /**
- * Makes a symptom of whatever was thrown. Never throws.
+ * Makes a symptom of a thrown value. Never throws.
  *
  * @param thrown - any value
  * @param kind - what the caller knows about it; else the error itself tells

@@ -1,6 +1,6 @@
-// The journal's entries: what was decided, in the order in which the code sees it.
+// The journal's entries: decisions, in the order in which the code sees them.
 
-/** A value as it is stored: what a codec gave. */
+/** A value as it is stored: encoded by a codec. */
 export type Stored = string | Uint8Array | null;
 
 /** Something that the code asked for: a kind (step, sleep, receive, …) and a name. */

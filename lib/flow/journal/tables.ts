@@ -27,11 +27,11 @@ const FLOW_COLUMNS = {
   seed: "text",
   /** Counts `continueAsNew`. */
   generation: "integer",
-  /** The token of the host that holds it. Null: nobody does. */
+  /** The token of the host that holds it. Null: none does. */
   holder: "integer?",
   /** How often it was taken by a host, or started by one. Null: its row is of the first version of the schema. See `taken`. */
   epoch: "integer?",
-  /** When it wants to be looked at, by the store's clock. 0: at once. Null: by nobody. */
+  /** When a host looks at it next, by the store's clock. 0: at once. Null: at no time. */
   due: "integer?",
   /** How many messages it was ever sent. */
   mail: "integer",
@@ -45,7 +45,7 @@ const FLOW_COLUMNS = {
   parent_key: "text?",
   /** `leave`: it goes on when its parent is cancelled or killed. Null: it is cancelled then. */
   on_cancel: "text?",
-  /** What was asked of it from outside: `pause`, `cancel` or `kill`. */
+  /** A wish from outside: `pause`, `cancel`, `kill`, `fork`, or `observe` with a reason. */
   wish: "text?",
   /** The queue in which it waits for its turns, the key that it counts for (empty: none), and its place: 0 goes first. */
   queue: "text?",
@@ -175,8 +175,8 @@ export function isHeld({ status, holder }: Pick<FlowRow, "status" | "holder">): 
 }
 
 /**
- * What of a row must be as it was, for a change that depends on who has the flow and on how it stands. Whoever holds a flow writes
- * meanwhile whether it runs or waits.
+ * The part of a row that must be unchanged, for a change that depends on the holder of the flow and on its status. A holder may write
+ * meanwhile whether the flow runs or waits.
  */
 export function asFound({
   status,

@@ -459,7 +459,7 @@ function lastAsk({ recorded, asked, unrecorded }: FlowState): Ask | undefined {
   return [...recorded.slice(0, asked), ...unrecorded].findLast(({ kind }) => kind !== "version");
 }
 
-/** Hands an outcome to the code. False: nobody waits for it any more. */
+/** Hands an outcome to the code. False: the code does not wait for it any more. */
 function deliver(
   state: FlowState,
   { decision, value, at }: Item & { at: number },
@@ -498,7 +498,7 @@ function isBehind(state: FlowState, did: Deviation, effects: FlowEffect[]): bool
 function returned(state: FlowState, ending: FlowState["ending"], effects: FlowEffect[]): void {
   if (state.ending !== undefined || isBehind(state, "returns", effects)) return;
   state.ending = ending;
-  // Sends that nobody awaited are part of the end; all else that still runs or waits is given up.
+  // Sends that the code did not await are part of the end. All other asks that still run or wait are given up.
   for (const op of state.ops.values()) {
     if (op.status !== "asked") continue;
     if (op.how.type === "write") settle(state, op, { type: "done", key: op.key, ok: true }, op.how.value);

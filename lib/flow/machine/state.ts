@@ -60,7 +60,7 @@ export interface FlowState {
   phase: "replaying" | "running" | "finishing" | "ended";
   /** The code has run as far as its journal goes, and made all asks that it makes there. */
   caughtUp: boolean;
-  /** What was recorded: entries, and all their asks in order. */
+  /** The recording: entries, and all their asks in order. */
   readonly history: readonly Entry[];
   readonly recorded: readonly Ask[];
   /** How many recorded asks precede the outcome at the cursor, that outcome's own entry included. */
@@ -104,7 +104,7 @@ export interface FlowState {
 }
 
 /**
- * What code did instead of the recorded ask: it asked for something else (`asks`), ended before it had made all recorded asks (`returns`,
+ * How code deviated from the recorded ask: it asked for something else (`asks`), ended before it had made all recorded asks (`returns`,
  * `throws`), or waits for something that is no ask (`waits`).
  */
 export type Deviation = "asks" | "returns" | "throws" | "waits";

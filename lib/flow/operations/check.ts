@@ -14,7 +14,7 @@ import { Definitions } from "../runtime/options.js";
 import { payloadsOf } from "../runtime/payloads.js";
 import { FLOW_DEFAULTS } from "../runtime/port.js";
 
-/** What the replay of a flow found. */
+/** The finding of the replay of a flow. */
 export interface CheckedFlow {
   readonly id: string;
   readonly name: string;
@@ -25,11 +25,11 @@ export interface CheckedFlow {
    */
   readonly problem?: "diverged" | "unknown" | "unreadable" | "threw" | "stalled";
   readonly message?: string;
-  /** What was recorded: kind and key. */
+  /** The recorded ask: kind and key. */
   readonly recorded?: string;
-  /** What the code does instead: `asks` for something else, `returns`, `throws`, or `waits` for something that is no ask. */
+  /** The deviation of the code: it `asks` for something else, `returns`, `throws`, or `waits` for something that is no ask. */
   readonly did?: Deviation;
-  /** What the code asks for. */
+  /** The ask of the code: kind and key. */
   readonly asked?: string;
   /** File, line and column that asked, threw, or asked last. */
   readonly at?: string;

@@ -128,7 +128,7 @@ export interface FlowDetails extends FlowSummary {
   readonly holder?: number;
   /** How many entries its journal has. */
   readonly entries: number;
-  /** What its journal says that the code waits for. What the code asked since the last entry is not among it. */
+  /** The asks that the code waits for, as its journal has them. Asks since the last entry are not among them. */
   readonly pending: readonly PendingAsk[];
   /** Its messages that wait, the oldest first: the first 100. */
   readonly mail: readonly WaitingMessage[];
@@ -197,7 +197,7 @@ export interface FlowForkOptions {
    * there on, or has not received yet, are copied.
    */
   readonly from?: string;
-  /** Another input. Only without `from`: what was done came from the old one. */
+  /** Another input. Only without `from`: the recorded steps came from the old input. */
   readonly input?: unknown;
   /** Another result of the step `from`: the step is not done again, and the code gets this. */
   readonly result?: unknown;
@@ -223,7 +223,7 @@ export interface FlowPruneOptions {
   readonly name?: string;
   /** Only flows that have ended so long ago, in milliseconds. Default 0. */
   readonly olderThanMs?: number;
-  /** Leaves so many of the flows that are meant, those that ended last. Default 0. */
+  /** Keeps so many of the selected flows: those that ended last. Default 0. */
   readonly keep?: number;
 }
 
@@ -248,7 +248,7 @@ export interface FlowOperations {
   /** What a flow has done, in its order. */
   history(id: string, options?: HistoryOptions): AsyncIterable<HistoryEvent>;
   /**
-   * What a flow publishes with `flow.emit`: what is there, and then what comes, until the flow has ended.
+   * The events that a flow publishes with `flow.emit`: first the stored ones, then new ones until the flow has ended.
    *
    * @throws FlowWaitTimeoutError
    */
@@ -281,7 +281,7 @@ export interface FlowOperations {
   schedules(): Promise<readonly ScheduleInfo[]>;
   /** A schedule starts nothing until it is resumed. @throws ScheduleNotFoundError */
   pauseSchedule(name: string): Promise<void>;
-  /** A schedule goes on from now: what was due in the meantime is skipped. @throws ScheduleNotFoundError */
+  /** A schedule goes on from now and skips the due times in the meantime. @throws ScheduleNotFoundError */
   resumeSchedule(name: string): Promise<void>;
   /** The queues of the store, by name. */
   queues(): Promise<readonly QueueInfo[]>;

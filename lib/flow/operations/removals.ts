@@ -102,7 +102,7 @@ export class Removals {
     return signal?.aborted ? removed : removed + (await this.#removeAll(page.slice(0, most - removed)));
   }
 
-  /** Removes those of a page that nobody uses. Gives how many. */
+  /** Removes the flows of a page that no other flow needs. Returns how many. */
   async #removeAll(page: readonly FlowRow[]): Promise<number> {
     const unused = await this.#unused(page);
     if (unused.length === 0) return 0;
@@ -111,7 +111,7 @@ export class Removals {
       return unused.length;
     }
     if (unused.length === 1) return 0;
-    // Somebody has changed one of them. The others go all the same.
+    // One of them has changed meanwhile. The others are removed all the same.
     let removed = 0;
     for (const row of unused) removed += await this.#removeAll([row]);
     return removed;
@@ -148,7 +148,7 @@ export class Removals {
     }
   }
 
-  /** Those whose end every other has been told of, and whose parent cannot ask for their result. */
+  /** The flows whose peers have all been notified of their end, and whose parent cannot ask for their result. */
   async #unused(page: readonly FlowRow[]): Promise<FlowRow[]> {
     const told = page.filter(({ due, finished }) => finished === null || due === null);
     const parents = [...new Set(told.flatMap(({ parent }) => (parent === null ? [] : [parent])))];
@@ -183,7 +183,7 @@ export class Removals {
       });
       return true;
     } catch (error) {
-      // Somebody retries it, or removes it as well.
+      // Another operation retries it, or removes it as well.
       if (error instanceof ConflictError) return false;
       throw error;
     }

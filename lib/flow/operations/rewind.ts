@@ -5,7 +5,7 @@ import { isError } from "../../process/show.js";
 import { type Symptom, symptomOf } from "../hospital/symptom.js";
 import type { Decision } from "../journal/entry.js";
 
-/** What is known of an entry without its value. */
+/** The facts about an entry without its value. */
 export interface EntryHead {
   readonly position: number;
   readonly decision: Decision;

@@ -80,7 +80,7 @@ export interface OperationsPort {
 
 /** Rows that are read from the store at a time. */
 const PAGE = 1_000;
-/** What a discharge by hand does to a record is the same for any staff, and for any limits that keep the record. */
+/** A discharge by hand changes a record in the same way for any staff, and for any limits that keep the record. */
 const HOSPITAL: HospitalConfig = { ...HOSPITAL_DEFAULTS, staff: [], atStart: "keep" };
 /** Leaves large values in their rows. */
 const INLINE = new BlobWriter(0, Number.POSITIVE_INFINITY);
@@ -202,7 +202,7 @@ export class StoreOperations implements FlowOperations {
     }
   }
 
-  /** A value for people: what cannot be read is the error that says so. */
+  /** A value for people. For one that cannot be read: the error that says so. */
   async #shown(stored: Stored): Promise<unknown> {
     try {
       return await this.#decoded(stored);
@@ -302,7 +302,7 @@ export class StoreOperations implements FlowOperations {
     const at = await wholeClock(this.#store);
     return this.#decide(id, "kill", (row) => {
       if (row.holder !== null) return { set: { wish: "kill", due: 0 }, notify: WISH_TOPIC + row.number };
-      // Nobody runs it: it ends here, also when no host has its definition.
+      // No host runs it: it ends here, also when no host has its definition.
       const nothing = { seq: 0, items: [], asks: [], calls: new Map(), progress: undefined, blobs: INLINE };
       // A host tells the peers of its sessions.
       const { writes, notify } = endSet(

@@ -81,7 +81,7 @@ export interface ByteTransform {
   decode(bytes: Uint8Array): Uint8Array | Promise<Uint8Array>;
 }
 
-/** The first byte tells what the inner codec gave. */
+/** The first byte tells whether the inner codec gave a text or bytes. */
 const TEXT = 0;
 const BYTES = 1;
 

@@ -36,7 +36,7 @@ const KNOWN: readonly ErrorClass[] = [processErrors, dispatchErrors, storeErrors
  * Classes by name.
  *
  * @param more - what the user registers
- * @throws OptionError for what is no class of errors, has no name, or has the name of another one
+ * @throws OptionError for a value that is not a class of errors, has no name, or has the name of another one
  */
 export function errorClasses(more: readonly ErrorClass[]): ReadonlyMap<string, ErrorClass> {
   const byName = new Map([...LANGUAGE, ...KNOWN].map((one) => [one.name, one]));

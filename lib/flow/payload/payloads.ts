@@ -1,4 +1,4 @@
-// What the engine calls: values become what rows hold, and values again.
+// The engine's entry to payloads: encodes values for rows, and decodes them again.
 
 import { InvariantError, OptionError, ThrownValueError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
@@ -57,7 +57,7 @@ export class Payloads {
    * A value as a row holds it; a large one is put apart by BlobWriter.
    *
    * @param root - the name of the value in errors, such as `result` or `input`
-   * @param of - whose value it is, such as `step "charge"`
+   * @param of - the owner of the value, such as `step "charge"`
    * @param maxBytes - another limit than that of the options
    * @throws UnstorableValueError, PayloadTooLargeError; or rejects with them if the codec is asynchronous
    */
@@ -77,8 +77,8 @@ export class Payloads {
   }
 
   /**
-   * What was thrown, as a row holds it. It is never refused: of an error that is too large, name, message and the beginning of the
-   * stack are kept.
+   * Encodes a thrown value for a row. Never refuses one: of an error that is too large, it keeps name, message and the beginning of the
+   * stack.
    */
   storeThrown(thrown: unknown): Stored | Promise<Stored> {
     const brief = (why: unknown): Stored | Promise<Stored> => {
@@ -142,7 +142,7 @@ export class Payloads {
   }
 }
 
-/** What a payload is, without reading it: for lists. */
+/** A description of a payload, without reading it: for lists. */
 export function describePayload(stored: Stored): {
   readonly codec: string | undefined;
   readonly size: number;

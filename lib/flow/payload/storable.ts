@@ -2,7 +2,7 @@
 
 import { isError } from "../../process/show.js";
 
-/** What an object with a class of its own is. */
+/** The kind of an object with a class of its own. */
 export type BuiltIn =
   /** Has its data in itself, and `names` enumerable properties. */
   | { readonly type: "data" | "map" | "set"; readonly names: number }
@@ -36,7 +36,7 @@ const GENUINE = new Map<object, readonly [probe: Probe, kind: BuiltIn]>([
 ]);
 const TYPED_ARRAY: object = Object.getPrototypeOf(Uint8Array.prototype);
 
-/** What the object is. May throw when it is not what it seems to be. */
+/** The kind of the object. May throw when the object only looks like that kind. */
 export function builtIn(value: object): BuiltIn {
   const prototype: object | null = Object.getPrototypeOf(value);
   const genuine = prototype === null ? undefined : GENUINE.get(prototype);
@@ -101,7 +101,7 @@ function classOf(value: object): string {
   return typeof made === "function" && made.name !== "" ? made.name : "a class without a name";
 }
 
-/** What would be right instead of a value that is no object of a class. */
+/** Advice for a value that is not an object of a class. */
 export const ADVICE = {
   function: "leave it out, or return the data that it needs",
   symbol: "use a text",

@@ -18,7 +18,7 @@ export interface Special {
 /** The objects that need a record, in the order of their ids. */
 export type Specials = Map<object, Special>;
 
-/** What a survey has found. */
+/** The findings of a survey. */
 export interface Found {
   readonly specials: Specials;
   /** Whether there are Buffers, which devalue would give back as Uint8Arrays. */

@@ -46,7 +46,7 @@ export interface Choice {
 
 export const NO_USE: Use = { running: 0, recent: 0, freeAt: undefined };
 
-/** How many flows of the queue may start now, whatever their keys. `here`: slots that this host holds. */
+/** How many flows of the queue may start now, over all keys. `here`: slots that this host holds. */
 export function roomOf(limits: QueueLimits, use: Use, here: number): number {
   const { concurrency, perHost, rate } = limits;
   const inRate = (rate?.limit ?? Number.POSITIVE_INFINITY) - use.recent;

@@ -21,7 +21,7 @@ export const QUEUE_LIMITS_SCHEMA: Schema = {
   tables: [declaredQueues],
 };
 
-/** The limits of a queue. One that is absent is none. */
+/** The limits of a queue. A limit that is absent does not apply. */
 export interface QueueLimitsInfo {
   /** Most flows that run at the same time, over all hosts. */
   readonly concurrency?: number;

@@ -15,7 +15,7 @@ export interface RateOptions {
   readonly period: Duration;
 }
 
-/** Limits of a queue of flows. All of them hold at the same time; one that is absent is none. */
+/** Limits of a queue of flows. All of them hold at the same time; a limit that is absent does not apply. */
 export interface QueueOptions {
   /** Most flows that run at the same time, over all hosts of the store. */
   readonly concurrency?: number;
@@ -31,7 +31,7 @@ export interface QueueOptions {
     readonly rate?: RateOptions;
   };
   /**
-   * What a flow does with its place while it only waits and is out of memory. `keep` (the default): nobody else of its key runs in
+   * What a flow does with its place while it only waits and is out of memory. `keep` (the default): no other flow of its key runs in
    * between. `release`: others run meanwhile, and it waits for its turn again, ahead of flows that were started later. A flow in the
    * hospital never keeps its place.
    */

@@ -8,8 +8,8 @@ import { type Place, QUEUE_PAGE, type Turns, type View } from "./queue-machine.j
 import { gates, starts } from "./tables.js";
 
 /**
- * When a flow started that was just admitted: later than any time that a clock shows. Only who reads the clock after the commit of the
- * admission knows a time at which it has taken place; until somebody has noted one, it counts as a start of now.
+ * The start of a flow that was just admitted: later than any time that a clock shows. Only a clock that is read after the commit of the
+ * admission gives a time at which it has taken place. Until such a time is noted, the start counts as one of now.
  */
 const NOT_NOTED_MS = 8.64e15;
 
@@ -26,8 +26,8 @@ export interface Page {
 }
 
 /**
- * Reads a page of a queue. The version comes first: whoever admits flows in the meantime raises it, and all else that changes only
- * makes room.
+ * Reads a page of a queue. It reads the version first: an admission in the meantime raises the version, and all other changes only
+ * make room.
  */
 export async function readPage(
   store: Store,
@@ -77,7 +77,7 @@ export async function noteStarts(
   await store.commit({ writes });
 }
 
-/** Gives flows a slot, if nobody has admitted others since, and they wait still. */
+/** Gives flows a slot, if no host has admitted others since, and they still wait. */
 export function admission(
   queue: string,
   { rate, keyRate }: QueueLimits,

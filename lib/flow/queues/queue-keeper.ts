@@ -22,7 +22,7 @@ export interface QueuePort {
   failed(queue: string, error: Error): void;
   /** The queue was looked at, or flows were admitted. */
   worked(queue: string): void;
-  /** What `work` gives, once the store lets it. @throws what no further attempt cures */
+  /** The outcome of `work`, which is retried until the store works. @throws errors that no further attempt cures */
   until<T>(queue: string, work: () => Promise<T>): Promise<T>;
   /** Runs flows that have got a slot and are held by this host, by their numbers. */
   run(numbers: readonly number[]): void;
@@ -80,7 +80,7 @@ export class QueueKeeper {
         return;
       case "start":
         this.#port.run(effect.flows.map(({ number }) => number));
-        // Whoever reads the next page does it too, so a failure here changes nothing.
+        // The next read of a page does it too, so a failure here changes nothing.
         noteStarts(this.#port.store, this.settings.name, this.settings.limits).catch(() => undefined);
         return;
       case "alarm":
@@ -128,7 +128,7 @@ export class QueueKeeper {
     return { type: "admitted" };
   }
 
-  /** Whether an admission took place whose answer was lost: nobody held these flows before. It was one commit, so one of them tells of all. */
+  /** Whether an admission took place whose answer was lost. No host held these flows before, and it was one commit, so one row is proof. */
   async #tookPlace([first]: readonly Candidate[]): Promise<boolean> {
     const { store, claim, until } = this.#port;
     const { number } = first as Candidate;

@@ -37,7 +37,7 @@ export interface Place {
   readonly upTo: string | undefined;
 }
 
-/** What was read, at one version of the queue. */
+/** The result of a read, at one version of the queue. */
 export interface View {
   /** The clock of the store. */
   readonly now: number;
@@ -67,7 +67,7 @@ export interface QueueState {
   /** Slots that this host holds. */
   readonly here: number;
   readonly turns: Turns;
-  /** What is being admitted. */
+  /** The flows that are being admitted. */
   readonly admitting: readonly Candidate[];
   /** Attempts in a row that came to nothing. */
   readonly failures: number;

@@ -58,7 +58,7 @@ export class Queues {
   }
 }
 
-/** A flow that has no slot of its queue, and needs one before it may run. One that shall end early needs none. */
+/** Whether a flow needs a slot of its queue before it may run, and has none. A flow that is to end early needs none. */
 export function needsSlot({ queue, slot, wish }: FlowRow): boolean {
   return queue !== null && slot === null && wish !== "kill" && wish !== "cancel";
 }

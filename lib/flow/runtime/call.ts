@@ -7,7 +7,7 @@ import type { Stored } from "../journal/entry.js";
 import type { How } from "../machine/state.js";
 import type { FlowStepOutcome } from "./taps.js";
 
-/** What is written together with an outcome. */
+/** The writes that are committed together with an outcome. */
 export interface Extra {
   readonly writes: readonly Write[];
   readonly expect?: readonly Expectation[];
@@ -32,7 +32,7 @@ export interface Call extends Settler {
   tap?: WorkTap<FlowStepOutcome> | undefined;
   /** Under the simulator: its promise, which settles in a step of its own. */
   going?: Promise<unknown> | undefined;
-  /** What is written with its outcome, or with its begin if it prepares. */
+  /** The writes that are committed with its outcome, or with its begin if it prepares. */
   extra?: Extra | undefined;
   /** Type `run` that commits: hands the transaction its write set, and the value that was encoded for it. */
   grant?: ((set: WriteSet) => void) | undefined;

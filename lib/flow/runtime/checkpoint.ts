@@ -25,7 +25,7 @@ export interface Checkpoint {
   readonly progress: { readonly stored: Stored } | undefined;
   /** The steps that made the heartbeats in the row have ended. */
   readonly isBeatless?: boolean;
-  /** What the write set is fenced with. */
+  /** The claim that fences the write set. */
   readonly claim?: Claim | undefined;
 }
 
@@ -114,7 +114,7 @@ export function endSet(checkpoint: Checkpoint, ending: Ending, nextTrace?: strin
   return setOf(parts, checkpoint.claim);
 }
 
-/** What a flow was waiting in, and holds no more. A column that is not named costs neither a look at its index nor a change of it. */
+/** Clears the slot and the waits of a flow. A column that is not named costs neither a look at its index nor a change of it. */
 function left({ queue, debounce }: FlowRow): Record<string, null> {
   return {
     ...(queue !== null && { slot: null, waiting: null }),

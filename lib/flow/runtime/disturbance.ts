@@ -88,7 +88,7 @@ export async function withDisturbances<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What code sees that belongs to a replay. The replay itself reads the host, so it is left for as long as that takes. */
+/** Looks at the disturbance, for code of a replay. The look itself reads the real clock and numbers, so it runs outside of the replay. */
 function seen<T>(look: (by: Disturbed) => T, otherwise: () => T): T {
   const by = storage?.getStore();
   return by === undefined
@@ -111,7 +111,7 @@ function replace(globals: Globals): () => void {
   const putTimersBack = replaceTimers(globals);
   return () => {
     putTimersBack();
-    // Somebody else may have replaced them meanwhile.
+    // Other code may have replaced them meanwhile.
     if (globals.Date === clock) globals.Date = before.Date;
     if (numbers.random === random) numbers.random = before.random;
   };

@@ -24,7 +24,7 @@ export interface DryReplay {
   readonly limits: FlowLimits;
   /** What is different for the code. Absent: nothing. */
   readonly disturbance?: Disturbance;
-  /** In whose name the code runs. Default: nobody's. */
+  /** The subject in whose name the code runs. Default: none. */
   readonly subject?: Subject;
   /** The replay ends at this ask, if its code makes it. */
   readonly sought?: Sought;
@@ -118,7 +118,7 @@ function dryPort(given: DryReplay): FlowPort {
   };
 }
 
-/** Tells a replay that its code has run as far as it can. A late one hears of it when all timers of its code have fired. */
+/** Notifies a replay that its code has run as far as it can: a late replay when all timers of its code have fired. */
 function drainOf({ scheduler }: Kernel, timers: ReplayTimers | undefined): FlowPort["drain"] {
   const rested = (then: () => void): void => {
     if (scheduler.drained === undefined) then();

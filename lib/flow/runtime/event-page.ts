@@ -57,7 +57,7 @@ export type EventPages = (
   signal: AbortSignal | undefined,
 ) => Promise<EventPage>;
 
-/** The longest single wait, in milliseconds: who is not listened to any more is forgotten after it. */
+/** The longest single wait, in milliseconds. After it, a wait whose caller has gone is forgotten. */
 export const EVENT_WAIT_MS = 10_000;
 
 /**

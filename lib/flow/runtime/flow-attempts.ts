@@ -121,7 +121,7 @@ export async function runTransaction(
     await store.transaction(run, { attach, claim, signal, ...limit }).finally(() => life.answered());
   } catch (error) {
     if (!life.ctx.alive || signal.aborted) return;
-    // The body may use stores of its own: what they say is its own error.
+    // The body may use stores of its own: their errors are its own errors.
     if (error !== last.thrown && (isHostOver(error) || isUnknown(error))) return life.refused(error);
     const failure = attempt < plan.attempts ? undefined : storeFailure(error, last, plan);
     const wait = failure && crowdWait(plan, attempt, failure, life.port.kernel.env.random());
@@ -184,7 +184,7 @@ export function hasRun(
   }
 }
 
-/** Whether a commit took place is unknown. The journal tells, once it can be read: the flow runs from there. */
+/** Whether the outcome of a commit is unknown. The journal has it, once it can be read: the flow runs from there. */
 function isUnknown(error: unknown): error is Error {
   return error instanceof StoreError && (error as Partial<StoreUnreachableError>).known === "unknown";
 }

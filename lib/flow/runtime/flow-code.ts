@@ -63,15 +63,15 @@ export interface Asking {
   outside(key: string): string;
   /** The same for the key of an ask that starts a child. */
   childKey(key: string): string;
-  /** What is written to start a child. */
+  /** The writes that start a child. */
   startChild(flow: AnyFlow, input: unknown, as: NewChild): Extra | Promise<Extra>;
-  /** What is written to send a message. @throws FlowNotFoundError */
+  /** The writes that send a message. @throws FlowNotFoundError */
   mailTo(id: string, topic: string, value: unknown, key: string): Promise<Extra>;
-  /** What is written to start a flow that answers a session. */
+  /** The writes that start a flow that answers a session. */
   answering(flow: AnyFlow, id: string): Promise<Extra>;
-  /** What is written while a session is open, so that its peer is told of the flow's end; `peer` undefined: when it is over. */
+  /** The write for a session that opens, so that its peer is notified of the flow's end; `peer` undefined: for a session that is over. */
   sessionRow(session: string, peer: string | undefined): Write;
-  /** What is written to ask a flow to end early. */
+  /** The writes that ask a flow to end early. */
   cancelling(id: string): Promise<Extra>;
   publish(topic: string, value: unknown): Extra | Promise<Extra>;
   recordedNow(): number;
@@ -97,7 +97,7 @@ const idOf = (to: string | { readonly id: string }): string =>
 /** The last moment that a Date can be, in milliseconds since 1970. */
 const LATEST_MS = 8.64e15;
 
-/** The topic on which a parent hears of the end of a child. */
+/** The topic of the mail that notifies a parent of the end of a child. */
 export const childTopic = (key: string): string => `child/${key}`;
 
 export class FlowCode implements FlowContext {
@@ -363,7 +363,7 @@ export class FlowCode implements FlowContext {
   }
 }
 
-/** What the mail of a child's end says. */
+/** The content of the mail with a child's end. */
 export interface ChildEnd {
   readonly status: "completed" | "failed" | "cancelled" | "killed";
   readonly value: unknown;

@@ -1,5 +1,5 @@
-// How a flow begins and ends: its code runs from the input to an ending, and whatever fails on the way ends the process, for the host and its
-// hospital to decide.
+// How a flow begins and ends: its code runs from the input to an ending. A failure on the way ends the process, and the host and its
+// hospital decide about it.
 
 import { placeOf } from "../../process/own-code.js";
 import { isError, stackOf } from "../../process/show.js";
@@ -148,14 +148,14 @@ async function seek(life: FlowLife, ask: Ask): Promise<Error | undefined> {
   return port.replayTo({ definition, row, history: state.history, subject }, ask, search.signal);
 }
 
-/** An error out of the journal is the same in each run: to run again for its sake would be in vain. */
+/** An error out of the journal is the same in each run, so a retry would not help. */
 function kindOfThrown(life: FlowLife, error: unknown): SymptomKind | undefined {
   if (typeof error !== "object" || error === null || !life.recorded.has(error)) return undefined;
   const kind = kindOf(error);
   return kind === "requested" || kind === "final" ? kind : "code";
 }
 
-/** Where an error was made, in code that is no library's. */
+/** Where an error was made, in code outside of libraries. */
 function placeIn(error: unknown): string | undefined {
   const stack = isError(error) ? stackOf(error) : undefined;
   return placeOf(stack ?? "")?.replace(/^file:\/\//, "");

@@ -116,7 +116,7 @@ export function flowHost(
   };
 }
 
-/** What is read may be asked again, and so may what a repeat leaves as it is. */
+/** A read may be repeated, and so may an operation whose repeat changes nothing. */
 function rulesOfSchedule(ask: ScheduleAsk): CallRules {
   if (ask.do === "list") return {};
   return ask.do === "put"
@@ -396,8 +396,8 @@ export class FlowRun<Output> {
   }
 
   /**
-   * What the flow publishes with `flow.emit`: what is there, and then what comes, until the flow has ended. Each event once, in order,
-   * whichever host runs the flow and however often it is killed.
+   * The events that the flow publishes with `flow.emit`: first the stored ones, then new ones until the flow has ended. Each event comes
+   * once and in order, no matter which host runs the flow and how often that host is killed.
    *
    * @throws OptionError, FlowNotFoundError, FlowWaitTimeoutError
    * @example

@@ -43,7 +43,7 @@ export class FlowLife {
   readonly subject: Subject;
   /** Only runs over the journal. */
   readonly isDry: boolean;
-  /** What the code makes its asks of. */
+  /** The code makes its asks through this. */
   readonly asking: Asking;
   /** Tells the machine. */
   readonly event: (event: FlowEvent) => void;
@@ -63,7 +63,7 @@ export class FlowLife {
 
   // ── cancellation ─────────────────────────────────────────────────────────────────────────────────────────────
   cancel: AbortController | undefined;
-  /** The code has been told of a cancellation. */
+  /** The code has been notified of a cancellation. */
   isCancelled = false;
   /** The asks of children that it has started since then, to clean up: the cancellation spares them. */
   readonly spared: Set<string> = new Set();
@@ -92,7 +92,7 @@ export class FlowLife {
   // ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────
   /** How the flow has ended, once that is durable. */
   ending: Ending | undefined;
-  /** The store takes nothing more from the host: it ends, and whoever takes the flow runs it. */
+  /** The store takes no more writes from the host: the host ends, and the next host that takes the flow runs it. */
   hasLostHost = false;
   failed: { readonly error: unknown; readonly kind: SymptomKind | undefined } | undefined;
   /** Errors that came out of the journal. */
@@ -127,7 +127,7 @@ export class FlowLife {
     return this.row.id;
   }
 
-  /** Where the flow stands: what it waits for, or what it has seen last. */
+  /** Where the flow stands: the ask that it waits for, or else the last one whose outcome it has seen. */
   get suspension(): Suspension {
     const [key = this.seen] = this.state.ops.keys();
     return { name: key, position: this.state.seq };
@@ -155,7 +155,7 @@ export class FlowLife {
     this.tell(DRAINED);
   }
 
-  /** What the store says of a write of the journal. */
+  /** The store's answer to a write of the journal. */
   readonly stored = (error: Error | undefined): void => {
     this.tell(error === undefined ? STORED : { type: "stored", error });
     this.answered();
@@ -186,7 +186,7 @@ export class FlowLife {
     return this.ctx.runAfter(ms, () => this.asEngine(fn));
   }
 
-  /** Runs a function in which no code of the flow runs: what it throws is the engine's failure, and the flow runs again. */
+  /** Runs a function in which no code of the flow runs: its error is a failure of the engine, and the flow runs again. */
   asEngine<T>(fn: () => T): T | undefined {
     try {
       return fn();

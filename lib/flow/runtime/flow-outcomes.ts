@@ -56,7 +56,7 @@ function drainAfter(life: FlowLife, calls: readonly (Call | undefined)[]): void 
   else void Promise.allSettled(calls.map((call) => call?.going)).then(() => life.port.drain(life));
 }
 
-/** Tells the code of a cancellation: these asks are rejected. */
+/** Notifies the code of a cancellation: these asks are rejected. */
 export function rejectAll(life: FlowLife, keys: readonly string[], at: number): void {
   life.at = at;
   const error = new FlowCancelledError(life.flowId);

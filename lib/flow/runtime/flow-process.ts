@@ -74,7 +74,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     return this.#life.ending;
   }
 
-  /** The store takes nothing more from the host: it ends, and whoever takes the flow runs it. */
+  /** The store takes no more writes from the host: the host ends, and the next host that takes the flow runs it. */
   get hasLostHost(): boolean {
     return this.#life.hasLostHost;
   }
@@ -118,7 +118,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     this.ctx.self.process?.deliver({ type: "wish", wish: "leave" } satisfies FlowMessage, undefined);
   }
 
-  /** What the hospital may know about an error with which the process ended. */
+  /** The kind of the error with which the process ended, for the hospital. Undefined: not known. */
   kindOf(error: unknown): SymptomKind | undefined {
     return this.#life.failed?.error === error ? this.#life.failed?.kind : undefined;
   }
@@ -177,7 +177,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
 
   /**
    * The process has ended, by itself or by a kill: ends its steps, and calls `settled` once the store has answered all of its writes.
-   * Before that its journal may grow, so nobody may run the flow anew.
+   * Before that its journal may grow, so no host may run the flow anew.
    */
   abandon(settled: () => void): void {
     this.terminate();
@@ -347,7 +347,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     return this.#life.port.answererOf(this.#life.row, flow, id);
   }
 
-  /** Called by the code, on replay too: so the flow knows its open sessions, whoever wrote their rows. */
+  /** The code calls this on replay too, so the flow knows its open sessions, even those whose rows an earlier host wrote. */
   sessionRow(session: string, peer: string | undefined): Write {
     const flow = this.number;
     if (peer === undefined) {

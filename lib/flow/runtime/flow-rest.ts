@@ -1,4 +1,4 @@
-// What a flow does that only waits: soon its row says so, and after a while it leaves memory, unless mail has come.
+// A flow that only waits: soon its row says so, and after a while the flow leaves memory, unless mail has come.
 
 import type { ExitReason } from "../../process/reason.js";
 import { flows } from "../journal/tables.js";
@@ -6,7 +6,7 @@ import type { Letter } from "../machine/state.js";
 import type { FlowLife, FlowMessage } from "./flow-life.js";
 import { submitAside } from "./flow-writes.js";
 
-/** What a flow's process exits with when it left memory on purpose: the host looks at the type. */
+/** The exit reason of a flow's process that left memory on purpose. The host looks at the type. */
 export const PARKED: ExitReason = { type: "shutdown", detail: "parked" };
 
 /** A wait, or work between two waits, that is no longer than this does not show in the flow's row. */
@@ -22,7 +22,7 @@ export function restFor(life: FlowLife, doing: "running" | "waiting"): void {
   };
   const leaves = (ms: number): void => after(ms, () => life.event({ type: "idle" }));
   const isShown = doing === life.shown;
-  // To leave memory says that it waits, too.
+  // Leaving memory also shows that the flow waits.
   if (doing === "waiting" && (isShown || idleMs <= UNSEEN_MS)) leaves(idleMs);
   else if (!isShown)
     after(UNSEEN_MS, () => {
@@ -61,7 +61,7 @@ export function park(life: FlowLife, due: number | undefined, why: "idle" | "pau
   );
 }
 
-/** What came of it: the process ends, or goes on with its mail. */
+/** Handles the answer to `park`: the process ends, or goes on with its mail. */
 export function parked(life: FlowLife, { error, letters }: FlowMessage & { readonly type: "parked" }): void {
   if (error !== undefined) {
     life.refused(error);

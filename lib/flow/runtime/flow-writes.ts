@@ -62,7 +62,7 @@ export function submit(life: FlowLife, set: WriteSet): void {
   hand(life, set, life.stored);
 }
 
-/** A write set that the store refuses at once gets no answer, and nobody waits for one. */
+/** Submits a write set. A set that the store refuses at once gets no answer, and the flow waits for none. */
 function hand(life: FlowLife, set: WriteSet, settled: Parameters<Store["submit"]>[1]): void {
   life.unanswered++;
   try {
@@ -73,7 +73,7 @@ function hand(life: FlowLife, set: WriteSet, settled: Parameters<Store["submit"]
   }
 }
 
-/** A write that the journal does not tell of. */
+/** A write outside of the journal. */
 export function submitAside(life: FlowLife, write: Write, written: () => void = () => undefined): void {
   hand(life, { writes: [write], claim: life.port.claim }, (error) => {
     if (error === undefined) written();

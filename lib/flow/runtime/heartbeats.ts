@@ -9,20 +9,20 @@ import type { Payloads } from "./port.js";
 export interface Heartbeat {
   /** Milliseconds since 1970, by the store's clock. */
   readonly at: number;
-  /** What it gave. */
+  /** The value that it gave. */
   readonly progress: unknown;
 }
 
-/** What heartbeats use of those whose they are. */
+/** What heartbeats use of their owner. */
 export interface HeartbeatPort {
   readonly payloads: Pick<Payloads, "encode" | "decode">;
-  /** Names who beats under a key, for errors. */
+  /** Names the step or adapter that beats under a key, for errors. */
   named(key: string): string;
   now(): number;
   after(ms: number, fn: () => void): void;
   /** Writes all of them. */
   write(heartbeats: Stored): void;
-  /** What was given cannot be written. */
+  /** A given value cannot be written. */
   failed(error: unknown): void;
 }
 
@@ -42,8 +42,8 @@ export class Heartbeats {
   }
 
   /**
-   * Those that the row has: an earlier attempt made them. At once, unless the codec is asynchronous. Heartbeats that cannot be read are none: the
-   * work begins where it began before.
+   * Restores the heartbeats of the row, which an earlier attempt made. At once, unless the codec is asynchronous. Heartbeats that cannot be
+   * read are ignored: the work begins where it began before.
    */
   restore(stored: Stored): void | Promise<void> {
     this.#isStored = true;

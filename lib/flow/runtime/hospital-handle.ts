@@ -10,7 +10,7 @@ import type { PatientInfo } from "../hospital/patients.js";
 import { SYMPTOM_KINDS } from "../hospital/symptom.js";
 import { once } from "./operation.js";
 
-/** What a host is asked about its hospital. */
+/** The requests to a host about its hospital. */
 export type HospitalAsk =
   | { readonly type: "patients"; readonly filter: PatientFilter; readonly limit: number }
   | { readonly type: "discharge"; readonly filter: PatientFilter }
@@ -82,7 +82,7 @@ export class FlowHospital {
   }
 
   /**
-   * Stops a flow where it is and keeps it until somebody discharges it. A step that runs is aborted, and runs again after that.
+   * Stops a flow where it is and keeps it until it is discharged. A step that runs is aborted, and runs again after that.
    * Fulfilled when the wish is durable. A flow that has ended is left alone.
    *
    * @param reason - for the person who looks at it later

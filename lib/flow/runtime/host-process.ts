@@ -232,7 +232,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
         if (outage.type === "ended" && this.#hasStarted) this.#recovered();
       },
       end: (error) => {
-        // What a host meets after its end is no reason of it: a host that lets go has closed its store.
+        // An error after the host's end is not the reason of that end: a host that lets go has closed its store.
         if (this.#ctx.alive && !this.#hasEnded)
           this.kernel.stop(this.#ctx.self.process as never, crash(error as Error), undefined);
       },
@@ -366,7 +366,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     await this.#letGo();
   }
 
-  /** Gives back the claim and the store. Whoever takes the flows next need not wait, and what this host writes late is refused. */
+  /** Gives back the claim and the store. The next host of the flows need not wait, and the store refuses late writes of this host. */
   async #letGo(): Promise<void> {
     this.#unwatch?.();
     this.#rest();
@@ -379,7 +379,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
         if (this.loaded.size > 0) await this.store.commit({ writes: [], notify: [LEFT_TOPIC] });
       }
     } catch {
-      // The claim was lost before: it is what release asks for. Without the notice, others find the flows when they poll.
+      // The claim was lost before, so there is none to release. Without the notice, other hosts find the flows when they poll.
     }
     await (this.store as Store | undefined)?.close();
   }
@@ -466,7 +466,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     return this.#read(() => this.orders.wishFor(id, wish));
   }
 
-  /** What a flow asks of another one reads the store: when that fails, the flow waits. */
+  /** Reads the store for an ask about another flow. While the read fails, the flow waits. */
   #read<T>(ask: () => Promise<T>): Promise<T> {
     return this.background.until(`ask ${++this.#asks}`, ask);
   }

@@ -1,4 +1,4 @@
-// What a flow host is told and asked.
+// The messages of a flow host: requests and notices.
 
 import type { ReplyTo } from "../../process/request.js";
 import type { Symptom } from "../hospital/symptom.js";
@@ -56,7 +56,7 @@ export type FlowEnd =
   | Pick<FlowRow, "status" | "outcome">
   | { readonly status: "hospitalized"; readonly symptom: Symptom };
 
-/** What else a host's process gets. */
+/** All messages of a host's process. */
 export type HostMessage =
   | HostRequest
   /** A commit named a topic. Undefined: topics may have been missed. */
@@ -64,7 +64,7 @@ export type HostMessage =
   | { readonly type: "poll" }
   | { readonly type: "lost" };
 
-/** What `start` found. */
+/** The answer to a start. */
 export interface Started {
   readonly id: string;
   /** A flow of this id was there already. */

@@ -10,7 +10,7 @@ const LOWEST_RANK = 9;
 /**
  * The row of a flow that is about to start.
  *
- * @param dueAtOnce - when it is due if it neither sleeps nor waits in a queue. Null: whoever starts it runs it
+ * @param dueAtOnce - when it is due if it neither sleeps nor waits in a queue. Null: the host that starts it runs it
  */
 export function newRow(flow: NewFlow, now: number, dueAtOnce: number | null = null): Omit<FlowRow, "number"> {
   const { queue, lane = "", rank = LOWEST_RANK, delayMs = 0 } = flow.timing ?? {};

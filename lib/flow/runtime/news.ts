@@ -99,13 +99,13 @@ export class News {
     }
   }
 
-  /** Something came for a flow while it was taken: its mail is read again, and what is wanted of it. */
+  /** Something came for a flow while it was taken: its mail and its wish are read again. */
   reread({ row: { number } }: Loaded): void {
     this.#mailed(number);
     this.#wished(number);
   }
 
-  /** Notifications may have been lost: what is wanted of the flows in memory. */
+  /** Reads the wishes for the flows in memory: notifications may have been lost. */
   async #readWishes(): Promise<void> {
     const numbers = [...this.#host.loaded.keys()];
     for (let i = 0; i < numbers.length; i += PAGE) {

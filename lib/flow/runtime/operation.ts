@@ -13,13 +13,13 @@ const HOST_MS = 5_000;
 export const operationMs = ({ unreachableMs = STORE_MS }: Pick<StoreSource, "unreachableMs">): number =>
   unreachableMs + HOST_MS;
 
-/** Of an operation whose repeat finds what the first did: the next host is asked, too. */
+/** The rules of an operation whose repeat finds what the first attempt did: the handle asks the next host, too. */
 export const mayRepeat = (operation: string, of: string, what?: "schedule"): CallRules => ({
   repeat: "always",
   unknown: (cause) => new FlowOutcomeUnknownError(operation, of, cause, what),
 });
 
-/** Of an operation that is not asked twice: whether it took place is unknown when the host ends that began with it. */
+/** The rules of an operation that is not repeated: when the host that began it ends, its outcome is unknown. */
 export const once = (operation: string, of: string, what?: "schedule"): CallRules => ({
   ...mayRepeat(operation, of, what),
   repeat: "if untaken",

@@ -25,11 +25,11 @@ export interface FlowHostOptions {
   readonly flows: readonly AnyFlow[];
   /** The registered name of the host's process. Default: none. */
   readonly name?: string;
-  /** Who the host is, for people who look at the store. Default: an id that no other host has. */
+  /** Identifies the host to people who look at the store. Default: an id that no other host has. */
   readonly hostId?: string;
   /**
    * Replays each journal after each of its writes, and twice before a flow ends, with other clocks (`Date`), other random numbers
-   * (`Math.random`), timers (`setTimeout`) in another order, and outcomes that come late: what its code asks must not depend on them. Finds
+   * (`Math.random`), timers (`setTimeout`) in another order, and outcomes that come late: the asks of its code must not depend on them. Finds
    * neither files, requests, `performance.now` and `node:timers`, nor what only the result depends on. For development.
    */
   readonly verify?: boolean;
@@ -63,7 +63,7 @@ export interface FlowHostOptions {
   readonly retention?: RetentionOptions;
 }
 
-/** How long flows are kept that have ended. What is not given is kept for ever. */
+/** How long flows are kept that have ended. Without a duration they are kept for ever. */
 export interface RetentionOptions {
   /** How long flows that completed are kept. */
   readonly completed?: Duration;
@@ -73,7 +73,7 @@ export interface RetentionOptions {
   readonly cancelled?: Duration;
   /** How long flows that were killed are kept. */
   readonly killed?: Duration;
-  /** Most flows that have ended: of more, the ones that ended first are removed. */
+  /** Most flows that have ended. Beyond this number, those that ended first are removed. */
   readonly most?: number;
   /** How often the host looks for flows to remove. Default 10 minutes; first when it starts. */
   readonly every?: Duration;

@@ -1,4 +1,4 @@
-// What flows and their users want of other flows: starts, mail, wishes, and word of an end. Each is a set of writes, which the asking
+// Orders of flows and their users to other flows: starts, mail, wishes, and notices of an end. Each is a set of writes, which the asking
 // flow commits with its checkpoint.
 
 import type { Kernel } from "../../process/kernel.js";
@@ -61,7 +61,7 @@ export class Orders {
     { id, key, isLeft }: NewChild,
   ): Promise<Extra> {
     const definition = this.known(flow.name, flow.version);
-    // Of a flow that somebody else started, the parent would never hear the end.
+    // If another caller started the flow, the parent would never be notified of its end.
     const known = await findFlow(this.#host.store, id);
     if (known !== undefined && (known.parent !== parent.number || known.parent_key !== key))
       throw new FlowIdTakenError(id, known.name, flow.name);
@@ -70,7 +70,7 @@ export class Orders {
     return this.startOf(id, definition, stored, { parent: parent.number, parentKey: key, isLeft, trace });
   }
 
-  /** What is written to start a flow that any host may take, unless there is one with this id. */
+  /** The writes that start a flow that any host may take, unless there is one with this id. */
   startOf(
     id: string,
     { name, version, options }: FlowDefinition<never>,
@@ -114,7 +114,7 @@ export class Orders {
 
   /**
    * A flow has been cancelled or killed: cancels its children, except those that it left to themselves, and those of spared asks. They
-   * cancel theirs. Each page is a commit; who repeats it finds those that were not reached.
+   * cancel theirs. Each page is a commit; a repeated call finds the children that were not reached.
    */
   async cancelChildren(number: number, isSpared: (key: string) => boolean = () => false): Promise<void> {
     const { store, claim } = this.#host;
@@ -136,7 +136,7 @@ export class Orders {
     }
   }
 
-  /** A flow has ended that others wait for: tells them, once. One that was killed could not cancel its children itself. */
+  /** Notifies the flows that wait for the end of this one, once. A killed flow could not cancel its children itself. */
   async tellPeers(row: FlowRow): Promise<void> {
     if (row.status === "killed") await this.cancelChildren(row.number);
     const [outcome = null] = await resolved(this.#host.store, [row.outcome]);
@@ -156,7 +156,7 @@ export class Orders {
   }
 
   /**
-   * A flow has begun anew, and has written nothing since: tells the peers of its sessions, once. Returns the positions of letters that it
+   * A flow has begun anew, and has written nothing since: notifies the peers of its sessions, once. Returns the positions of letters that it
    * does not get any more.
    */
   async leaveSessions(row: FlowRow): Promise<ReadonlySet<number>> {
@@ -173,7 +173,7 @@ export class Orders {
     return read;
   }
 
-  /** What is written to send farewells to those flows that are still there. */
+  /** The writes that send farewells to those flows that still exist. */
   async #posted(
     { id: from }: FlowRow,
     letters: readonly Farewell[],
@@ -220,7 +220,7 @@ export class Orders {
 
   #wished(row: FlowRow, wish: Wish): Extra {
     const { number, status } = row;
-    // Whoever rests is taken, and carries the wish out.
+    // A resting flow is taken, and then carries out the wish.
     const rests = status === "paused" || (status === "hospitalized" && wish === "cancel");
     const woken = rests && wish !== "pause" ? { status: "waiting" } : {};
     const set = { wish: wish === "resume" ? null : wish, due: 0, ...woken, updated: this.#host.now() };

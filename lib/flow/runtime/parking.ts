@@ -21,7 +21,7 @@ export interface ParkingHost {
 export interface Parked {
   readonly status: string;
   readonly due: number | null;
-  /** Its journal has the cancellation: that it was wished for is no reason to look at it again. */
+  /** Its journal has the cancellation: the wish for it is no reason to look at the flow again. */
   readonly isCancelled: boolean;
 }
 
@@ -48,7 +48,7 @@ async function tryToPark(
     if (letters.length > 0) return letters;
     const wished = row.wish !== null && row.wish !== "pause" && !(row.wish === "cancel" && isCancelled);
     const at = wished ? 0 : due;
-    // Whoever waits for people gives the slot back; whoever waits for time or mail, if the queue says so.
+    // A flow that waits for people gives its slot back. A flow that waits for time or mail does so if its queue says so.
     const leaves = status === "paused" || (at !== 0 && queues.releases(row.slot));
     try {
       await store.commit({

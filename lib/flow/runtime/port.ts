@@ -20,7 +20,7 @@ import type { Guest } from "./room.js";
 export interface Payloads {
   readonly limits: PayloadLimits;
   /**
-   * @param where - whose value it is, for errors
+   * @param where - the owner of the value, for errors
    * @param root - the name of the value in the paths of errors
    * @throws UnstorableValueError, PayloadTooLargeError
    */
@@ -29,7 +29,7 @@ export interface Payloads {
     where: string,
     root: "input" | "result" | "message" | "progress",
   ): Stored | Promise<Stored>;
-  /** What was thrown: it is never refused. */
+  /** Encodes a thrown value. Never refuses one. */
   encodeThrown(thrown: unknown): Stored | Promise<Stored>;
   /** @throws PayloadUnreadableError */
   decode(stored: Stored): unknown;
@@ -38,7 +38,7 @@ export interface Payloads {
 /** A flow's transition. */
 export type Transition = (state: FlowState, event: FlowEvent) => [FlowState, readonly FlowEffect[]];
 
-/** The flow that a transition belongs to, for those who wrap it. */
+/** The flow that a transition belongs to, for interceptors. */
 export interface TransitionOf {
   /** The id of the flow. */
   readonly id: string;
@@ -59,7 +59,7 @@ export interface FlowLimits {
   readonly stallMs: number;
   /** Most flows in memory at the same time. Others wait in the store; one that only waits leaves its place to them. */
   readonly mostLoaded: number;
-  /** How often a host looks for flows of dead hosts and for news that it was not told of, where several share a store. */
+  /** How often a host looks for flows of dead hosts and for news whose notification was lost, where several hosts share a store. */
   readonly pollMs: number;
   /** How many milliseconds flows have to end their running steps when the host stops. */
   readonly drainMs: number;
@@ -82,7 +82,7 @@ export interface RecordedFlow {
   readonly definition: FlowDefinition<never>;
   readonly row: FlowRow;
   readonly history: readonly Entry[];
-  /** In whose name its code runs. */
+  /** The subject in whose name its code runs. */
   readonly subject: Subject;
 }
 
@@ -129,19 +129,19 @@ export interface FlowPort {
   /** Calls `drained` of a flow when its code has run as far as it can. */
   drain(flow: { drained(): void }): void;
   definition(name: string, version: number | undefined): FlowDefinition<never> | undefined;
-  /** A flow whose code is about to run: whose it is, if that code ends the program. */
+  /** The code of a flow is about to run. Returns the subject to blame if that code ends the program. */
   begin(id: string): Subject;
   /** Whether an error that the code did not catch keeps the flow, for the hospital, instead of ending it. */
   isForHospital(row: FlowRow, error: unknown, at: Suspension, kind: SymptomKind | undefined): boolean;
-  /** What is written to start a child. @throws FlowInputError, UnknownFlowError */
+  /** The writes that start a child. @throws FlowInputError, UnknownFlowError */
   childOf(parent: FlowRow, flow: AnyFlow, input: unknown, as: NewChild): Promise<Extra>;
   /** Cancels the children of a flow, except those of these asks. Fulfilled when that is durable. */
   cancelChildren(number: number, isSpared: (key: string) => boolean): Promise<void>;
-  /** What is written to start a flow that answers a session. @throws UnknownFlowError */
+  /** The writes that start a flow that answers a session. @throws UnknownFlowError */
   answererOf(from: FlowRow, flow: AnyFlow, id: string): Promise<Extra>;
-  /** What is written to send a message. @throws FlowNotFoundError, MessageError */
+  /** The writes that send a message. @throws FlowNotFoundError, MessageError */
   mailTo(from: FlowRow, id: string, topic: string, value: unknown, key: string): Promise<Extra>;
-  /** What is written to ask something of a flow. Nothing, if it has ended. @throws FlowNotFoundError */
+  /** The writes that ask something of a flow. Empty if it has ended. @throws FlowNotFoundError */
   wishFor(id: string, wish: "cancel" | "kill" | "pause"): Promise<Extra>;
   /**
    * Gives a flow back to the store, if it has no mail behind `lastLetter`. Fulfilled with such mail, or with none when the flow was

@@ -35,7 +35,7 @@ export class ReplayTimers {
   }
 }
 
-/** What code gets that sets one: it can do what it could with a timer of Node. */
+/** The timer that code gets when it sets one. It can do all that a timer of Node can do. */
 export class ReplayTimer {
   readonly fn: () => unknown;
   readonly ms: number;

@@ -1,4 +1,4 @@
-// What a host is asked: starts, results, messages, wishes, queries.
+// The requests to a host: starts, results, messages, wishes, queries.
 
 import type { Kernel } from "../../process/kernel.js";
 import type { ReplyTo } from "../../process/request.js";
@@ -133,7 +133,7 @@ export class Requests {
   async #awaitEnd(id: string, replyTo: ReplyTo<FlowEnd>): Promise<void> {
     // Waits first: the end may come while the row is read.
     this.#waiters.add(id, replyTo);
-    // Of a flow that runs here they are told when it leaves memory.
+    // A flow that runs here notifies its waiters when it leaves memory.
     if (this.#host.byId.has(id)) return;
     await rowOf(this.#host.store, id).then(
       (row) => this.#tellWaiters(row),

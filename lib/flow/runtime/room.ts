@@ -1,6 +1,6 @@
-// How many flows a host has in memory, who waits for a place, and who is asked to leave one.
+// How many flows a host has in memory, which ones wait for a place, and which one is asked to leave its place.
 
-/** What a place is given to, and what leaves one. */
+/** Gets a place, and leaves it. */
 export interface Guest {
   /** Waits for others or for long, so that it may as well wait in the store. */
   readonly mayLeave: boolean;

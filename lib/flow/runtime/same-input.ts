@@ -1,4 +1,4 @@
-// Whether two inputs are the same: as they are stored, or as values, whatever the order of their properties.
+// Whether two inputs are the same: as they are stored, or as values, with their properties in any order.
 
 import type { Stored } from "../journal/entry.js";
 

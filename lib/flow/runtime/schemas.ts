@@ -1,4 +1,4 @@
-// The schemas whose tables operations read: a host opens them, and so does whoever operates on flows without a host.
+// The schemas whose tables operations read. A host opens them, and so do operations on flows without a host.
 
 import type { Schema } from "../../store/index.js";
 import { FLOW_SCHEMA } from "../journal/tables.js";

@@ -135,7 +135,7 @@ export class Starting {
     return started;
   }
 
-  /** A flow of this id is there. What began anew has another input since. @throws FlowIdTakenError, FlowInputDiffersError */
+  /** A flow of this id is there. A flow that began anew has another input by now. @throws FlowIdTakenError, FlowInputDiffersError */
   async #attached(row: FlowRow, { name, input, attach, request }: NewFlow): Promise<Started> {
     if (row.name !== name) throw new FlowIdTakenError(row.id, row.name, name);
     if (attach !== true && row.generation === 0) {
@@ -147,6 +147,6 @@ export class Starting {
   }
 }
 
-/** Whether a call has started this flow: it is asked again when its host has ended before it answered. */
+/** Whether this call has started the flow: a call is repeated when its host ended before it answered. */
 const isOf = ({ id, request }: FlowRow, call: string | undefined): boolean =>
   call !== undefined && call === (request ?? id);

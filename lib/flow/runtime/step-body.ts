@@ -118,7 +118,7 @@ export function storeFailure(
   { thrown, tx }: { readonly thrown: unknown; readonly tx: SqlTransaction | undefined },
   plan: StepPlan,
 ): StoreFailure | undefined {
-  // The body may use databases of its own: what they say is its own error. It may also pass on what its statements hear, or wrap that.
+  // The body may use databases of its own: their errors are its own errors. It may also pass on, or wrap, an error of its statements.
   const isBodys =
     (error === thrown && !(error instanceof TransactionEndedError)) ||
     (thrown !== undefined && error instanceof StoreError && error.cause === thrown);
@@ -142,7 +142,7 @@ export interface AttemptPort {
   beat(key: string, progress: unknown): void;
 }
 
-/** What an attempt tells. Called once, unless the attempt was aborted. */
+/** Gets the end of an attempt. Called once, unless the attempt was aborted. */
 export type AttemptEnd = (ok: boolean, value: unknown) => void;
 
 /** One attempt of a step. */

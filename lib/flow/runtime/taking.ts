@@ -45,7 +45,7 @@ export interface TakingHost {
   mayStop(): void;
 }
 
-/** What follows when a flow was taken, or was not. `news`: there was news of it since. `rerun`: this host got to hold it meanwhile. */
+/** The next act after an attempt to take a flow. `news`: there was news of it since. `rerun`: this host got to hold it meanwhile. */
 type Next = "nothing" | "news" | "rerun";
 
 /** A place in the order in which flows are due. */
@@ -165,7 +165,7 @@ export class Taking {
   }
 
   /**
-   * Whether the host of a token can write no more. The claims are read after the token was seen, so it is not one that was made
+   * Whether the host of a token can write no more. The claims are read after the token was seen, so the token is not of a claim that was made
    * since; a claim that lapsed is revoked, so its host cannot renew it late.
    */
   async #isGone(token: number): Promise<boolean> {
@@ -245,7 +245,7 @@ export class Taking {
 
   async #takeDue(row: FlowRow): Promise<void> {
     if (isTakeable(row, this.#host.claim.token) || isEnded(row)) return this.take(row);
-    // News for a flow that waits for people: nobody looks for it by time.
+    // News for a flow that waits for people: such a flow is due at no time.
     if (row.holder === null)
       await this.#host.store
         .commit({
@@ -272,8 +272,8 @@ export class Taking {
   }
 
   /**
-   * Takes a flow that nobody holds, and runs it. News of a flow that another host holds is for that host: it is taken from it only
-   * when that host is gone.
+   * Takes a flow that no host holds, and runs it. News of a flow that another host holds is for that host: the flow is taken from it
+   * only when that host is gone.
    */
   async take(row: FlowRow): Promise<void> {
     const { number, holder } = row;
@@ -334,7 +334,7 @@ export class Taking {
     } else if (this.#host.ward.keepsByWish(row)) return;
     if (this.#host.definition(row.name, row.version) === undefined) this.#host.ward.unknown(row);
     else if (needsSlot(row)) await this.#queueUp(row);
-    // A look at what is due or held by hosts that are gone finds the flow again, if the list of those that wait is full.
+    // If the list of waiting flows is full, a later look for flows that are due, or held by hosts that are gone, finds the flow again.
     else await this.#inRoom(row.number, row.due === null && row.holder === null, () => this.#takeRow(row));
   }
 
@@ -354,11 +354,11 @@ export class Taking {
 
   async #takeRow(row: FlowRow): Promise<boolean> {
     const { number } = row;
-    // A flow that was sent nothing so far has no mail: that it is so when it is taken, the commit expects.
+    // A flow that was sent nothing so far has no mail. The commit expects that this is still so when the flow is taken.
     const unread = row.mail === 0 ? [] : lettersOf(this.#host.store, number, 0);
     const [history, read] = await Promise.all([historyOf(this.#host.store, row), unread]);
     let letters = read;
-    // What is open by now was opened before the flow began anew.
+    // Sessions that are open by now were opened before the flow began anew.
     if (row.generation > 0 && history.length === 0) {
       const left = await this.#host.orders.leaveSessions(row);
       letters = read.filter(({ position }) => !left.has(position));

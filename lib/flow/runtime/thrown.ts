@@ -1,11 +1,11 @@
-// What user code throws may be anything, also an object that throws when it is looked at.
+// User code may throw anything, even an object that throws when its properties are read.
 
 import { show } from "../../process/show.js";
 
-/** Whatever decides about an error looks at these. */
+/** The properties that decisions about an error read. */
 const LOOKED_AT = ["name", "message", "code", "cause", "retriable"];
 
-/** What was thrown; instead of an object that cannot be looked at, an error that says what it is. */
+/** The thrown value. For an object that cannot be read: an error that describes it. */
 export function readable(thrown: unknown): unknown {
   if ((typeof thrown !== "object" && typeof thrown !== "function") || thrown === null) return thrown;
   try {

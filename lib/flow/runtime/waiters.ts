@@ -1,4 +1,4 @@
-// Who waits for the ends of flows. A wait that was given up is forgotten, so that a caller that asks again and again fills no memory.
+// The waits for the ends of flows. A wait that was given up is forgotten, so a caller that asks again and again does not fill the memory.
 
 /** A wait; `open` is false once its caller has gone. */
 interface Waiting {

@@ -1,4 +1,4 @@
-// The hospital's place in a host: who comes in, who may run, and how a flow fails for good.
+// The hospital's place in a host: which flows come in, which may run, and how a flow fails for good.
 
 import type { Evidence } from "../../host/index.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -41,7 +41,7 @@ export interface WardHost {
   now(): number;
   alarmAt(at: number): void;
   definition(name: string, version: number): FlowDefinition<never> | undefined;
-  /** Runs a flow that this host holds from its last checkpoint, or takes one that nobody holds. */
+  /** Runs a flow that this host holds from its last checkpoint, or takes one that no host holds. */
   rerun(row: FlowRow): void;
 }
 
@@ -99,7 +99,7 @@ export class Ward implements DeskPort {
     this.#host.rerun(row);
   }
 
-  /** The host starts: who leaves by rule, and which flows it cannot run. @throws StoreError */
+  /** The host starts: discharges flows by rule, and reports the flows that it cannot run. @throws StoreError */
   async open(definitions: readonly Definition[]): Promise<void> {
     await this.desk.open((name, version) => this.#host.definition(name, version));
     const unknown = await countUnknown(this.store, definitions);
@@ -108,7 +108,7 @@ export class Ward implements DeskPort {
     if (unknown.length > 0) tell(this.kernel, this.pid, { type: "unknown", flows: unknown });
   }
 
-  /** A flow was met whose definition the host does not have. Told once for each definition. */
+  /** Reports a flow whose definition the host does not have, once for each definition. */
   unknown({ name, version }: FlowRow): void {
     const key = `${name}/${version}`;
     // At the start all of them are counted.
@@ -142,7 +142,7 @@ export class Ward implements DeskPort {
   failed({ row, process, run }: Run, reason: ExitReason): void {
     if (process.hasLostHost) return;
     const isCrash = reason.type === "crash";
-    // Somebody killed the process: whatever it was, the flow's code is not the cause.
+    // Without a crash the process was killed: the flow's code is not the cause.
     const error = isCrash ? reason.error : new Error(`the flow's process was ended: ${formatReason(reason)}`);
     this.desk.admit({
       row,
@@ -154,7 +154,7 @@ export class Ward implements DeskPort {
     });
   }
 
-  /** Somebody wants a flow that runs here to be kept: its process has been ended. */
+  /** Puts a flow that ran here under observation, by a wish. Its process has been ended. */
   observeRun({ row, process, run }: Run, reason: string): void {
     this.desk.observe(
       { row, definition: this.#definitionOf(row), run, suspension: process.suspension },
@@ -169,7 +169,7 @@ export class Ward implements DeskPort {
     this.desk.admit({ row, definition, run: ++this.#runs, suspension, error, ...more });
   }
 
-  /** Whether a flow that nobody runs has to be kept because somebody wants that. */
+  /** Puts a flow that does not run under observation, if there is a wish for that. Returns whether there is. */
   keepsByWish(row: FlowRow): boolean {
     if (!row.wish?.startsWith(OBSERVE)) return false;
     const suspension = { ...NOWHERE, position: row.taken_at };
@@ -181,13 +181,13 @@ export class Ward implements DeskPort {
   // ── crashes ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Whether a flow that nobody runs may run, as far as crashes of the program tell: how many count against it. Undefined: it waits, or it
-   * is in the hospital.
+   * How many crashes of the program count against a flow that does not run, if the flow may run in spite of them. Undefined: it waits,
+   * or it is in the hospital.
    */
   crashesOf(row: FlowRow, length: number): number | undefined {
     const { evidence } = this.#host;
     const subject = subjectOf(row.id);
-    // Only what a program left behind may have ended it.
+    // Only a flow that a program left behind may have ended that program.
     const { mark, mayRun } =
       row.holder === null ? { mark: evidence.markOf(subject), mayRun: true } : evidence.find(subject);
     const before = row.taken_at === length ? row.crashes : 0;
@@ -248,7 +248,7 @@ export class Ward implements DeskPort {
     }
   }
 
-  /** Whoever holds the flow carries the wish out. */
+  /** Writes the wish. The host that holds the flow, or takes it, carries the wish out. */
   async #wishObserve(id: string, reason: string): Promise<void> {
     for (;;) {
       const [row] = await this.store.scan(flows, { index: "id", prefix: [id], limit: 1 });

@@ -85,7 +85,7 @@ export function checkZone(schedule: string, timeZone: unknown): void {
     new Intl.DateTimeFormat("en", { timeZone: timeZone as string });
     if (typeof timeZone === "string") return;
   } catch {
-    // Refused below, as what is no text.
+    // Refused below, like a value that is not a text.
   }
   throw new ScheduleError(
     schedule,

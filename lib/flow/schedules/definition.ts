@@ -1,4 +1,4 @@
-// What a user says about a schedule, and what becomes of it: a plain definition that a store keeps, and the machine's configuration.
+// Turns a user's options of a schedule into a plain definition that a store keeps, and into the machine's configuration.
 
 import { type Duration, duration } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
@@ -22,9 +22,9 @@ export interface ScheduleRules {
   readonly at?: readonly Time[];
   /** The time zone of a cron expression, from the IANA database. Default `UTC`. */
   readonly timeZone?: string;
-  /** What becomes of due times that passed while no host ran: none, the last one or all of them start a flow. Default `last`. */
+  /** Which of the due times that passed while no host ran start a flow: none, the last one or all of them. Default `last`. */
   readonly missed?: MissedRule;
-  /** What a due time does while the flow of the one before runs. Default `allow`. */
+  /** The effect of a due time while the flow of the one before runs. Default `allow`. */
   readonly overlap?: OverlapRule;
   /** Flows start up to this much after their due time, so that many schedules do not start at once. Default none. */
   readonly jitter?: Duration;
@@ -44,9 +44,9 @@ export interface ScheduleDefinition {
   readonly at?: readonly number[];
   /** The IANA name of the time zone in which a cron expression is read. */
   readonly timeZone: string;
-  /** What becomes of starts that were missed. */
+  /** The rule for starts that were missed. */
   readonly missed: MissedRule;
-  /** What becomes of a start while the flow before still runs. */
+  /** The rule for a start while the flow before still runs. */
   readonly overlap: OverlapRule;
   /** By how many milliseconds chance delays a start at most. */
   readonly jitterMs: number;

@@ -19,7 +19,7 @@ import {
 import type { Settled } from "./settled.js";
 import { SCHEDULE_TOPIC, type ScheduleRow, schedules } from "./tables.js";
 
-/** What is written to start or cancel a flow. */
+/** The writes that start or cancel a flow. */
 export interface FlowWrites {
   readonly writes: readonly Write[];
   readonly expect?: readonly Expectation[];

@@ -6,16 +6,16 @@
 // Due times follow from the recurrence and from the clock of the store, and from nothing else. A due time that is looked at within
 // the grace starts its flow; an older one is missed, and the rule says which of those start. `settled` keeps the spans in which all due
 // times were decided; missed ones that started nothing are gaps. So a clock that shows one wrong time, and comes back, finds each due
-// time of the days between open, and those that started settled: a due time starts at most one flow, and none is lost, whatever clocks do.
+// time of the days between open, and those that started settled: a due time starts at most one flow, and none is lost, even when clocks jump.
 
 import { hash } from "../../process/stable-hash.js";
 import { timeText } from "./calendar.js";
 import { latest, type Recurrence } from "./recurrence.js";
 import { open, type Settled, settledBefore, withSpan } from "./settled.js";
 
-/** What becomes of due times that passed while no host looked: none, the last, or all (up to `backfill`) start a flow. */
+/** Which of the due times that passed while no host looked start a flow: none, the last, or all (up to `backfill`). */
 export type MissedRule = "skip" | "last" | "all";
-/** What a due time does while the flow of the one before runs: start beside it, not start, or cancel it and start. */
+/** The effect of a due time while the flow of the one before runs: start beside it, not start, or cancel it and start. */
 export type OverlapRule = "allow" | "skip" | "cancel";
 
 /** The rules of one schedule. */
@@ -36,7 +36,7 @@ export interface ScheduleConfig {
 export interface ScheduleState {
   /** The due time that started a flow last. */
   readonly fired: number | null;
-  /** When the schedule was put, defined anew or resumed: due times up to here are none that a downtime has missed. */
+  /** When the schedule was put, defined anew or resumed: due times up to here do not count as missed by a downtime. */
   readonly since: number;
   /** The due times that started a flow, or met the flow of one before, and all between them. */
   readonly settled: Settled;
@@ -53,12 +53,12 @@ export interface ScheduleState {
 export type ScheduleEvent =
   /** The clock of the store shows `now`. `busy`: the flow that was started last has not ended. */
   | { readonly type: "tick"; readonly now: number; readonly busy: boolean }
-  /** Somebody asks for a flow beside the due times. `id` is unique for this request. */
+  /** A user asks for a flow beside the due times. `id` is unique for this request. */
   | { readonly type: "trigger"; readonly id: string; readonly due: number }
   | { readonly type: "pause" }
-  /** What was due during the pause is skipped. */
+  /** Due times during the pause are skipped. */
   | { readonly type: "resume"; readonly now: number }
-  /** The definition has another recurrence now: `config` is the new one. What was due before is skipped. */
+  /** The definition has another recurrence now: `config` has the new one. Earlier due times are skipped. */
   | { readonly type: "redefined"; readonly now: number };
 
 export type ScheduleEffect =
@@ -125,14 +125,14 @@ function tick(config: ScheduleConfig, given: ScheduleState, now: number, busy: b
   const effects: ScheduleEffect[] = [];
   const { times, cut: more } = missed.skip;
   if (times.length > 0) effects.push({ type: "skipped", why: "missed", times, more });
-  // What was passed over stays open for a clock that is set back.
+  // Due times that were passed over stay open for a clock that is set back.
   const after = Math.max(passedBefore(due, state, fresh), times.at(-1) ?? state.judged);
   const settled = withSpan(state.settled, [after, fresh.upTo], now);
   const started = start(config, { ...state, judged: fresh.upTo, settled }, run, busy, effects);
   return [upcoming(config, started), effects];
 }
 
-/** The clock shows less than before. What it came to then and did not settle is open again. */
+/** The clock shows less than before. Due times that it had reached and not settled are open again. */
 function setBack(state: ScheduleState, now: number): ScheduleState {
   return { ...state, judged: settledBefore(state.settled, now) ?? now };
 }
@@ -186,7 +186,7 @@ function passedBefore(due: Recurrence, { judged, since }: ScheduleState, { dues,
   return Math.min(since, dues[0] === undefined ? upTo : dues[0] - 1);
 }
 
-/** Whether no due time after the last of these has come: one that has its flow already counts. */
+/** Whether no due time after the last of these has come. Due times whose flows have started already count. */
 function isLast({ recurrence }: ScheduleConfig, times: readonly number[], { upTo }: Fresh): boolean {
   const after = recurrence.next(times.at(-1) ?? upTo);
   return after === undefined || after > upTo;

@@ -72,7 +72,7 @@ export function infoOf(row: ScheduleRow): ScheduleInfo {
   };
 }
 
-/** What a host is asked to do with its schedules. */
+/** The requests to a host about its schedules. */
 export type ScheduleAsk =
   | { readonly do: "put"; readonly schedule: Schedule }
   | { readonly do: "pause" | "resume" | "trigger" | "remove"; readonly name: string }
@@ -109,7 +109,7 @@ export class Schedules {
     await this.#ask({ do: "pause", name });
   }
 
-  /** Goes on from now: what was due in the meantime is skipped. @throws ScheduleNotFoundError */
+  /** Goes on from now and skips the due times in the meantime. @throws ScheduleNotFoundError */
   async resume(name: string): Promise<void> {
     await this.#ask({ do: "resume", name });
   }

@@ -1,5 +1,5 @@
-// Which due times of a schedule are settled: spans of time, each without its lower bound and with its upper one. What a jump of the
-// clock left out lies in a gap between two spans, and is open again when the clock comes back to it.
+// The settled due times of a schedule: spans of time, each without its lower bound and with its upper one. Due times that a jump of the
+// clock left out lie in a gap between two spans, and are open again when the clock comes back to them.
 
 import type { Recurrence } from "./recurrence.js";
 
@@ -45,7 +45,7 @@ export function open(recurrence: Recurrence, settled: Settled): Recurrence {
   return { next };
 }
 
-/** The gap to give up: the earliest one that has passed, for only a clock that is set back comes to it; else the narrowest one. */
+/** The gap to give up: the earliest one that has passed, because only a clock that is set back reaches it; else the narrowest one. */
 function narrowest(spans: Settled, now: number): number {
   if ((spans[1] as Span)[0] <= now) return 0;
   const widths = spans.slice(1).map(([after], i) => after - (spans[i] as Span)[1]);

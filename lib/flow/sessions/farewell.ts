@@ -1,5 +1,5 @@
-// What a flow that has ended owes to others: its end to the peers of its sessions, and a rejection to those who still wait for an
-// answer. A flow that was killed owes the same, so its peers never wait in vain.
+// The messages that an ended flow owes to others: its end to the peers of its sessions, and a rejection to the flows that still wait for
+// an answer. A killed flow owes the same, so its peers never wait in vain.
 
 import type { Row, Store, Write } from "../../store/index.js";
 import type { Stored } from "../journal/entry.js";
@@ -13,12 +13,12 @@ import { ACCEPT_MAIL, SESSION_MAIL, sessions } from "./tables.js";
 export interface Farewell {
   readonly to: string;
   readonly topic: string;
-  /** The same each time that this end is told. */
+  /** The same each time that this end is sent. */
   readonly id: string;
   readonly message: SessionMessage<unknown, unknown>;
 }
 
-/** What is owed, and the writes after which nothing is owed any more. */
+/** The messages that a flow owes, and the writes after which it owes none any more. */
 export interface Owed {
   readonly letters: readonly Farewell[];
   readonly writes: readonly Write[];
@@ -27,7 +27,7 @@ export interface Owed {
 /** Most sessions, and most letters, of a flow that are looked at. */
 const MOST = 10_000;
 
-/** What is owed, and the writes after which nothing is owed any more. */
+/** The messages that a flow owes, and the writes after which it owes none any more. */
 export async function farewells(
   store: Store,
   row: FlowRow,
@@ -50,8 +50,8 @@ export async function farewells(
 }
 
 /**
- * What a flow owes that has begun anew and has written nothing since: all sessions that are open were left. Nobody reads their mail any
- * more. Questions that were not accepted stay, with what the asking flow sent since.
+ * The messages of a flow that has begun anew and has written nothing since. It has left all sessions that are open, and reads their mail
+ * no more. Questions that were not accepted stay, with the messages that the asking flow sent since.
  */
 export async function farewellsAnew(
   store: Store,
@@ -92,7 +92,7 @@ function read({ position }: MailRow): Write {
   return { type: "update", table: mail, key: [position], set: { unread: null } };
 }
 
-/** Undefined: it cannot be read, so there is nobody to answer. */
+/** Undefined: it cannot be read, so there is no flow to answer. */
 async function asQuestion(value: Stored, decode: (stored: Stored) => unknown): Promise<Question | undefined> {
   try {
     return (await decode(value)) as Question;

@@ -7,7 +7,7 @@ export type SessionMessage<V, E> =
   | { readonly type: "initiate"; readonly protocol: string; readonly window: number }
   /** The responder answers, and takes `window` values before it grants more. */
   | { readonly type: "confirm"; readonly window: number }
-  /** Nobody answers. */
+  /** No flow answers. */
   | { readonly type: "reject"; readonly why: string }
   /** The value with this number, counted from 0 in each direction. */
   | { readonly type: "data"; readonly number: number; readonly value: V }

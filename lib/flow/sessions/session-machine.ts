@@ -20,7 +20,7 @@ export type Ending<E> =
   | { readonly type: "ended" }
   /** Its flow failed or was killed. */
   | { readonly type: "error"; readonly error: E }
-  /** Nobody answers. */
+  /** No flow answers. */
   | { readonly type: "rejected"; readonly why: string }
   /** It sent more than it may. */
   | { readonly type: "violated"; readonly what: string };
@@ -45,7 +45,7 @@ export interface SessionState<V, E> {
   readonly ending: Ending<E> | undefined;
   /** The peer left after this many values. Undefined: after those that have arrived. */
   readonly endsAfter: number | undefined;
-  /** The code has been told how the peer left. */
+  /** The code has been notified how the peer left. */
   readonly told: boolean;
   /** The code waits in `receive`. */
   readonly receiving: boolean;
@@ -65,7 +65,7 @@ export type SessionEffect<V, E> =
   | { readonly type: "opened" }
   | { readonly type: "sent" }
   | { readonly type: "received"; readonly value: V }
-  /** A wait of the code ends with an error. `ending` undefined: the code was told before why the session is over. */
+  /** A wait of the code ends with an error. `ending` undefined: an earlier error told the code why the session is over. */
   | {
       readonly type: "failed";
       readonly of: "open" | "send" | "receive";
@@ -232,7 +232,7 @@ function grant<V, E>(state: SessionState<V, E>, effects: Effects<V, E>): Session
   return { ...state, granted: below };
 }
 
-/** Ends a wait of the code. The first one that fails is told how the peer left. */
+/** Fails a wait of the code. The first wait that fails says how the peer left. */
 function fail<V, E>(
   state: SessionState<V, E>,
   of: "open" | "send" | "receive",

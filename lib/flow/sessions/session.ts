@@ -58,7 +58,7 @@ export interface SessionAsks {
   readonly flowId: string;
   /** Waits for mail on a topic; undefined after the time. */
   next(topic: string, withinMs: number | undefined): Promise<unknown>;
-  /** Sends mail. `open`: whether the flow's own end is to be told to the peer from now on; undefined: as before. */
+  /** Sends mail. `open`: whether the peer is to be notified of this flow's end from now on; undefined: as before. */
   post(letter: Post): Promise<void>;
   /** Milliseconds since 1970, the same on replay. */
   now(): number;
@@ -73,7 +73,7 @@ export interface Post {
   readonly open: boolean | undefined;
 }
 
-/** The first message: who asks. */
+/** The first message. It names the asking flow. */
 export interface Question {
   readonly session: string;
   readonly from: string;
@@ -157,7 +157,7 @@ export class FlowSession implements Session {
     throw new SessionWaitError(protocol, `flow "${peer}" did not answer in time`);
   }
 
-  /** The side that answers. Undefined: nobody asked in time. */
+  /** The side that answers. Undefined: no flow asked in time. */
   static async answer(
     asks: SessionAsks,
     protocol: string,
@@ -272,7 +272,7 @@ export class FlowSession implements Session {
   #enqueue(message: Message): void {
     const open = message.type === "end" ? false : undefined;
     const posted = this.#post(message, open);
-    // The caller awaits it; nobody else does.
+    // Only the caller awaits it.
     this.#mail = Promise.all([this.#mail, posted]).then(() => undefined);
     this.#mail.catch(() => undefined);
   }
@@ -282,7 +282,7 @@ export class FlowSession implements Session {
     try {
       await this.#asks.post(letter);
     } catch (error) {
-      // The flow on the other side was removed: nobody reads this.
+      // The flow on the other side was removed, and reads no mail.
       if (!isGone(error)) throw error;
       this.#take({ type: "arrived", message: { type: "end" } });
     }

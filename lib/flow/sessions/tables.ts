@@ -1,4 +1,4 @@
-// The table of open sessions: who has to be told when a flow ends.
+// The table of open sessions: the peers to notify when a flow ends.
 
 import { defineTable, type Schema, type Table } from "../../store/index.js";
 

@@ -1,25 +1,25 @@
-// Who is to blame when the program of a durable host dies again and again: pure. A program has *lives*, one after the other. A
-// *subject* is what may be blamed, such as `flow:7` or `message:orders/3`.
+// Finds the culprit when the program of a durable host dies again and again: pure. A program has *lives*, one after the other. A
+// *subject* is a unit of work that may be blamed, such as `flow:7` or `message:orders/3`.
 //
-//     a life that left evidence (exit, uncaught, spin)    one mark for the subject that ran, and for nobody else
+//     a life that left evidence (exit, uncaught, spin)    one mark for the subject that ran, and for no other
 //     a life that code without a name ended               no mark; the next life carries names further
-//     a life that left none (SIGKILL, power, a deploy)    no mark; the next life is *watched*: it notes who runs, at each switch
+//     a life that left none (SIGKILL, power, a deploy)    no mark; the next life is *watched*: it notes the subject that runs, at each switch
 //     two watched lives in a row whose ends have no name  no mark; the next life carries names further
 //     three watched lives that end at the same subject    that and each further one is a mark: `standing` (native abort, memory)
 //     a life that ended otherwise, between two of those   no matter: a stop, evidence against another, a kill while no code ran
 //     a loop of short lives without progress              a search by halves: one half of the interrupted subjects runs, one waits
 //
 // The search is an experiment with a control. It narrows only when one half runs and the life is short, and then the other half runs
-// and the life goes on. If both halves die, the cause is outside, and the search ends without a culprit. Whoever makes progress is
-// cleared at once. The state is plain data: it is stored after each change, because the next life goes on from it.
+// and the life goes on. If both halves die, the cause is outside, and the search ends without a culprit. Progress clears a
+// subject at once. The state is plain data: it is stored after each change, because the next life goes on from it.
 
 import { hash } from "../../process/stable-hash.js";
 
 /**
- * How it is known who ran when a life ended:
+ * The kind of evidence for the subject that ran when a life ended:
  *
  * - `exit`: the code of the subject called `process.exit`
- * - `uncaught`: an error of its code that nobody caught ended the program
+ * - `uncaught`: an uncaught error of its code ended the program
  * - `spin`: its code kept the thread for more than a second, until the program was killed
  * - `standing`: three lives or more in a row that ended without a word, while code of a subject ran, ended while its code ran: a native abort,
  *   memory, a native stack
@@ -44,7 +44,7 @@ export interface EvidenceMark {
 
 /** How a life ended, as far as the next one can tell. */
 export type LifeEnd =
-  /** The host was stopped, or code of no subject ended the program. Nobody is to blame. */
+  /** The host was stopped, or code of no subject ended the program. No subject is to blame. */
   | { readonly type: "clean" }
   | {
       readonly type: "evidence";
@@ -70,7 +70,7 @@ export interface EvidenceSearch {
   readonly accused?: readonly string[];
   /** The age of this life when the half began to run, in milliseconds. */
   readonly sinceMs: number;
-  /** Lives in a row that ended before anybody of the half had run. */
+  /** Lives in a row that ended before any subject of the half had run. */
   readonly voids: number;
 }
 
@@ -81,11 +81,11 @@ export interface EvidenceState {
   readonly agedMs: number;
   /** A subject made progress in this life. */
   readonly hasProgressed: boolean;
-  /** This life notes who runs. */
+  /** This life notes which subject runs. */
   readonly isWatched: boolean;
   /** The age of this life at which it is watched no more, where another host made it watch. Default: {@link WATCH_MS}. */
   readonly watchedToMs?: number;
-  /** This life carries names into timers and callbacks: without them, it was not known who ended those before. */
+  /** This life carries names into timers and callbacks: without them, the subjects that ended those before were not known. */
   readonly isCarrying: boolean;
   /** So many watched, short lives in a row ended without a word while no code with a name ran. Absent: none. */
   readonly unnamed?: number;
@@ -93,9 +93,9 @@ export interface EvidenceState {
   readonly isStopped: boolean;
   /** So many lives in a row ended in order: their hosts stopped, or code of no subject ended the program. */
   readonly stops: number;
-  /** Evidence that nobody has acted on yet. */
+  /** Evidence that is not stored with its subject yet. */
   readonly marks: readonly EvidenceMark[];
-  /** Who ran when the last watched lives ended without evidence and while code of a subject ran, and how often in a row. */
+  /** The subject whose code ran when the last watched lives ended without evidence, and how often in a row. */
   readonly stood?: { readonly subject: string; readonly times: number };
   /** Short lives without evidence and without progress, in a row, and the longest of them. */
   readonly loop: { readonly lives: number; readonly longestMs: number };
@@ -133,11 +133,11 @@ export type EvidenceEffect =
   | { readonly type: "let"; readonly subject: string }
   /** It waits: `open` follows. */
   | { readonly type: "hold"; readonly subject: string }
-  /** Those that were held may be looked at again. */
+  /** The subjects that were held may be looked at again. */
   | { readonly type: "open" }
-  /** From now on who runs is noted at each switch, or is no more. */
+  /** From now on the running subject is noted at each switch, or is no longer. */
   | { readonly type: "watch"; readonly on: boolean }
-  /** From now on names are carried into timers and callbacks, or are no more. */
+  /** From now on names are carried into timers and callbacks, or are no longer. */
   | { readonly type: "carry"; readonly on: boolean };
 
 /** A life shorter than this may be one of a loop. It is measured from the alarm, in a life that another host made watch. */
@@ -202,7 +202,7 @@ export function decide(state: EvidenceState, event: EvidenceEvent): Decision {
   }
 }
 
-/** At which age this life is to be told of its age next, in milliseconds. Undefined: never. */
+/** The age of this life at which the next `aged` event is due, in milliseconds. Undefined: none is. */
 export function nextAge({
   agedMs,
   search,
@@ -221,7 +221,7 @@ export function isNews({ hasProgressed, search, stood }: EvidenceState, subject:
   return !hasProgressed || search !== undefined || stood?.subject === subject;
 }
 
-/** The evidence against a subject that nobody has acted on yet. */
+/** The evidence against a subject that is not stored with its subject yet. */
 export function markOf({ marks }: EvidenceState, of: string): EvidenceMark | undefined {
   return marks.find(({ subject }) => subject === of);
 }
@@ -258,7 +258,7 @@ function alarmed(state: EvidenceState, ms: number, isUnnamed: boolean): Decision
 function judged(last: EvidenceState, end: LifeEnd, isCounted: boolean): EvidenceState {
   switch (end.type) {
     case "clean":
-      // Names were known, and it was no subject: there is no need to carry them on.
+      // Names were known, and no subject ended the life: there is no need to carry them on.
       return { ...stopped(last), isCarrying: false };
     case "nameless":
       return { ...settled(last), isCarrying: true };
@@ -278,20 +278,20 @@ function isShort({ agedMs, watchedToMs = WATCH_MS }: EvidenceState): boolean {
   return agedMs - (watchedToMs - WATCH_MS) < SHORT_LIFE_MS;
 }
 
-/** Ended in order. A few short lives are looked at as the one before was: whatever ends lives may have had no time in them. */
+/** Ended in order. A few short lives are watched like the one before: the cause of ends may have had no time to act in them. */
 function stopped(last: EvidenceState): EvidenceState {
   const state = { ...settled(last), stops: last.stops + 1 };
   if (isShort(last) && state.stops < CALM_STOPS) return state;
   return { ...forgotten(state), isWatched: false, isCarrying: false };
 }
 
-/** Neither a loop nor a search goes on, and what was cleared is over. Where lives ended is over after a long one only. */
+/** Ends a loop and a search, and forgets the cleared subjects. Only after a long life it also forgets where lives ended. */
 function settled(state: EvidenceState): EvidenceState {
   const { search: _, ...rest } = isShort(state) ? state : forgotten(state);
   return { ...rest, loop: { lives: 0, longestMs: 0 }, cleared: [] };
 }
 
-/** Where watched lives ended tells nothing any more. */
+/** Forgets where watched lives ended. */
 function forgotten({ stood: _, unnamed: __, ...rest }: EvidenceState): EvidenceState {
   return rest;
 }
@@ -308,7 +308,7 @@ function unknown(
 ): EvidenceState {
   const { search, ...rest } = isShort(last) ? last : forgotten(last);
   const state = named(stoodAt({ ...rest, isWatched: true }, standing), last, standing);
-  // A kill while no code of a subject ran leaves what stood, and is no further time.
+  // A kill while no code of a subject ran keeps the count of ends at a subject, and does not raise it.
   const isEvidence = !isCounted && state.stood !== rest.stood;
   if (isEvidence && state.stood !== undefined && state.stood.times >= STANDING_LIVES)
     return marked(settled(state), { subject: state.stood.subject, kind: "standing", at, life: last.life });

@@ -1,12 +1,12 @@
 // Where the evidence of a host lives between two lives of its program: a small folder. Beside the file of a SQLite store, else in
 // the host's folder for temporary files. It is written synchronously, for the program may end at any moment; it is not synced, for a
-// loss of power accuses nobody.
+// loss of power accuses no subject.
 
 import { OptionError } from "../../process/errors.js";
 import { node, optionalModule } from "../../process/node-modules.js";
 import { hash } from "../../process/stable-hash.js";
 
-/** What is written: the state of the machine; the evidence of an end; what the watcher saw; who runs now, in a watched life. */
+/** The files: the state of the machine; the evidence of an end; a spin that the watcher saw; the running subject, in a watched life. */
 export type EvidenceFile = "lives" | "end" | "spin" | "now";
 
 /** What one host writes. Only this host has it open. */
@@ -36,7 +36,7 @@ export type EvidenceOption = string | false | EvidencePlace;
 
 const PRIVATE_FOLDER = 0o700;
 const PRIVATE_FILE = 0o600;
-/** Of the mode of a file: its kind, the kind of a folder (a link is another), and who may write beside its owner. */
+/** Bits of the mode of a file: its kind, the kind of a folder (a link is another), and the rights of others than its owner to write. */
 const S_IFMT = 0o170000;
 const S_IFDIR = 0o040000;
 const OTHERS_WRITE = 0o022;
@@ -80,7 +80,7 @@ export function evidencePlaceOf(
   if (typeof folder === "object") return folder;
   if (folder !== undefined) return evidenceIn(folder);
   if (store.file !== undefined) return evidenceIn(`${store.file}.evidence`);
-  // What a store in memory holds does not outlive the program.
+  // The content of a store in memory does not outlive the program.
   if (!isShared) return undefined;
   return optionalModule("node:fs") === undefined ? undefined : evidenceAmongTemporaryFiles(store.label);
 }
@@ -173,7 +173,7 @@ class FileFolder implements EvidenceFolder {
     }
   }
 
-  /** Evidence that cannot be written is lost, and harms nobody. */
+  /** Evidence that cannot be written is lost, and does no harm. */
   write(file: EvidenceFile, text: string): void {
     const path = this.pathOf(file);
     try {
@@ -198,7 +198,7 @@ class FileFolder implements EvidenceFolder {
       this.#now ??= node.fs.openSync(this.pathOf("now"), "w", PRIVATE_FILE);
       node.fs.writeSync(this.#now, bytes, 0, bytes.length, 0);
     } catch {
-      // A full disk: who runs is not known.
+      // A full disk: the running subject is not known.
     }
   }
 
@@ -220,7 +220,7 @@ class FileFolder implements EvidenceFolder {
       // Fails while other hosts have folders there.
       node.fs.rmdirSync(this.#parent);
     } catch {
-      // What remains is small.
+      // The files that remain are small.
     }
   }
 }

@@ -1,4 +1,4 @@
-// The evidence of one durable host: who may be blamed for the end of its program, and who may run after it. The rules are in
+// The evidence of one durable host: which subjects may be blamed for the end of its program, and which may run after it. The rules are in
 // evidence-machine.ts; here they meet files, timers and the witness.
 //
 // How a host uses it:
@@ -7,7 +7,7 @@
 //     evidence.find("flow:7")             // at what an earlier life left behind: its mark, and whether it may run; held ones wait for `opened`
 //     const subject = evidence.begin("flow:7");
 //     subject.own(pid);                   // if the process runs code of this subject only
-//     subject.run(() => code(input));     // each time that code of the user begins: what it awaits and its callbacks belong to it
+//     subject.run(() => code(input));     // each time that code of the user begins: its awaits and its callbacks belong to the subject
 //     subject.progressed();               // after a commit
 //     subject.end();
 //     evidence.taken("flow:7");           // the mark is stored with the subject
@@ -36,7 +36,7 @@ import { StandingRows } from "./standing-rows.js";
 import { type Accountable, readNote, type WitnessKeeper, witness } from "./witness.js";
 
 export interface EvidenceOptions {
-  /** Where it is kept from one life to the next. Undefined: nobody is ever blamed, and nobody waits. */
+  /** Where it is kept from one life to the next. Undefined: no subject is ever blamed, and none waits. */
   readonly place: EvidencePlace | undefined;
   /** The kind of host, and its id if it has one that it keeps: hosts of a name find the evidence of each other. */
   readonly who: string;
@@ -57,7 +57,7 @@ export interface EvidenceOptions {
   opened(): void;
 }
 
-/** What was found out about a subject that an earlier life left behind. */
+/** The finding about a subject that an earlier life left behind. */
 export interface Finding {
   /** Evidence against it that is not stored with it yet. */
   readonly mark: EvidenceMark | undefined;
@@ -69,7 +69,7 @@ export interface Finding {
 export interface Subject {
   /** Runs code in its name, with all that the code awaits or leaves behind. */
   run<T>(fn: () => T): T;
-  /** All code of this process, by its pid, is this subject's: what it awaits has a name without a price. */
+  /** All code of this process, by its pid, is this subject's: its awaits carry the subject's name at no cost. */
   own(process: object): void;
   /** It has committed progress: no search suspects it. */
   progressed(): void;
@@ -77,7 +77,7 @@ export interface Subject {
   end(): void;
 }
 
-/** Code of nobody: a replay, which has no effects. */
+/** No subject: for the code of a replay, which has no effects. */
 export const NOBODY: Subject = {
   run: (fn) => fn(),
   own: () => undefined,
@@ -85,7 +85,7 @@ export const NOBODY: Subject = {
   end: () => undefined,
 };
 
-/** Opens the evidence of a host. Never throws: without a file system, or with a full one, nobody is blamed. */
+/** Opens the evidence of a host. Never throws: without a file system, or with a full one, no subject is blamed. */
 export function openEvidence(options: EvidenceOptions): Evidence {
   return new Evidence(options);
 }
@@ -127,7 +127,7 @@ export class Evidence {
   }
 
   /**
-   * Counts with the other hosts of a store: says how the last life of this one ended, and hears of others until `close`. For evidence that
+   * Counts with the other hosts of a store: writes how the last life of this one ended, and watches the others until `close`. For evidence that
    * {@link EvidenceOptions.isCounted | is counted}.
    *
    * @throws StoreError
@@ -140,19 +140,19 @@ export class Evidence {
     this.#forget();
   }
 
-  /** The rows of other hosts may be others. */
+  /** The rows of other hosts may have changed. */
   #told(): void {
     if (this.#rows?.isAlarming) this.alarm();
   }
 
-  /** The program of another host ended without a word, and this host may take over what ran there: it notes who runs, for a while. */
+  /** The program of another host ended without a word, and this host may take over its subjects: it notes which one runs, for a while. */
   alarm(): void {
     if (this.#folder === undefined || !this.#isOpen) return;
     this.#dispatch({ type: "alarmed", ms: this.#age, isUnnamed: this.#rows?.isUnnamed === true });
     this.#ageLater();
   }
 
-  /** What this host said about its ends is over when the machine says so, or when it lives on. */
+  /** Removes the row of this host when its ends no longer count. If the last life ended without a word, this life must be long as well. */
   #forget(): void {
     const { stood, agedMs } = this.#state;
     if (stood === undefined && (this.#lastEnd === undefined || agedMs >= SHORT_LIFE_MS)) this.#rows?.forget();
@@ -270,7 +270,7 @@ class Running implements Subject, Accountable {
   readonly subject: string;
   readonly keeper: WitnessKeeper;
   readonly #evidence: Evidence;
-  /** The process all of whose code is this subject's. */
+  /** The process that runs only code of this subject. */
   #process: object | undefined;
   isOpen = true;
 
@@ -312,7 +312,7 @@ function keeperOf(folder: EvidenceFolder | undefined, now: () => number): Witnes
   };
 }
 
-/** What the last life left. A spin counts before a word that was written while it lasted. */
+/** The end of the last life, from its files. A spin counts before an end that was written while it lasted. */
 function endOf(folder: EvidenceFolder, now: number): LifeEnd {
   const end = parsed(folder.read("end"));
   const { subject, kind, at } = parsed(folder.read("spin")) ?? end ?? {};

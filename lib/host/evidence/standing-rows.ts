@@ -27,7 +27,7 @@ export const standingEnds: Table<typeof COLUMNS> = defineTable("standing_ends", 
   indexes: { subject: ["subject"] },
 });
 
-/** What hosts of a store tell each other about the ends of their lives. */
+/** The notes of the hosts of a store about the ends of their lives, for each other. */
 export const STANDING_SCHEMA: Schema = { name: "standing_ends", version: 1, tables: [standingEnds] };
 
 const TOPIC = "evidence/standing";
@@ -51,7 +51,7 @@ export class StandingRows {
   }
 
   /**
-   * Says how the last life of this host ended, and hears of others from now on.
+   * Writes how the last life of this host ended, and watches the rows of others from now on.
    *
    * @param end - without a word, and at which subject, if that is one time more. Undefined: in another way
    */
@@ -90,7 +90,7 @@ export class StandingRows {
     await this.#store.commit({ claim: this.#claim, writes, notify: [TOPIC] });
   }
 
-  /** As `write`. Where it fails, the rows go on to count: against whoever ends programs. */
+  /** As `write`. If it fails, the rows go on to count, against subjects that end programs. */
   #writeSoon(writes: readonly Write[]): void {
     void this.#write(writes).catch(() => undefined);
   }
@@ -113,7 +113,7 @@ export class StandingRows {
     return chargeOf(this.#rows, subject, life);
   }
 
-  /** What the rows say is stored with the subject. */
+  /** The evidence of the rows is stored with the subject. */
   charged(subject: string): void {
     const of = this.#rows.filter((row) => row.subject === subject);
     if (of.length === 0) return;
@@ -133,7 +133,7 @@ export class StandingRows {
     this.#writeSoon([{ type: "clear", table: standingEnds, index: "subject", prefix: [subject] }]);
   }
 
-  /** Where the lives of this host ended tells nothing any more. */
+  /** The ends of the lives of this host do not count any more. */
   forget(): void {
     if (this.#own === undefined) return;
     this.#rows = this.#others;

@@ -1,10 +1,10 @@
 // How hosts of one store count the lives that end at a subject without a word: pure. Each host has one row, for the subject at which its last
-// watched lives ended, and how often in a row. What the rows say together is evidence from the third end on, whichever hosts it were.
+// watched lives ended, and how often in a row. Together the rows are evidence from the third end on, over all hosts.
 //
 //     an end at the subject of the row                    one more
 //     an end at another subject                           the row is the other subject's, from 1
 //     a life of a minute, three ends in order             the row goes
-//     progress of the subject, on whichever host          all its rows go
+//     progress of the subject, on any host                all its rows go
 //     two hosts ended last while no code with a name ran  all hosts carry names further
 
 import { type EvidenceMark, STANDING_LIVES, UNNAMED_LIVES } from "./evidence-machine.js";
@@ -46,12 +46,12 @@ export function fresh(rows: readonly StandingEnds[], now: number): readonly Stan
   return rows.filter(({ at }) => now - at < STALE_MS);
 }
 
-/** As many hosts as one would end lives itself: the last end of each said nothing about a subject. */
+/** Whether the last ends of enough hosts said nothing about a subject. A single host needs as many such ends. */
 export function isUnnamed(rows: readonly StandingEnds[]): boolean {
   return rows.filter(({ subject }) => subject === "").length >= UNNAMED_LIVES;
 }
 
-/** What the rows say against a subject: the third end and each further one, as far as they have not been charged to it. */
+/** The evidence of the rows against a subject: the third end and each further one, as far as they have not been charged to it. */
 export function chargeOf(
   rows: readonly StandingEnds[],
   subject: string,

@@ -1,26 +1,26 @@
-// The witness: knows whose code runs when the program ends, one for all hosts of a thread. Code runs in the name of a subject from
+// The witness knows which subject's code runs when the program ends. All hosts of a thread share one. Code runs in the name of a subject from
 // `run` on, with everything that it awaits, and in the callbacks and timers that it leaves behind.
 //
-// In calm times the witness knows what costs nothing: which subject's `run` is on the stack, and which process awaited what
+// In calm times the witness knows only facts that cost nothing: which subject's `run` is on the stack, and which process awaited what
 // continues now (lib/process/origin.ts), if all code of that process is one subject's. An end is noted in the program's last
 // moments. If the code that ended the program has no name, the note says that, and the next life *carries* names in Node's
 // asynchronous context, which reaches timers and callbacks too. On Node 20 and 22 each promise of the thread pays for that.
 //
 // In a watched life promises are marked with the subject that made them, so that its continuations have its name. Each switch from one
 // subject to another is noted at once, since an abort leaves no last moment, and a thread of its own sees a subject that does not give
-// back the thread. That no subject runs is noted when the host's loop turns.
+// back the thread. A switch to no subject is noted when the host's loop turns.
 
 import type { AsyncLocalStorage as Storage } from "node:async_hooks";
 import { node, optionalModule } from "../../process/node-modules.js";
 import { Given, origin, runningOwner } from "../../process/origin.js";
 import { HostThread } from "../../process/thread.js";
 
-/** In whose name code runs. */
+/** A subject in whose name code runs. */
 export interface Accountable {
   readonly subject: string;
-  /** It has not ended: what it left behind harms nobody any more. */
+  /** It has not ended. Code that it leaves behind counts against no subject after its end. */
   readonly isOpen: boolean;
-  /** Whoever keeps the evidence about it. */
+  /** Keeps the evidence about it. */
   readonly keeper: WitnessKeeper;
 }
 
@@ -30,11 +30,11 @@ export interface WitnessKeeper {
   ended(subject: string, kind: "exit" | "uncaught"): void;
   /** The program goes on after all. */
   wentOn(): void;
-  /** Code ended the program whose subject is not known, if it has one. */
+  /** Code of an unknown subject, or of none, ended the program. */
   namelessly(kind: "exit" | "uncaught"): void;
   /** The program ends, and code of no subject did it. */
   left(): void;
-  /** Who runs from now on: bytes to write in place. */
+  /** The subject that runs from now on: bytes to write in place. */
   note(bytes: Uint8Array): void;
   /** Calls `fn` when the host's loop turns. */
   later(fn: () => void): void;
@@ -46,7 +46,7 @@ const { AsyncLocalStorage, createHook } = optionalModule("node:async_hooks") ?? 
 
 /** Longer subjects are not noted. */
 const MOST_BYTES = 1_024;
-/** A note: its length in bytes as four digits, then the subject. What follows is of an earlier note. */
+/** A note: its length in bytes as four digits, then the subject. The bytes behind it are of an earlier note. */
 const HEAD = 4;
 const LOOK_MS = 100;
 /** So many looks in a row see the same switch: the subject spins. Counted, since a stopped program must not look like one. */
@@ -59,10 +59,10 @@ class Witness {
   readonly #watching = new Map<WitnessKeeper, Watch>();
   /** The same, for each switch. */
   #watches: readonly Watch[] = [];
-  /** Processes all of whose code is one subject's. */
+  /** Processes that run only code of one subject. */
   readonly #owned = new Map<object, Accountable>();
   #storage: Storage<Accountable | undefined> | undefined;
-  /** While hosts watch: whose code runs. */
+  /** While hosts watch: the subject whose code runs. */
   #now: Accountable | undefined;
   #unfollow: (() => void) | undefined;
   /** The subject whose `run` is on the stack, and the process that called it. */
@@ -175,7 +175,7 @@ class Witness {
     this.#follow();
   }
 
-  /** Hears of each continuation while hosts watch: of promises, or where names are carried, of all. */
+  /** Follows each continuation while hosts watch: those of promises or, where names are carried, all. */
   #follow(): void {
     this.#unfollow?.();
     this.#unfollow = undefined;
@@ -225,7 +225,7 @@ class Witness {
     return owner === undefined ? undefined : open(this.#owned.get(owner));
   }
 
-  /** Names of a keeper's subjects have been carried: what has none is no subject's. */
+  /** Names of a keeper's subjects have been carried: code without a name is no subject's. */
   #isSure(keeper: WitnessKeeper): boolean {
     return this.#carrying.has(keeper);
   }
@@ -269,7 +269,7 @@ function open(subject: Accountable | undefined): Accountable | undefined {
 /** The witness of this thread. */
 export const witness: Witness = new Witness();
 
-/** Stores in a private field whose code made a promise. */
+/** Stores in a private field of a promise the subject whose code made it. */
 class Named extends Given {
   readonly #name: Accountable;
   constructor(promise: object, name: Accountable) {
@@ -281,7 +281,7 @@ class Named extends Given {
   }
 }
 
-/** A watched life of one host: notes who runs, in a file and for a thread that looks on. */
+/** A watched life of one host: notes the running subject, in a file and for a thread that looks on. */
 class Watch {
   readonly #keeper: WitnessKeeper;
   readonly #outside: (fn: () => void) => void;
@@ -289,9 +289,9 @@ class Watch {
   readonly #bytes: Uint8Array;
   readonly #note = new Uint8Array(HEAD + MOST_BYTES);
   readonly #encoder = new TextEncoder();
-  /** Whose code runs. */
+  /** The subject whose code runs. */
   #now: Accountable | undefined;
-  /** Who is in the file, and in how many bytes. */
+  /** The subject in the file, and in how many bytes. */
   #filed: Accountable | undefined;
   #length = 0;
   #isLeaving = false;
@@ -320,7 +320,7 @@ class Watch {
       );
       this.#thread.rest();
     } catch {
-      // A host without threads: what spins is not seen.
+      // A host without threads: a spin is not seen.
     }
   }
 

@@ -1,4 +1,4 @@
-// What a handle does with an operation when the process of its host ends meanwhile: whether it asks the next host, waits for one, or gives up.
+// Decides about an operation of a handle whose host ends meanwhile: ask the next host, wait for one, or give up.
 
 import type { RequestFate } from "../../process/errors.js";
 
@@ -9,8 +9,8 @@ import type { RequestFate } from "../../process/errors.js";
 export type Repeat = "always" | "if untaken";
 
 /**
- * What is known about a next host: one runs `now`; `perhaps` one is started soon; `never`, because whoever could start one has ended, or
- * there is no store that it could go on with.
+ * The prospect of a next host. `now`: one runs. `perhaps`: one may be started soon. `never`: the process that could start one has ended,
+ * or there is no store that it could go on with.
  */
 export type Prospect = "now" | "perhaps" | "never";
 

@@ -1,4 +1,4 @@
-// What handles ask their hosts with. A handle outlives the process of its host: when that ends, the operation goes on with the next host
+// The calls of handles to their hosts. A handle outlives the process of its host: when that ends, the operation goes on with the next host
 // of the same definition, within the caller's own timeout and signal. call-machine.ts decides.
 
 import { CalleeExitedError, CallTimeoutError, type RequestFate } from "../../process/errors.js";
@@ -26,11 +26,11 @@ export interface HandleOf {
   readonly isDurable: boolean;
 }
 
-/** What is done with an operation whose host ends. */
+/** The rules for an operation whose host ends. */
 export interface CallRules {
   /** Default `always`. */
   readonly repeat?: Repeat;
-  /** The error when it is not known whether the operation took place. Default: what the last host said. */
+  /** The error when it is not known whether the operation took place. Default: the error of the last host. */
   readonly unknown?: (cause: unknown) => Error;
   /** It answers with errors of user code: none of them speaks of the host. */
   readonly isUserCode?: boolean;
@@ -111,7 +111,7 @@ export class HostCalls<Request> {
     }
   }
 
-  /** What is left of the caller's time. */
+  /** The rest of the caller's time. */
   #rest({ options, began }: FailedCall): CallOptions & { readonly timeoutMs: number } {
     const { timeoutMs } = options;
     if (timeoutMs === Number.POSITIVE_INFINITY) return options;

@@ -1,5 +1,5 @@
 // The hosts of one definition that run, system by system. A host adds itself when it has started, so that a handle whose host has ended
-// finds the next one: without polling, and whoever started it.
+// finds the next one: without polling, and no matter which code started it.
 
 import { type Abortable, unwatchAbort, watchAbort } from "../../process/abort.js";
 import { SystemStoppedError } from "../../process/errors.js";
@@ -16,9 +16,9 @@ import type { Prospect } from "./call-machine.js";
 interface Hosts {
   /** Those that run, the newest last. */
   readonly running: Pid<never>[];
-  /** Who started the last one, or started who did, and so on. Undefined: code outside of all processes. */
+  /** The root of the supervision tree of the newest host. Undefined: code outside of all processes started that host. */
   root: Pid | undefined;
-  /** Why the last one that ended did. */
+  /** The exit reason of the host that ended last. */
   reason: ExitReason;
   readonly waits: Set<NextHost>;
 }
@@ -190,7 +190,7 @@ class NextHost implements Abortable, Abandonable {
   }
 }
 
-/** Whoever started a process, or started who did: the process at the root of its supervision tree. */
+/** The process at the root of the supervision tree of a process. Undefined: code outside of all processes started it. */
 function rootOf(pid: Pid<never>): Pid | undefined {
   let root: Pid | undefined;
   for (let at = pid.process?.parent; at !== undefined; at = at.process?.parent) root = at;
