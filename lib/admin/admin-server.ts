@@ -10,7 +10,7 @@ import { type OpenSocket, openSocket, type Socket } from "./admin-socket.js";
 import { connectionBehaviour } from "./connection-process.js";
 import { type AdminService, Post } from "./post.js";
 
-/** What an admin server is given. */
+/** The options of an admin server. */
 export interface AdminServerOptions {
   /** The path of its socket: see `socketPathOf`. */
   readonly path: string;
@@ -42,7 +42,7 @@ class Server implements Callbacks<typeof OPEN> {
   readonly #limits: AdminLimits;
   /** Whether each is idle; the one that has been as it is for longest comes first. */
   readonly #connections = new Map<Pid, boolean>();
-  /** Connections that were told to end. */
+  /** Connections that were sent a `shutdown` exit signal. */
   readonly #ending = new Set<Pid>();
   #post: Post | undefined;
   #opened: OpenSocket | undefined;
@@ -93,7 +93,7 @@ class Server implements Callbacks<typeof OPEN> {
     return isConnection ? undefined : stop(signal.reason);
   }
 
-  /** Connections without a request lock nobody out: the one that is idle for longest makes room. */
+  /** Idle connections do not block new ones: the one that is idle for longest is closed to make room. */
   #hasRoom(ctx: Context<typeof OPEN>): boolean {
     if (this.#connections.size < this.#limits.connections) return true;
     for (const [pid, isIdle] of this.#connections) {

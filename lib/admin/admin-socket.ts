@@ -1,8 +1,8 @@
-// The Unix socket beside a SQLite file, `flows.db.sock`: where it is, how it is opened, and what remains of a host that was killed.
+// The Unix socket beside a SQLite file, `flows.db.sock`: its place, its opening, and the socket that a killed host left behind.
 // The only file of this room that reaches Node.
 //
-// The socket is made in a directory of its own that nobody else may enter, gets its mode there, and is then moved to its name. So
-// it never can be opened by others, not for a moment, and it replaces the socket of a killed host in one step. A path that is too
+// The socket is made in a directory of its own that no other user may enter, gets its mode there, and is then moved to its name. So
+// other users can never open it, not for a moment, and it replaces the socket of a killed host in one step. A path that is too
 // long for a socket gets a symbolic link to a socket in the directory for temporary files.
 
 import type { Server, Socket } from "node:net";
@@ -57,7 +57,7 @@ export interface OpenSocket {
 }
 
 /**
- * Opens the socket at a path. A socket at which nobody listens is replaced.
+ * Opens the socket at a path. A socket without a listener is replaced.
  *
  * @throws AdminSocketError
  */
@@ -121,7 +121,7 @@ function link(made: string, path: string): void {
   }
 }
 
-/** Removes what a killed host has left at a path. @throws AdminSocketError when somebody listens there, or it is no socket */
+/** Removes the socket that a killed host has left at a path. @throws AdminSocketError when a host listens there, or it is no socket */
 async function clear(path: string): Promise<void> {
   const found = node.fs.lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
@@ -147,7 +147,7 @@ function removeHome(target: string): void {
   }
 }
 
-/** Whether somebody listens. */
+/** Whether the socket has a listener. */
 function answers(target: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = node.net.connect(target);

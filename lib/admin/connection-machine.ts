@@ -36,7 +36,7 @@ export type Event =
 
 export type Effect =
   | { readonly type: "perform"; readonly turn: number; readonly line: string }
-  /** The request is given up: whoever carries it out may stop. */
+  /** The request is given up: its operation may stop. */
   | { readonly type: "abandon" }
   | { readonly type: "write"; readonly line: string }
   | { readonly type: "refuse"; readonly problem: Problem }

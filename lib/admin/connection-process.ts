@@ -12,7 +12,7 @@ import { AdminProtocolError } from "./errors.js";
 import { LineSplitter } from "./line-splitter.js";
 import { type AdminOperations, errorLine, serve } from "./protocol.js";
 
-/** What the process sends itself when the socket has told something. */
+/** The messages that the process sends itself at events of the socket. */
 export type ConnectionMessage = Event;
 
 /** @param turned - called when the connection becomes idle, or busy with a request */

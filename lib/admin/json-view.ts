@@ -5,7 +5,7 @@ import { show } from "../process/show.js";
 /** Anything that JSON has. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
-/** Most levels of nested values. What is deeper is shown as a short text. */
+/** Most levels of nested values. Deeper values are shown as a short text. */
 const MAX_DEPTH = 64;
 /** Most bytes of binary data that are shown. */
 const MAX_BYTES = 64;

@@ -13,7 +13,7 @@ export class LineSplitter {
     this.#maxBytes = maxBytes;
   }
 
-  /** The lines that end in these bytes, without their ends. Undefined: a line is too long, and what follows is lost. */
+  /** The lines that end in these bytes, without their ends. Undefined: a line is too long, and the following bytes are lost. */
   push(bytes: Uint8Array): string[] | undefined {
     const lines: string[] = [];
     let start = 0;

@@ -1,9 +1,9 @@
-// Who answers at the socket beside a file. A program may have several hosts on one file, of flows and of pipelines: one of them has the socket
-// open, and all answer at it. When that one ends, the next one opens the socket.
+// Decides which host answers at the socket beside a file. A program may have several hosts on one file, of flows and of pipelines: one
+// of them has the socket open, and all answer at it. When that one ends, the next one opens the socket.
 
 import type { AdminOperation, AdminOperations } from "./protocol.js";
 
-/** What a host offers at its socket. */
+/** A service that a host offers at its socket. */
 export interface AdminService {
   /** What it is about: `flows` or `pipelines`. */
   readonly name: string;
@@ -21,7 +21,7 @@ interface Member {
 /** The posts of this program, by the paths of their sockets: a file belongs to the program, and not to one of its systems. */
 const posts = new Map<string, Post>();
 
-/** What is offered at one socket. */
+/** The services that are offered at one socket. */
 export class Post implements AdminOperations {
   readonly #path: string;
   readonly #members: Member[] = [];
@@ -31,8 +31,8 @@ export class Post implements AdminOperations {
   }
 
   /**
-   * Offers something at a socket. Who comes first opens it at once; who comes later when all before have left. A host that does not share
-   * what another one offers there tries to open the socket itself, and finds out whether it is free.
+   * Offers a service at a socket. The first member opens the socket at once; a later one opens it when all members before have left. A
+   * member that does not share a service that another one offers there tries to open the socket itself, and finds out whether it is free.
    */
   static join(path: string, member: Member): { readonly post: Post; leave(): void } {
     const there = posts.get(path);

@@ -43,7 +43,7 @@ export interface AdminOperation {
   mine?(args: Args): Promise<boolean>;
 }
 
-/** What can be asked for, by name. Several hosts may offer the same. */
+/** The operations, by name. Several hosts may offer the same. */
 export interface AdminOperations {
   readonly names: readonly string[];
   find(op: string): readonly AdminOperation[];

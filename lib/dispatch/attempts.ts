@@ -1,4 +1,4 @@
-// What the attempts of one dispatch that failed leave behind: who was tried, how each attempt ended, and how soon the
+// The record of the failed attempts of one dispatch: the consumers that were tried, how each attempt ended, and how soon the
 // envelope was re-routed.
 
 import type { ExitReason } from "../process/reason.js";

@@ -1,5 +1,5 @@
 // A dispatch conversation as a pure state machine: select a consumer, deliver to it, settle, and re-route on EXIT. `C` is
-// whatever the process around the machine knows a consumer by.
+// the type by which the process around the machine identifies a consumer.
 //
 //   selecting ──selected──▶ delivered ──acked / handed off──▶ closed
 //       ▲  │ at its limit       │ EXIT, rejected

@@ -13,7 +13,7 @@ export interface DedupWindow {
   readonly windowBytes: number;
 }
 
-/** A remembered outcome, without the envelope: whoever dispatches the id again has the envelope already. */
+/** A remembered outcome, without the envelope: code that dispatches the id again has the envelope already. */
 type Receipt<T> = Omit<Outcome<T>, "envelope" | "duplicate">;
 
 interface Remembered<T> {

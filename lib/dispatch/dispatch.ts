@@ -16,7 +16,7 @@ import type { DispatchSettings } from "./settings.js";
 export interface DispatchOptions<T> extends DispatchSettings<T> {
   /**
    * Withdraws the dispatch: it rejects with the reason of the signal, and the envelope is taken back, unless another caller
-   * who dispatched the same envelope still waits.
+   * that dispatched the same envelope still waits.
    */
   readonly signal?: AbortSignal;
 }

@@ -229,7 +229,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     kernel.send(watcher, pid);
   }
 
-  /** @internal Notifies an exhaustive search: members, counters and the queue are shared by all who use the group. */
+  /** @internal Notifies an exhaustive search: all users of the group share its members, counters and queue. */
   touched(access: Access): void {
     search.shared?.of(`c:${this.name}`, access);
   }

@@ -7,12 +7,12 @@
 //                └──────── wait ─────────┘ its routing function chose otherwise: the slot is offered on
 //
 // A free slot is offered to one dispatch at a time, and to each once, and is reserved for that dispatch until it has chosen.
-// Most routing functions take whichever consumer is free, so the first dispatch takes the slot, and n slots cost O(n),
+// Most routing functions take any free consumer, so the first dispatch takes the slot, and n slots cost O(n),
 // however many dispatches wait. Dispatches that insist on their consumer wait in a line of that consumer, and are not woken
 // for others. A consumer that leaves or joins wakes the dispatches for which that makes a difference: a crash costs what it
 // concerns, not what waits.
 //
-// For speed the state changes in place, the consumers' `reserved` included: a group has one state, and nobody keeps an old
+// For speed the state changes in place, the consumers' `reserved` included: a group has one state, and no code keeps an old
 // one. The same state and event always give the same effects.
 
 import { invariant } from "../process/invariant.js";
@@ -23,7 +23,7 @@ import { invariant } from "../process/invariant.js";
  */
 export type Takes = "any" | "insists" | "chooses";
 
-/** What the queue needs to know of a consumer. */
+/** The facts about a consumer that the queue needs. */
 export interface Slots {
   readonly inFlight: number;
   readonly maxInFlight: number;

@@ -9,7 +9,7 @@ import type { ConsumerView } from "./member.js";
 import { checkPredicate, evaluate, type Predicate } from "./predicate.js";
 import type { Takes } from "./queue-machine.js";
 
-/** What a routing function gets besides the envelope and the consumers, so that it needs no memory of its own. */
+/** The third argument of a routing function, besides the envelope and the consumers, so that it needs no memory of its own. */
 export interface RouteContext {
   /** Number of this choice in its group, from 0. */
   readonly turn: number;

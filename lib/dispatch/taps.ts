@@ -1,4 +1,4 @@
-// What telemetry sees of dispatches: see process/taps.ts.
+// The dispatches, as telemetry sees them: see process/taps.ts.
 
 import type { Process } from "../process/process.js";
 import type { Conversation } from "./conversation.js";
@@ -7,7 +7,7 @@ import type { Delivery } from "./delivery.js";
 import type { Handoff } from "./handoff.js";
 import type { Member } from "./member.js";
 
-/** What follows one dispatch. */
+/** Follows one dispatch. */
 export interface DispatchTap {
   /** The machine has decided. The effects are carried out next. */
   decided(

@@ -58,14 +58,15 @@ export class Instrumentation implements AsyncDisposable {
  * - With `context: "sender"` all that code starts is below its active span: calls, dispatches, spawns, tasks, jobs of pools.
  * - A request of an `httpServer` is a SERVER span, below the host's span for it or the `traceparent` that it brought.
  * - A call is a CLIENT span, and its handling a SERVER span below it. A cast and a dispatch are PRODUCER spans, and their
- *   handling CONSUMER spans below them. What a handler does is below its span. With `context: "sender"` the message of a plain
+ *   handling CONSUMER spans below them. The work of a handler is below its span. With `context: "sender"` the message of a plain
  *   send is below the sender's span.
  * - A dispatch has a span for each attempt. An attempt after a crash links to the span of the crash.
  * - A crash is a span below the message that caused it. The restart and the starts after it link to the crash.
  * - Metrics: durations of calls, messages and dispatches, time in mailboxes, attempts, crashes, restarts, mailbox depths; those of
  *   pools, guards and HTTP servers, under the names of docs/guide/metrics.md.
  *
- * What is sampled, and which processes, say the options of `telemetry` of signalbox/service, if a stream of it is opened too.
+ * If a stream of `telemetry` of signalbox/service is opened too, its options decide which events are sampled, and for which
+ * processes.
  *
  * @throws OptionError when an option is not what it has to be, or the system is instrumented already
  * @see https://opentelemetry.io/docs/specs/semconv/messaging/messaging-spans/

@@ -56,7 +56,7 @@ export function measure(stream: TelemetryStream, meter: Meter): () => void {
   };
 }
 
-/** Pools, guards and HTTP servers tell of what they count and time, and not of events. */
+/** Pools, guards and HTTP servers report counts and times, not events. */
 function sinkOf(meter: Meter): MetricSink {
   const counters = new Map<Instrument, Counter>();
   const histograms = new Map<Instrument, Histogram>();

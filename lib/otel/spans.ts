@@ -14,7 +14,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 
-/** What a span is made of. */
+/** The parts of a span. */
 export interface SpanPlan {
   readonly kind: SpanKind;
   readonly parent: Context;
@@ -29,11 +29,11 @@ interface Open {
 
 /** How a span ends. */
 export interface SpanEnding {
-  /** What the telemetry says of it, in a bounded number of words. */
+  /** The outcome that telemetry reports, one of a bounded number of words. */
   readonly outcome?: string;
   /** Why what the span is about has failed, in a bounded number of words. */
   readonly failure?: string | undefined;
-  /** What else is known at its end. */
+  /** Further attributes at its end. */
   readonly attributes?: Attributes;
   /** Nothing can follow from it any more: its context is let go of. */
   readonly isOver?: boolean;
@@ -122,8 +122,8 @@ function fail(span: Span, type: string): void {
 }
 
 /**
- * The last of what was added, by number. A Map from which the first entry is taken looks at all that were taken before, until it is made
- * anew; here each number has its place.
+ * The most recent values, by number. To take the first entry of a Map, the engine walks over all entries that were taken before, until the Map
+ * is rebuilt; here each number has its place.
  */
 class Recent<V> {
   readonly #numbers = new Float64Array(REMEMBERED);

@@ -220,7 +220,7 @@ function traceLives(stream: TelemetryStream, spans: Spans): void {
   });
 }
 
-/** A flow is a message to whichever host takes it, so its start sends, and its steps process. An execution of a pipeline is another. */
+/** A flow is like a message to the host that takes it: its start sends, and its steps process. An execution of a pipeline is another. */
 function traceFlows(stream: TelemetryStream, spans: Spans): void {
   const started = (span: number, kind: string, name: string, id: string, follows?: string): void => {
     const before = follows === undefined ? undefined : spanKept(follows);

@@ -1,4 +1,4 @@
-// What a function body can do besides everything in context.ts: receive messages and signals, selectively and in order.
+// The context of a function body. Beside everything in context.ts, a body can receive messages and signals, selectively and in order.
 
 import type { Context } from "./context.js";
 import type { Signal } from "./entries.js";

@@ -1,10 +1,10 @@
 // Finds circles of calls: processes of which each waits for the reply of the next, so that none can ever answer.
 //
-// A process waits for a reply when the end of its handler hangs on the promise of the call. Which promise an async function waits
-// for is known to V8 alone, which follows that chain for its async stack traces. So when the calls form a circle, and only
-// then, a piece of code is put between the reply and whoever awaits it, and looks at the stack above itself: each frame is an
-// async function that cannot go on before. If the frame that follows the handler is among them, the process waits. In all other cases
-// nothing is said, and the call ends by its timeout, as it did before.
+// A process waits for a reply when the end of its handler depends on the promise of the call. Only V8 knows which promise an async
+// function waits for: it follows that chain for its async stack traces. So when the calls form a circle, and only then, a piece of
+// code is put between the reply and the code that awaits it. It looks at the stack above itself: each frame is an async function that
+// cannot go on before. If the frame that follows the handler is among them, the process waits. In all other cases nothing is
+// reported, and the call ends by its timeout.
 
 import { CallCycleError } from "./errors.js";
 import { members } from "./one-or-many.js";

@@ -121,7 +121,7 @@ export class Calls {
     if (isBusy(target.state)) lookForCycle(request, target);
   }
 
-  /** A call that is made in nobody's name: the process whose code runs waits for it. */
+  /** For a call without an owner: the process whose code runs waits for it. */
   private attribute(request: Request): void {
     const waiter = this.running;
     if (waiter !== undefined) request.awaitedBy(waiter);

@@ -123,7 +123,7 @@ const SHOWN: readonly (readonly [name: string, ms: number])[] = [
 /**
  * A duration for people: its two largest units, rounded, such as `2 days 3 h`. {@link duration} reads the text of any duration.
  *
- * @param ms - milliseconds; what is no finite number is shown as it is
+ * @param ms - milliseconds; a value that is no finite number is shown as it is
  */
 export function durationText(ms: number): string {
   if (!Number.isFinite(ms)) return String(ms);

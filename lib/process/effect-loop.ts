@@ -26,7 +26,7 @@ export class EffectLoop<S, E, F> {
   }
 
   /**
-   * Lets the machine decide on an event, and carries out the effects. An error of an effect is thrown to whoever
+   * Lets the machine decide on an event, and carries out the effects. An error of an effect is thrown to the code that
    * dispatched the first event; the effects and events that remain are discarded, since the process crashes with that error.
    */
   dispatch(event: E): void {

@@ -1,4 +1,4 @@
-// What a mailbox holds besides plain messages. Only the library creates these classes, so no message is mistaken for one.
+// The entries of a mailbox besides plain messages. Only the library creates these classes, so no message is mistaken for one.
 
 import type { AsyncContext } from "./environment.js";
 import type { DeadLetterReason } from "./events.js";
@@ -46,7 +46,7 @@ export type Signal = ExitSignal | DownSignal | GroupSignal;
 /** Base of everything in a mailbox that is no plain message. */
 export abstract class Special {}
 
-/** `instanceof Special` of whatever is in a mailbox. A message may be a Proxy that throws at it. */
+/** `instanceof Special` for any item of a mailbox. A message may be a Proxy that throws at it. */
 export function isSpecial(item: unknown): boolean {
   try {
     return item instanceof Special;
@@ -107,7 +107,7 @@ export class ContextMessage extends Entry {
   }
 }
 
-/** `instanceof Entry` of whatever is in a mailbox. A message may be a Proxy that throws at it. */
+/** `instanceof Entry` for any item of a mailbox. A message may be a Proxy that throws at it. */
 export function isEntry(item: unknown): item is Entry {
   try {
     return item instanceof Entry;

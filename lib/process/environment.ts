@@ -18,7 +18,7 @@ export interface Resumption {
   resume(): void;
 }
 
-/** What a scheduler may ask of the system that it runs. */
+/** The part of a system that its scheduler may use. */
 export interface ScheduledSystem {
   /** Fires timers that are due now, in their order: at least one, and no further ones once `turnMs` have passed. */
   fireTimers(): void;
@@ -62,7 +62,7 @@ export interface AsyncContext {
 }
 
 /**
- * Takes a promise rejection that nobody handled, with the pid of the process that made the promise. True when that is
+ * Takes an unhandled promise rejection, with the pid of the process that made the promise. Returns true when that process is
  * one of its own.
  */
 export type RejectionListener = (owner: object, error: unknown) => boolean;

@@ -25,13 +25,13 @@ export type DeadLetterReason =
   | "unhandled"
   | "stash-full";
 
-/** A reply that reached nobody. */
+/** A reply that did not reach its caller. */
 export interface DiscardedReply {
   /** The process that was called: a pid, or the name that the caller used. */
   readonly callee: Pid | string;
   /** The process that made the call. Undefined when code outside of all processes did. */
   readonly caller: Pid | undefined;
-  /** What the callee replied: a value, or the error of a refusal. */
+  /** The reply of the callee: a value, or the error of a refusal. */
   readonly reply:
     | {
         readonly ok: true;
@@ -43,7 +43,7 @@ export interface DiscardedReply {
         /** The error of the refusal. */
         readonly error: unknown;
       };
-  /** Why the reply reached nobody: it was the second one, or it was too late. */
+  /** Why the reply was discarded: it was the second one, or it was too late. */
   readonly error: DoubleReplyError | LateReplyError;
 }
 
@@ -76,7 +76,7 @@ export interface SystemEventMap {
       readonly to: Pid;
     },
   ];
-  /** A process ended abnormally and nobody was linked to it or monitored it. */
+  /** A process ended abnormally and no process was linked to it or monitored it. */
   crash: [CrashReport];
   /** A message reached no process. */
   deadLetter: [
@@ -146,7 +146,7 @@ export class SystemEvents extends EventEmitter<SystemEventMap> {
   private readonly enter: (fn: () => void) => void;
   private readonly shared: SharedState | undefined;
   private readonly failed: (what: string, listener: object, error: unknown) => void;
-  /** The listeners of each event, as they are called: what they throw is contained. */
+  /** The listeners of each event, as they are called: their errors are contained. */
   private readonly guards = new Map<Name, WeakMap<object, Listener<never>>>();
   private lostMessages = 0;
   private lostReplies = 0;

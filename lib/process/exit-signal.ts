@@ -6,7 +6,7 @@ import type { ExitReason } from "./reason.js";
 export type ExitSource = "link" | "exit";
 
 /**
- * What an exit signal does to its receiver: `drop` ignores the signal, `die` ends the receiver with the reason of the signal,
+ * The effect of an exit signal on its receiver: `drop` ignores the signal, `die` ends the receiver with the reason of the signal,
  * `killed` ends it with `killed`, and `message` puts an EXIT into its mailbox.
  */
 export type ExitAction = "drop" | "die" | "killed" | "message";

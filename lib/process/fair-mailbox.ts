@@ -72,7 +72,7 @@ function senderOf(process: Process, entry: unknown): Pid | undefined {
   return isKnown ? about : undefined;
 }
 
-/** What waits of one sender. */
+/** The waiting entries of one sender. */
 class Lane {
   readonly ring: Ring = new Ring();
   /** Messages that count toward the bound. */
@@ -85,7 +85,7 @@ class Lane {
 
 /** The queue behind the first entry of a fair mailbox. By index, the entries of one sender come after those of another. */
 class FairRing extends Ring {
-  /** What was put before everything else. */
+  /** The entries that were put before all others. */
   private readonly front = new Ring();
   private readonly lanes = new Map<Pid | undefined, Lane>();
   /** Every lane that is not empty, the next one first. */

@@ -1,4 +1,4 @@
-// What a system shows of its processes.
+// The information that a system shows about its processes.
 
 import type { Kernel } from "./kernel.js";
 import { ExitWatch } from "./monitor.js";
@@ -40,7 +40,7 @@ export interface ProcessInfo {
   readonly name: string | undefined;
   /** The groups of the process. */
   readonly groups: readonly string[];
-  /** What the process is doing. */
+  /** The present activity of the process. */
   readonly status: ProcessStatus;
   /** Messages and signals in the mailbox. */
   readonly mailboxDepth: number;

@@ -3,13 +3,13 @@
 
 import type { Process } from "./process.js";
 
-/** What inspection sees of one process. All members are used between two messages of the process, after its `init`. */
+/** One process, as inspection sees it. All members are used between two messages of the process, after its `init`. */
 export interface Inspected {
-  /** What the process is, for people: `server`, `state machine`, `supervisor`. */
+  /** The kind of the process, for people: `server`, `state machine`, `supervisor`. */
   readonly kind: string;
   /** The state, as the process holds it. Inspection copies what it shows. */
   state(): unknown;
-  /** What of the state may be shown, by the running definition. Absent: all of it. May throw. */
+  /** Returns the part of the state that may be shown, by the running definition. Absent: all of it. May throw. */
   readonly format?: ((state: never) => unknown) | undefined;
   /** The call or cast that a message is, for traces. Undefined for any other message. */
   readonly describe?: (message: unknown) => Described | undefined;
@@ -34,7 +34,7 @@ export interface SwapPoint {
 /** Key of what a definition is to a swap. */
 export const successor: unique symbol = Symbol("signalbox.successor");
 
-/** What a definition is to a swap. */
+/** A definition, as a swap sees it. */
 export interface Successor<out S> {
   /** The {@link Inspected.kind} of the processes that can take it over. */
   readonly kind: string;

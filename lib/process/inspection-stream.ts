@@ -118,7 +118,7 @@ export class Trace implements AsyncIterableIterator<TraceEvent, undefined>, Asyn
     this.#buffer.push(event);
   }
 
-  /** @internal The process has exited. What is in the buffer can still be read. */
+  /** @internal The process has exited. The items in the buffer can still be read. */
   ended(): void {
     this.#open = false;
     if (this.#signal !== undefined) unwatchAbort(this.#signal, this);

@@ -1,5 +1,5 @@
-// The trace of one process: what it takes out of its mailbox, what its calls end with, and how its state changes. Only a process
-// that is traced has a Tracer, and its callbacks behind a Proxy; all others pay nothing.
+// The trace of one process: the entries that it takes out of its mailbox, the results of its calls, and the changes of its state.
+// Only a process that is traced has a Tracer, and its callbacks behind a Proxy; all others pay nothing.
 
 import type { Callbacks } from "./behaviour.js";
 import type { Context } from "./context.js";
@@ -81,7 +81,7 @@ export type TraceEvent =
       readonly type: "format";
       /** When it happened, in monotonic milliseconds. */
       readonly atMs: number;
-      /** What the formatter threw, or that the state is too large to be shown with each message. */
+      /** The error of the formatter, or the one for a state that is too large to be shown with each message. */
       readonly error: FormatError | StateTooLargeError;
     }
   | {

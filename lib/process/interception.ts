@@ -20,19 +20,19 @@ export type Access = "read" | "write";
 export interface Interception {
   /** A process was added to the system. It has not run yet. */
   born(process: WatchedProcess): void;
-  /** The process has ended; nobody has been notified yet. */
+  /** The process has ended; no other process has been notified yet. */
   died(process: WatchedProcess, reason: ExitReason): void;
   /** An item is about to enter a mailbox. Returns true to hold it; {@link WatchedProcess.arrive} delivers it later. */
   hold(to: WatchedProcess, item: unknown): boolean;
   /** A receive takes the entry at `index` of the mailbox. Callbacks always take the first one, and call no hook. */
   took(process: WatchedProcess, index: number): void;
-  /** A message was discarded: nobody will handle it. */
+  /** A message was discarded: no process will handle it. */
   lost(to: Pid | string, message: unknown, reason: DeadLetterReason): void;
   /** Withdraws the first held item of a process that `fits` accepts. Returns false if there is none. */
   recall(to: WatchedProcess, fits: (item: unknown) => boolean): boolean;
   /** Code of `owner`, or code outside of processes, is about to await a promise. The hook may replace the promise's ends. */
   gate(owner: WatchedProcess | undefined, what: string, ends: Settler, about?: Pid): void;
-  /** The record of a new system for what steps read and write; undefined when nobody wants to know. */
+  /** The record of a new system for the state that steps read and write; undefined when no record is needed. */
   sharedState(node: RemoteNode): SharedState | undefined;
   /** The running code read or changed something that processes share. The keys are those of {@link SharedState}. */
   touched(key: string, access: Access): void;

@@ -25,7 +25,7 @@ const TYPOS = 2;
 
 /** The known names from which a misspelled one differs by a few letters, or which begin with it; among these, the closest. */
 export function alike(known: readonly string[], name: string): string[] {
-  // Who forgets the unit may have misspelled the rest.
+  // A name without its unit may be misspelled too.
   const far = (one: string): number => Math.min(distance(one, name), distance(one.replace(/Ms$/, ""), name));
   const least = Math.min(...known.map(far));
   return known.filter((one) => (least <= TYPOS ? far(one) === least : isBeginning(name, one)));

@@ -56,7 +56,7 @@ export class Ring {
     return this.items[(this.head + index) & (this.items.length - 1)];
   }
 
-  /** Removes the entry at `index`. Moves the entries before or behind it, whichever are fewer. */
+  /** Removes the entry at `index`. Moves the entries before it or those behind it: the smaller number of them. */
   removeAt(index: number): unknown {
     const { items, head } = this;
     const mask = items.length - 1;

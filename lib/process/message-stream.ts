@@ -8,7 +8,7 @@ import { type PendingReceive, type ReceiveOptions, receive } from "./receive.js"
 export interface MessageStream<M> extends AsyncIterableIterator<M, undefined, undefined>, AsyncDisposable {
   /** Waits for the next message. Done when the process has been asked to stop, or the stream has been closed. */
   next(): Promise<IteratorResult<M, undefined>>;
-  /** Closes the stream. A `next` that waits is done; what is in the mailbox stays there. */
+  /** Closes the stream. A `next` that waits is done; the messages in the mailbox stay there. */
   return(): Promise<IteratorResult<M, undefined>>;
 }
 

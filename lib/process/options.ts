@@ -75,14 +75,14 @@ export function kernelOf(system: { readonly kernel: Kernel }): Kernel {
   throw new OptionError("system", system, "a System");
 }
 
-/** What is no pid, where a process is meant. @throws OptionError */
+/** Requires a pid. @throws OptionError */
 export function checkPid(path: string, value: unknown): void {
   // A pid may be of another copy of the library.
   if (typeof value !== "object" || value === null || !("node" in value))
     throw new OptionError(path, value, "a pid");
 }
 
-/** What is no pid and no name, where a process is meant. Called when there is no process there. @throws OptionError */
+/** Requires a pid or a registered name. Called when there is no process there. @throws OptionError */
 export function checkTarget(path: string, value: unknown): void {
   if (typeof value === "string") return;
   // A pid may be of another copy of the library.

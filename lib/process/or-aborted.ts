@@ -1,6 +1,6 @@
 // A wait that an AbortSignal ends.
 
-/** What `work` gives. Rejects with the reason of the signal when that aborts first: then the work goes on for nobody. */
+/** Returns the result of `work`. Rejects with the reason of the signal when that aborts first: then the work goes on in vain. */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   work.catch(() => undefined);
   signal.throwIfAborted();

@@ -73,7 +73,7 @@ class Detour extends Given {
   }
 }
 
-/** Whoever names the code that continues after an `await` more closely than by its process. */
+/** Hooks that identify the code that continues after an `await` more precisely than by its process. */
 export interface ContinuationNames {
   /** Code of a process made a promise, or waits for one. */
   made(promise: object, owner: object): void;

@@ -1,4 +1,4 @@
-// Which lines of a stack trace are code of the library or of Node, so that people see their own.
+// Recognizes the lines of a stack trace that are code of the library or of Node, so that users see their own.
 
 /** `/D:/box/lib/process/own-code.ts` of a module's URL; a path of Windows begins with its drive. */
 const SELF =

@@ -1,4 +1,4 @@
-// Optional packages: what is not installed is named, with its versions and the command that installs it.
+// Optional packages: the error names a missing package, with its versions and the command that installs it.
 
 import { SignalboxError } from "./errors.js";
 

@@ -1,5 +1,5 @@
-// The AbortSignal of a process. Its listeners run inside whoever ends the process, and Node throws what a listener throws
-// at the host: here each is code of the process that ends, and what it throws or rejects is that process's late error.
+// The AbortSignal of a process. Its listeners run inside the code that ends the process, and Node throws the error of a listener
+// at the host. Here each listener runs as code of the process that ends, and its error or rejection is a late error of that process.
 
 import { optionalModule } from "./node-modules.js";
 
@@ -11,17 +11,17 @@ type Options = Parameters<EventTarget["addEventListener"]>[2];
 export function processSignal(run: (listener: () => void) => void): AbortController {
   const controller = new AbortController();
   const { signal } = controller;
-  // Whoever listens needs no count: the listeners go with the process.
+  // The number of listeners needs no limit: the listeners go with the process.
   optionalModule("node:events")?.setMaxListeners?.(0, signal);
   const made = new WeakMap<Listener, Callback>();
   /** The same for the same listener: the signal knows by that what was added twice, and what to remove. */
   const guarded = (listener: Listener | null): Callback | null => {
-    // Node has its own answer to what is no listener.
+    // Node itself refuses a value that is no listener.
     if (typeof listener !== "function" && (typeof listener !== "object" || listener === null))
       return listener;
     const known = made.get(listener);
     if (known !== undefined) return known;
-    // Nothing is returned: Node throws at the host what a promise returned here rejects with.
+    // Nothing is returned: Node throws the rejection of a returned promise at the host.
     const guard: Callback = (event) =>
       run(() => {
         if (typeof listener === "function") listener.call(signal, event);

@@ -1,4 +1,4 @@
-// A process: mailbox, state and activation. What it may do is in context.ts; its life and death in kernel.ts.
+// A process: mailbox, state and activation. Its operations are in context.ts; its start and end are in kernel.ts.
 
 import {
   type Body,
@@ -58,7 +58,7 @@ import type { Holding } from "./via.js";
 export interface Rare {
   name: string | undefined;
   groups: Set<string> | undefined;
-  /** What holds entries of the process: registries, partitions. */
+  /** The registries and partitions that hold entries of the process. */
   holdings: Set<Holding> | undefined;
   abort: AbortController | undefined;
   onStart: ((outcome: StartOutcome) => void) | undefined;
@@ -99,7 +99,7 @@ export class Process extends Mailbox implements Runnable {
   timers: OneOrMany<OwnedTimer> = undefined;
   /** First of the calls that wait for this process's reply. */
   requests: Request | undefined = undefined;
-  /** What a function body waits for in its mailbox. */
+  /** The receive of a function body that waits for an entry. */
   pendingReceive: PendingReceive | undefined = undefined;
   rare: Rare | undefined = undefined;
   /** Settled when the asynchronous handler at work, the `init` or the body has ended. */
@@ -178,7 +178,7 @@ export class Process extends Mailbox implements Runnable {
     this.deliver(request);
   }
 
-  /** Queues a signal, whatever the mailbox's bound. */
+  /** Queues a signal, even beyond the mailbox's bound. */
   deliverSignal(entry: Entry): void {
     this.mixed = true;
     this.push(entry);
@@ -281,7 +281,7 @@ export class Process extends Mailbox implements Runnable {
     if (isEntry(entry) && entry instanceof Request) entry.fail(this.full(capacity), "undelivered");
   }
 
-  /** It has ended, and lets go of what it worked with: the scheduler or a promise may hold a dead process for long. */
+  /** It has ended, and drops its references: the scheduler or a promise may hold a dead process for long. */
   letGo(): void {
     this.behaviour = FORGOTTEN;
     this.handle = undefined;
@@ -372,7 +372,7 @@ export class Process extends Mailbox implements Runnable {
   protected open(entry: unknown): unknown {
     if (!isEntry(entry)) {
       if (entry === EMPTY) {
-        // What it was woken for has been taken back out of its mailbox.
+        // The entry for which the process was woken has been taken back out of its mailbox.
         this.handled--;
         return undefined;
       }
@@ -386,7 +386,7 @@ export class Process extends Mailbox implements Runnable {
     return this.handle?.call(this.behaviour, this.ctx, (entry as Request).message);
   }
 
-  /** Deals with what a callback returned. True when the process cannot take its next message now. */
+  /** Deals with the result of a callback. True when the process cannot take its next message now. */
   settle(result: unknown, message: unknown): boolean {
     if (result instanceof Stop) {
       this.kernel.stop(this, result.reason, message);

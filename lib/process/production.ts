@@ -56,7 +56,7 @@ function messageToSelf(): (fn: () => void) => void {
 
 /**
  * The host's event loop, bound to the asynchronous context of the caller. The system's turns and timers run in this
- * context, whichever code wakes the system. Every callback begins in a fresh copy of the context, so an `enterWith` in a
+ * context, not in that of the code that wakes the system. Every callback begins in a fresh copy of the context, so an `enterWith` in a
  * callback has no effect after the callback.
  */
 function hostLoop(): EventLoop {

@@ -120,7 +120,7 @@ export function toReason(input: ExitInput): ExitReason {
   );
 }
 
-/** True for the two orderly ends, `normal` and `shutdown`: what a transient child is not restarted after. */
+/** True for the two orderly ends, `normal` and `shutdown`. A transient child is not restarted after them. */
 export function isOrderly(reason: ExitReason): boolean {
   const type = (reason as ExitReason | undefined | null)?.type;
   if (!TYPES.includes(type)) throw new OptionError("reason", reason, "an ExitReason");

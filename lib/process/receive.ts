@@ -38,8 +38,8 @@ export interface ReceiveOptions {
 }
 
 /**
- * What a receive takes: messages, signals, whichever comes first, or messages until the parent asks the process to stop. The
- * last one gets the signal with which the parent asks as an entry, since a message may look like any signal.
+ * The entries that a receive takes: messages; signals; the first of either; or messages until the parent asks the process to
+ * stop. The last one gets the signal with which the parent asks as an entry, since a message may look like any signal.
  */
 export type Wanted = "messages" | "signals" | "any" | "until-stop";
 
@@ -51,7 +51,7 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
   /** The wait is over, unless the activation that is due finds something. */
   ended: { readonly error: unknown } | undefined = undefined;
   private found: unknown = undefined;
-  /** Whose receive this is. */
+  /** The process that receives. */
   readonly owner: Process;
   private readonly wanted: Wanted;
   private readonly filter: ((item: never) => boolean) | undefined;
@@ -94,7 +94,7 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
     return EMPTY;
   }
 
-  /** What the body gets of an entry, or {@link EMPTY} if that does not fit. */
+  /** The value that the body gets for an entry, or {@link EMPTY} if the entry does not fit. */
   private look(entry: unknown): unknown {
     if (isGone(entry)) return EMPTY;
     const isOurs = isEntry(entry);
@@ -159,7 +159,7 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
     this.giveUp(reason);
   }
 
-  /** What arrived before the end of the wait still counts: a body that is ready looks at it first. */
+  /** Entries that arrived before the end of the wait still count: a body that is ready looks at them first. */
   private giveUp(error: unknown): void {
     const { kernel, pid } = this.owner;
     kernel.shared?.process(pid, "write");

@@ -1,5 +1,5 @@
-// What a process that has ended asks for is refused. Code that takes each refusal for a passing failure, and asks again, would
-// never let go of the host: so the refusals of one process come later and later.
+// Requests of a process that has ended are refused. Code that retries after each refusal, as after a transient failure, would never
+// give the host a turn: so the refusals of one process come later and later.
 
 import type { Process } from "./process.js";
 import { exitedError } from "./request.js";

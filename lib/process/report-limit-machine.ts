@@ -1,7 +1,7 @@
 // How many reports are printed: so many within a second, and one line for the rest of that second. A flood from one place
 // hides no other place: the first report of each is printed. Pure.
 
-/** What a report belongs to, as a supervisor by its id. */
+/** The place to which a report belongs, such as a supervisor by its id. */
 export type Place = number | string;
 
 export interface State {

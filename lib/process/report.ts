@@ -70,7 +70,7 @@ export type ReportEvent =
 export interface Report {
   /** How urgent the report is. */
   readonly level: ReportLevel;
-  /** What happened. */
+  /** The event that is reported. */
   readonly event: ReportEvent;
   /** The process concerned. For a child, this is its supervisor. */
   readonly pid?: Pid | undefined;
@@ -125,7 +125,7 @@ export type ReportLogger = {
 
 /**
  * A sink that passes each report to a logger with pino's order of arguments: the fields first (`event`, `pid`, `path`,
- * `reason`, `err`, `lastMessage`), then the text. `err` is bounded, whatever was thrown: at most 1,000 characters of a
+ * `reason`, `err`, `lastMessage`), then the text. `err` is bounded for any thrown value: at most 1,000 characters of a
  * message, and the frames of the stack that are the user's. The stack is in `err` alone, not in the text too.
  *
  * @example new System({ report: loggerReport(pino()) });
@@ -224,7 +224,7 @@ interface ReportingSystem {
   cancelTimer(timer: Timer): boolean;
 }
 
-/** What a report counts toward: each budget has its own reports per second, so that a flood of one kind hides no other. */
+/** The budget of a report. Each budget has its own reports per second, so that a flood of one kind hides no other. */
 export type ReportBudget = ReportEvent | "request";
 
 /** The reports of one budget in the second under way. */

@@ -94,7 +94,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   promise: Promise<R> | undefined = undefined;
   private kernel: Kernel | undefined = undefined;
   owner: Process | undefined = undefined;
-  /** The process whose code made the call in nobody's name. */
+  /** For a call without an owner: the process whose code made it. */
   declare waiter: Process | undefined;
   to: Pid | string = "";
   timer: Timer | undefined = undefined;
@@ -117,14 +117,14 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     return this.status === "open";
   }
 
-  /** Whether the caller gave up, so that nobody is to handle the request. A call that was replied to is over, and not withdrawn. */
+  /** Whether the caller gave up, so that the request must not be handled. A call that was replied to is over, and not withdrawn. */
   get isWithdrawn(): boolean {
     this.kernel?.shared?.object(this, "read");
     const { status } = this;
     return !this.isKept && status !== "open" && status !== "replied" && status !== "refused";
   }
 
-  /** A promise of the reply, for code of `owner`, or of nobody. */
+  /** A promise of the reply, for code of `owner`. Undefined: for code of no process. */
   await(kernel: Kernel, owner: Process | undefined): Promise<R> {
     const promise = new Promise<R>((resolve, reject) => {
       this.resolve = resolve as (value: unknown) => void;
@@ -139,7 +139,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     return promise;
   }
 
-  /** Who replaces the ends of the promise keeps them, and {@link Request.divert} changes them. */
+  /** Lets an interception that replaces the ends of the promise keep its own, while {@link Request.divert} changes the real ones. */
   private indirect(): void {
     const ends: Ends = { resolve: this.resolve as Ends["resolve"], reject: this.reject as Ends["reject"] };
     this.resolve = (value) => ends.resolve(value);
@@ -147,7 +147,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     indirectEnds.set(this as Request, ends);
   }
 
-  /** Has code stand between the reply and whoever awaits it. The call itself stays open. */
+  /** Puts code between the reply and the code that awaits it. The call itself stays open. */
   divert(through: (reply: Promise<unknown>) => Promise<unknown>): void {
     const ends = indirectEnds.get(this as Request) ?? (this as unknown as Ends);
     const { resolve } = ends;
@@ -167,7 +167,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     this.onReply = onReply as (reply: Reply<never>) => unknown;
   }
 
-  /** Remembers the process whose code awaits the reply, of a call that is made in nobody's name. */
+  /** For a call without an owner: remembers the process whose code awaits the reply. */
   awaitedBy(waiter: Process): void {
     this.waiter = waiter;
     waiter.extras.calling = include(waiter.extras.calling, this as Request);
@@ -216,7 +216,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     else this.discard(false, error);
   }
 
-  /** Whoever replies to a call that has ended hears nothing of it; the system counts the reply and emits an event. */
+  /** A reply to a call that has ended is no error for its sender; the system counts the reply and emits an event. */
   private discard(ok: boolean, reply: unknown): void {
     const { kernel, owner, to } = this;
     if (kernel === undefined) return;
@@ -268,7 +268,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     if (owner !== undefined) owner.kernel.shared?.process(owner.pid, "read");
     if (!owner?.alive || onReply === undefined) return;
     const task = new TaskEntry(() => onReply(reply as Reply<never>));
-    // As after an await: where the question was asked, whoever answers.
+    // As after an await: the handler runs in the context of the call, not in that of the reply.
     task.context = this.context;
     task.from = this.callee?.pid;
     owner.deliverSignal(task);
@@ -286,7 +286,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     this.fail(new CallTimeoutError(String(this.to), this.timeoutMs, this.fate), "timeout");
   }
 
-  /** What becomes of the request when its wait ends now. */
+  /** The fate of the request when its wait ends now. */
   private get fate(): RequestFate {
     if (this.isKept || this.callee === undefined) return "kept";
     return this.queuedIn === undefined || this.queuedIn === GONE ? "taken" : "withdrawn";
@@ -370,7 +370,7 @@ export function exitedError(process: Process): ProcessExitedError {
   return new ProcessExitedError(process.pid, process.exitReason ?? { type: "normal" });
 }
 
-/** What a mailbox entry is to its user: the message of a call, a signal, or nothing for a timer's function. */
+/** A mailbox entry as the user sees it: the message of a call, a signal, or nothing for a timer's function. */
 export function messageOf(entry: unknown): unknown {
   if (!isEntry(entry)) return entry;
   if (entry instanceof Request || entry instanceof ContextMessage) return entry.message;

@@ -13,7 +13,7 @@ export function retryAfterOf(error: unknown, wallMs: number): number | undefined
   // An error may be a Proxy that throws at every look.
   try {
     const asked = (error as { readonly retryAfterMs?: unknown } | null | undefined)?.retryAfterMs;
-    // What a server says may be anything: neither NaN nor a time in the past is a wait.
+    // A server may send any value: neither NaN nor a time in the past is a wait.
     if (typeof asked === "number") return asked > 0 ? asked : undefined;
     const { response, headers } = error as { readonly response?: { headers?: unknown }; headers?: unknown };
     return retryAfterIn(response?.headers ?? headers, wallMs);

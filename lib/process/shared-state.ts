@@ -1,9 +1,9 @@
 // The one place where the library says which shared state the running code reads and changes.
 //
 // A simulator that searches all schedules skips the orders of steps that share nothing, so it has to know all that a step
-// shares with others. Whoever reads or changes a state that belongs to no process, or to another process, says so here, before
-// the access. Two steps conflict if one writes a key that the other reads or writes. Where changes commute, such as additions to
-// a count, the changes read the key and whoever looks at the result writes it: then two changes do not conflict.
+// shares with others. Code that reads or changes a state of no process, or of another process, declares it here, before the
+// access. Two steps conflict if one writes a key that the other reads or writes. Where changes commute, such as additions to a
+// count, the changes are declared as reads of the key, and a look at the result as a write: then two changes do not conflict.
 //
 // Only a kernel under an exhaustive search has a SharedState, so everywhere else an access costs one look at a field:
 //
@@ -19,14 +19,14 @@
 // | `m:process`   | its mailbox, and the promises settled for it             | the end of a receive      | sends; takes where the content matters |
 // | `o:object`    | a call, a timer: open or ended                           | asking whether it is open | its ends                      |
 // | `o:object/…`  | one key of a registry; a partition; `*` all of a registry | looking it up            | register, unregister, exit    |
-// | `n:name`      | who has a name                                           | looking it up             | register, unregister, exit    |
+// | `n:name`      | the holder of a name                                     | looking it up             | register, unregister, exit    |
 // | `g:group`     | members and monitors of a process group                  | asking for the members    | join, leave, monitors, exit   |
 // | `r:`          | the order of the processes that no process has started   |                           | spawn                         |
 // | `p:`          | which processes are alive                                | spawn, exit               | counting or listing them      |
 // | `P:`          | the order of all processes, if any code sees it          | listing them              | spawn                         |
 // | `d:`          | the numbers of dead letters and of discarded replies     | one more of them          | asking for a number           |
 // | `s:`          | whether the system stops or has stopped                  | spawns, calls, waits      | stopping                      |
-// | `e:`          | who listens to events, and what listeners and sinks do   | an event without listener | an event with one, on, off    |
+// | `e:`          | the listeners of events, and effects of listeners, sinks | an event without listener | an event with one, on, off    |
 // | `abort`       | AbortSignals                                             | a wait that has one       | AbortController.abort         |
 // | others        | the floors above: see {@link SharedState.of}             |                           |                               |
 

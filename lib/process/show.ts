@@ -1,5 +1,5 @@
 // Short texts for values. A process can throw or send any value, so no function here throws, and the work is bounded
-// whatever the size of the value. The exit of a process must never depend on how its reason behaves.
+// for values of any size. The exit of a process must never depend on how its reason behaves.
 
 import { userFrames } from "./own-code.js";
 import { Pid } from "./pid.js";
@@ -81,7 +81,7 @@ function classOf(value: unknown): string {
   return "an object";
 }
 
-/** A reason in a few words, for logs and error texts. Never throws, whatever the reason holds; bounded in length. */
+/** A reason in a few words, for logs and error texts. Never throws, for any reason; bounded in length. */
 export function formatReason(reason: ExitReason): string {
   try {
     return describe(reason);
@@ -111,7 +111,7 @@ export function showError(error: Error): string {
 }
 
 /**
- * A value of a user in an error's text: what kind of value it is, and nothing that is in it. The value may be a secret, and
+ * A value of a user in an error's text: only the kind of the value, without its contents. The value may be a secret, and
  * error texts reach logs. Never throws.
  */
 export function kindOf(value: unknown): string {

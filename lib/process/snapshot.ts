@@ -1,4 +1,4 @@
-// Copies of states for inspectors. A server changes its state in place, so what an inspector shows must not be the state itself.
+// Copies of states for inspectors. A server changes its state in place, so an inspector must show a copy, not the state itself.
 
 /** Levels of nesting that are copied and compared. Deeper values are shared. */
 const DEPTH = 64;
@@ -17,7 +17,7 @@ interface Open {
  * A copy of plain data in the making: objects without a class, arrays, Maps and Sets, nested, also if they contain themselves.
  * Everything else, such as pids, functions and instances of classes, is the same value as in the original.
  *
- * A large value is copied in slices, so that whoever copies it may do something else meanwhile.
+ * A large value is copied in slices, so that the copying process may do something else in between.
  */
 export class Copying<T> {
   /** Complete once {@link advance} has returned true. */

@@ -1,4 +1,4 @@
-// Processes that work on something durable belong to the trace that was kept with it, whoever gives them their turn.
+// A process that works on something durable belongs to the trace that was kept with it, not to that of the code that starts it.
 
 import type { Kernel } from "./kernel.js";
 import type { Pid } from "./pid.js";

@@ -12,7 +12,7 @@ import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import { type ExitReason, KILL, shutdown } from "./reason.js";
 
-/** What is spawned when a definition is started. */
+/** The process to spawn when a definition is started. */
 export interface Launch<Ref> {
   readonly behaviour: Behaviour<never>;
   readonly options?: SpawnOptions;

@@ -44,8 +44,8 @@ export class StashFullError extends SignalboxError {
  * Messages that a process of callbacks or a server has set aside. A callback or handler that returns `stash.setAside()` has its
  * present message set aside; `stash.unstash()` puts messages back, in their order and before all newer ones.
  *
- * A call that ends while it is set aside leaves the stash. When the process exits, what is set aside becomes dead letters, as what is
- * in its mailbox does. State machines do not need a stash: they postpone events.
+ * A call that ends while it is set aside leaves the stash. When the process exits, the messages in the stash become dead letters, as
+ * those in its mailbox do. State machines do not need a stash: they postpone events.
  *
  * @example
  * const Store = defineServer({
@@ -149,7 +149,7 @@ export class Stash {
   }
 }
 
-/** Nobody waits any more for a call that has ended, unless it was not to be withdrawn. */
+/** Whether the entry is a call that has ended. A call that must not be withdrawn is handled all the same, so it does not count. */
 function isOver(entry: unknown): boolean {
   return isEntry(entry) && entry instanceof Request && !entry.open && !entry.isKept;
 }

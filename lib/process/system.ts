@@ -1,4 +1,4 @@
-// A system of processes: explicit, several may live in one Node process, and what it started ends with it.
+// A system of processes: explicit, several may live in one Node process, and all that it started ends with it.
 
 import { type Behaviour, SPAWN_OPTIONS, type SpawnOptions } from "./behaviour.js";
 import type { Address } from "./context.js";
@@ -30,7 +30,7 @@ export type SystemLimits = { readonly [name in keyof Limits]?: number };
 
 /** Options of a System. */
 export interface SystemOptions {
-  /** What the system is called in pids and reports. Default `system`. */
+  /** The name of the system in pids and reports. Default `system`. */
   readonly name?: string;
   /** Other limits than the defaults. */
   readonly limits?: SystemLimits;

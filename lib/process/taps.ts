@@ -1,4 +1,4 @@
-// Where telemetry taps into the library: the one place that names what it gets to see. A system without telemetry pays one look
+// Where telemetry taps into the library: the one list of everything that it sees. A system without telemetry pays one look
 // at the field `kernel.taps` at each of these places, and nothing for a message:
 //
 //     kernel.taps?.called(request);
@@ -9,7 +9,7 @@
 // | `spawned`                | a process was added; it has not run yet                                   | kernel.ts     |
 // | `started`                | an awaited start has ended                                                | kernel.ts     |
 // | `felled`                 | an exit signal is about to end a process                                  | links.ts      |
-// | `ended`                  | a process has ended; nobody has been notified yet                         | kernel.ts     |
+// | `ended`                  | a process has ended; no other process has been notified yet               | kernel.ts     |
 // | `closed`                 | the system has stopped                                                    | kernel.ts     |
 // | `called`                 | a call is about to be delivered; its end goes to `request.tap`            | calls.ts      |
 // | `took`                   | a function body took a message out of its mailbox                         | receive.ts    |
@@ -46,13 +46,13 @@ export type CallOutcome =
   | "caller-exited"
   | "undelivered";
 
-/** What follows one call. */
+/** Follows one call. */
 export interface CallTap {
   /** The call has ended. Called once. */
   ended(outcome: CallOutcome, error: unknown): void;
 }
 
-/** What follows a piece of work that a process does beside its messages. */
+/** Follows a piece of work that a process does beside its messages. */
 export interface WorkTap<Outcome> {
   /** Runs a part of it. */
   around<R>(run: () => R): R;
@@ -65,7 +65,7 @@ export type Carrier = Readonly<Record<string, string>>;
 
 export interface Taps {
   classOf(plain: typeof Process): typeof Process;
-  /** @param awaited - somebody waits for the end of the start: `started` will be called */
+  /** @param awaited - a caller waits for the end of the start: `started` will be called */
   spawned(process: Process, awaited: boolean): void;
   started(process: Process, outcome: StartOutcome): void;
   /**
@@ -80,9 +80,9 @@ export interface Taps {
   closed(): void;
   called(request: Request): void;
   took(process: Process, entry: unknown): void;
-  /** What tells another program or thread which trace the running code belongs to. Undefined when nobody traces. */
+  /** Carries the trace of the running code to another program or thread. Undefined when the system is not traced. */
   carrier(): Carrier | undefined;
-  /** Whether somebody traces the system. */
+  /** Whether the system is traced. */
   readonly isTracing: boolean;
   /** Runs code in a trace that was kept with something durable, and in nothing else. Null: in no trace. */
   continuing<R>(trace: string | null, run: () => R): R;

@@ -1,4 +1,4 @@
-// Promises, and whatever else can be awaited.
+// Promises, and all other values that can be awaited.
 
 /** Whether `await` would wait for the value. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {

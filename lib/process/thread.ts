@@ -79,7 +79,7 @@ export class HostThread {
     this.#worker.unref();
   }
 
-  /** Ends the thread, whatever it does. Resolves when the thread is gone. */
+  /** Ends the thread, even while it runs code. Resolves when the thread is gone. */
   end(): Promise<unknown> {
     this.#over = true;
     this.#ending ??= this.#worker.terminate();

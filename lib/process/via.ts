@@ -1,4 +1,4 @@
-// Addresses that are looked up at each use, and what a process gives back when it ends. A registry's key is such an address,
+// Addresses that are looked up at each use, and the claims that a process gives back when it ends. A registry's key is such an address,
 // and so is a partition of a partition supervisor.
 
 import type { Context } from "./context.js";
@@ -9,13 +9,13 @@ import type { Process } from "./process.js";
 
 declare const claims: unique symbol;
 
-/** What a process takes when it is spawned under a `name` that is no text: the `claim` of a registry. */
+/** The `name` that a process is spawned under, if it is no text: the `claim` of a registry. */
 export interface Claim {
   /** In types only: without it, anything would be a claim in the types of the package, which leave out what is internal. */
   readonly [claims]: true;
   /** @internal Takes it for a process that has not run yet. Throws when another process has it. */
   claim(process: Process): void;
-  /** @internal The address of whoever has it, if one process at most can have it. */
+  /** @internal The address of its holder, if one process at most can have it. */
   readonly via?: (() => SoleVia) | undefined;
 }
 
@@ -39,9 +39,9 @@ export function holdFor(process: Process, holding: Holding): void {
 }
 
 /**
- * The address of whoever holds a key now. It can stand wherever a pid can: `ctx.send`, `ctx.call`, `ctx.monitor`, the `at` of
- * a server. Sends and calls look the holder up each time, so the address outlives restarts. A link or a monitor belongs to the
- * holder of the moment. Without a holder, messages are dead letters and calls reject with `noproc`.
+ * The address of the process that holds a key now. It can stand wherever a pid can: `ctx.send`, `ctx.call`, `ctx.monitor`, the
+ * `at` of a server. Sends and calls look the holder up each time, so the address outlives restarts. A link or a monitor belongs to
+ * the holder of the moment. Without a holder, messages are dead letters and calls reject with `noproc`.
  */
 export abstract class Via<in M = never> extends Pid<M> {
   /** @internal What the code of the service calls all such addresses: the name of their registry. Never a key. */
@@ -56,13 +56,13 @@ export abstract class Via<in M = never> extends Pid<M> {
   /** @internal The holder, if there is one. */
   abstract override get process(): Process | undefined;
 
-  /** What it is the address of. */
+  /** The name or key that it is the address of. */
   override toString(): string {
     return this.label as string;
   }
 }
 
-/** A name, or a key of a registry, as an address: whichever process has it now. */
+/** A name, or a key of a registry, as an address of the process that has it now. */
 export class SoleVia<in M = never> extends Via<M> {
   readonly sole: SoleName;
   readonly #holder: () => Process | undefined;
@@ -84,7 +84,7 @@ export class SoleVia<in M = never> extends Via<M> {
   }
 }
 
-/** The address of whichever process has a registered name. */
+/** The address of the process that has a registered name. */
 export function nameVia(kernel: Kernel, name: string): SoleVia {
   const { names } = kernel;
   return new SoleVia(kernel, name, { place: names, key: name }, () => names.find(name));

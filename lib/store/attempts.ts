@@ -6,7 +6,7 @@ import type { SqlTransactionOptions } from "./sql.js";
 import { TransactionOvertakenError } from "./sql-errors.js";
 import type { StoreContext } from "./store.js";
 
-/** What holds unless a transaction says otherwise. */
+/** The limits of a transaction that sets none of its own. */
 export interface AttemptLimits {
   /** How many milliseconds all attempts together may take. */
   readonly transactionMs: number;

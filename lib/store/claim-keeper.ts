@@ -1,5 +1,5 @@
 // The claims that one handle of a store holds: renews them, and aborts `lost` when one is lost, or might be: a claim that could not be
-// renewed in time counts as lost, whoever holds it by now.
+// renewed in time counts as lost, even if no other owner has taken it.
 
 import type { Claim } from "./claim.js";
 import type { HeldClaim, StoreDriver } from "./driver.js";
@@ -59,7 +59,7 @@ export class ClaimKeeper {
     return held;
   }
 
-  /** The claim is lost, as somebody knows. */
+  /** The claim is known to be lost. */
   lost({ name, token }: HeldClaim, reason = "is lost: another owner took it"): void {
     const held = this.#held.find((one) => one.name === name && one.token === token);
     if (held === undefined) return;

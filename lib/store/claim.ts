@@ -17,7 +17,7 @@ export interface Claim {
 
 /** What {@link Store.claim} is given. */
 export interface ClaimOptions {
-  /** Who claims, for people: a host name and process id, for example. */
+  /** The owner of the claim, for people: a host name and process id, for example. */
   readonly owner: string;
   /**
    * How many milliseconds the claim holds without renewal, by the clock of the store. The store renews the claim by itself, three
@@ -33,7 +33,7 @@ export interface ClaimInfo {
   readonly name: string;
   /** The fencing token of its owner. */
   readonly token: number;
-  /** Who claimed it, for people. */
+  /** The owner of the claim, for people. */
   readonly owner: string;
   /**
    * When it was claimed, in milliseconds since 1970 by the clock of the store. Undefined for a claim of an earlier process on a SQLite

@@ -8,7 +8,7 @@ export class Deadline {
   readonly ms: number;
   /** Why nothing more may be done. */
   why: TransactionEndedError | undefined;
-  /** Nobody waits for the time any more. */
+  /** Cancels the timer: the limit does not apply any more. */
   cancel!: () => void;
   readonly #expired: Promise<never>;
 
@@ -28,11 +28,11 @@ export class Deadline {
         signal?.removeEventListener("abort", abort);
       };
     });
-    // Nobody may be waiting when the time is over.
+    // The time may end while nothing waits for it: then its rejection must not count as unhandled.
     this.#expired.catch(() => {});
   }
 
-  /** Waits for the body no longer than it may take. What it does afterwards is not waited for. @throws TransactionEndedError */
+  /** Waits for the body until the time is over, and ignores the body after that. @throws TransactionEndedError */
   within<T>(run: () => Promise<T>): Promise<T> {
     if (this.why !== undefined) return this.#expired;
     const running = run();

@@ -1,4 +1,4 @@
-// What a kind of store has to do. Everything that all kinds have in common is in GroupedStore, which drives it.
+// The interface that each kind of store implements. GroupedStore has everything that all kinds have in common, and drives it.
 
 import type { ClaimInfo } from "./claim.js";
 import type { Recovery } from "./group-commit-machine.js";
@@ -11,7 +11,7 @@ import type { IndexShape } from "./table-shape.js";
 import type { CheckedTake } from "./take.js";
 import type { Key, WriteSet } from "./write-set.js";
 
-/** What became of a group. */
+/** The result of a group. */
 export interface Applied {
   /** For each set, in their order. */
   readonly outcomes: readonly Outcome[];
@@ -41,7 +41,7 @@ export interface HeldClaim {
   readonly token: number;
 }
 
-/** What a driver may ask of the store around it. */
+/** The part of the store that its driver may use. */
 export interface DriverHost extends StoreContext {
   /** Others committed a set with this topic: another process, or another handle on the same data. */
   notified(topic: string): void;
@@ -66,7 +66,7 @@ export interface StoreDriver {
    * Rejects when nothing of the group is written, and only then. One group at a time.
    */
   apply(sets: readonly WriteSet[]): Promise<Applied>;
-  /** How a group goes on that was rejected with this error. */
+  /** Whether a group that was rejected with this error is retried, split or failed. */
   recovery(error: unknown): Recovery;
   get(table: Table, keys: readonly Key[]): Promise<readonly (AnyRow | undefined)[]>;
   scan(table: Table, scan: CheckedScan): Promise<readonly AnyRow[]>;
@@ -78,7 +78,7 @@ export interface StoreDriver {
   /** How many rows there are; the limit does not count. */
   count(table: Table, scan: CheckedScan): Promise<number>;
   /**
-   * Changes the first rows of a range that nobody else is changing, and returns them, in any order; undefined if the claim is lost.
+   * Changes the first rows of a range that no other writer is changing, and returns them, in any order; undefined if the claim is lost.
    * Absent: {@link takeByExpectation} does.
    */
   take?(table: Table, take: CheckedTake): Promise<readonly AnyRow[] | undefined>;

@@ -1,4 +1,4 @@
-// The one classification of what a store, its driver or its server says. Steps, the hospital, hosts, pipelines and the stores themselves
+// The one classification of errors of a store, its driver or its server. Steps, the hospital, hosts, pipelines and the stores themselves
 // read this table, so that the same error means the same everywhere.
 //
 // The codes are those of appendix A of the manual of PostgreSQL, the result codes of SQLite (also as texts of libsql and better-sqlite3),
@@ -8,10 +8,10 @@ import { type Backoff, backoffMs } from "../process/backoff.js";
 import { SignalboxError } from "../process/errors.js";
 
 /**
- * What an error of a store means for the work that met it.
+ * The meaning of an error of a store for the work that met it.
  *
  * - `contention`: other writers were faster, or hold the lock: passes, after a wait with jitter
- * - `timeout`: a limit on time was over, or somebody cancelled the statement: passes
+ * - `timeout`: a limit on time was over, or the statement was cancelled: passes
  * - `unreachable`: no connection, a server that starts, stops or is a standby: passes when it is back
  * - `exhausted`: no space, memory or connection is left: passes when there is some again
  * - `failing`: the server or the file system failed by itself: may pass
@@ -45,7 +45,7 @@ export const SQLSTATES: readonly ErrorClassRow[] = [
   { codes: /^40002$/, class: "constraint" },
   { codes: /^55P03$/, class: "contention" }, // lock not available in time
   { codes: /^55006$/, class: "contention" }, // object in use
-  { codes: /^57014$/, class: "timeout" }, // cancelled: by statement_timeout, or by somebody
+  { codes: /^57014$/, class: "timeout" }, // cancelled: by statement_timeout, or on request
   { codes: /^25P0[34]$/, class: "timeout", ends: true }, // idle in a transaction, or in one for too long
   { codes: /^57P0[1-5]$/, class: "unreachable", ends: true }, // shutdown, crash, start-up, recovery
   { codes: /^08P01$/, class: "refused", ends: true }, // an unknown protocol or setting
@@ -55,7 +55,7 @@ export const SQLSTATES: readonly ErrorClassRow[] = [
   { codes: /^(XX001|XX002)$/, class: "damaged" }, // data or index corrupted
   { codes: /^(XX...|58...|F0...)$/, class: "failing" }, // internal error, I/O error, configuration file
   { codes: /^23...$/, class: "constraint" },
-  { codes: /^(?=.*\d)[0-9A-Z]{5}$/, class: "refused" }, // whatever else a server says of a statement
+  { codes: /^(?=.*\d)[0-9A-Z]{5}$/, class: "refused" }, // all other errors of a statement
 ];
 
 /** Primary result codes of SQLite, by number and by name. */
@@ -96,7 +96,7 @@ const NAMED: readonly ErrorClassRow[] = [
   { codes: /^ERR_\w*CONSTRAINT/, class: "constraint" },
 ];
 
-/** How many causes of an error are read for what the database said. */
+/** The most causes of an error that are searched for the error of the database. */
 const MAX_CAUSES = 5;
 /** Where errors carry a code: those of Node and of drivers, of PostgreSQL, of statements of the user, and of node:sqlite. */
 const KEYS = ["code", "sqlState", "result", "errcode"] as const;
@@ -111,7 +111,7 @@ export function endsConnection(sqlState: string): boolean {
   return SQLSTATES.find(({ codes }) => codes.test(sqlState))?.ends === true;
 }
 
-/** The class of one code, of whatever kind. Undefined: the table does not have it. */
+/** The class of one code of any kind. Undefined: the table does not have it. */
 export function classOfCode(code: unknown): StoreErrorClass | undefined {
   // The extended codes of SQLite have the primary one in their lowest byte. The rest are errors of the statement.
   if (typeof code === "number") return SQLITE.find(([result]) => result === (code & 0xff))?.[2] ?? "refused";
@@ -158,7 +158,7 @@ export function passingWait(times: number, roll: number): number {
   return Math.max(1, backoffMs(PASSING_WAIT, times, roll));
 }
 
-/** Errors that statements of a transaction were told, and the transaction of each. */
+/** Errors with which statements of a transaction failed, and the transaction of each. */
 const TOLD = new WeakMap<object, object>();
 
 /** A statement of a transaction fails with this error. */
@@ -169,23 +169,23 @@ export function told(transaction: object, error: unknown): void {
 /** Errors of stores around what the body of a transaction has thrown. */
 const OF_BODIES = new WeakSet<object>();
 
-/** A body has thrown the cause of this error, which says nothing of the store. */
+/** Marks an error whose cause a body has thrown: such an error says nothing about the store. */
 export function ofBody(error: object): void {
   OF_BODIES.add(error);
 }
 
 /**
- * The error of a statement of this transaction because of which a body failed: what it threw, or a cause of that. Undefined: what the
- * body threw is its own.
+ * The error of a statement of this transaction because of which a body failed: the error that it threw, or a cause of that. Undefined:
+ * the body failed with an error of its own.
  */
 export function toldIn(transaction: object, thrown: unknown): unknown {
   return chainOf(thrown).find((one) => TOLD.get(one) === transaction);
 }
 
 /**
- * The class of what a store or a database has said, where that is why code of a user fails: by the first error among what the code threw and
- * its causes that a store or a database has made. Undefined: none is. The causes of other errors of the library are not read: such an error
- * says itself what it is, as that of a failed flow does. So does one whose `retriable` is false.
+ * The class of the error of a store or a database that made code of a user fail: the first such error among the thrown error and its
+ * causes decides. Undefined: there is none. The causes of other errors of the library are not read: such an error, like that of a failed
+ * flow, stands for itself. So does one whose `retriable` is false.
  */
 export function storeClassOf(thrown: unknown): StoreErrorClass | undefined {
   if (propertyOf(Object(thrown), "retriable") === false) return undefined;
@@ -204,12 +204,12 @@ function isOfStore(error: object): boolean {
   if (OF_BODIES.has(error)) return false;
   const code = propertyOf(error, "code");
   if (typeof code !== "string") return false;
-  // The drivers of PostgreSQL pass on the severity of what its server says.
+  // The drivers of PostgreSQL pass on the severity of the server's errors.
   const isServers = typeof propertyOf(error, "severity") === "string" && classOfSqlState(code) !== undefined;
   return isServers || /^(ERR_STORE|ERR_SQLITE_ERROR$|SQLITE_)/.test(code);
 }
 
-/** What was thrown and its causes, as far as they are objects. @param ends - whether the causes of an error that is no store's are left alone */
+/** The thrown value and its causes, as far as they are objects. @param ends - whether the causes of an error that is no store's are left alone */
 function chainOf(thrown: unknown, ends: (error: object) => boolean = () => false): object[] {
   const seen: unknown[] = [thrown];
   const found: object[] = [];

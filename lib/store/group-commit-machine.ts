@@ -1,14 +1,15 @@
-// Group commit as a state machine: when a group begins, what goes in and how large it is, and how a failed one goes on.
+// Group commit as a state machine. It decides when a group begins, which sets it contains and how large it is, and how to recover from
+// a failed group.
 //
 //   idle ──submitted──▶ gathering ──due──▶ committing ──committed──▶ gathering, or idle
 //                                           │    ▲
 //                                      failed    └── again, after a wait (retry), or in halves (split)
 //
-// A lonely set does not wait for company: a group begins at the end of the turn in which its first set was submitted. While a group
+// A single set does not wait for others: a group begins at the end of the turn in which its first set was submitted. While a group
 // is in flight, the others gather. So groups grow with the load, up to a cap that follows the time for which groups hold the event
 // loop.
 //
-// For speed the state changes in place: a store has one state, and nobody keeps an old one. The same state and event always give the
+// For speed the state changes in place: a store has one state, and no code keeps an old one. The same state and event always give the
 // same effects.
 
 import { invariant } from "../process/invariant.js";
@@ -20,7 +21,7 @@ export interface Weighed {
   readonly bytes: number;
 }
 
-/** How a failed group goes on: again as it is; in halves, because one set may be to blame; or not at all. */
+/** How to recover from a failed group: retry it as it is; split it into halves, because one set may be to blame; or fail it. */
 export type Recovery = "retry" | "split" | "fail";
 
 export type Event<S> =
@@ -48,7 +49,7 @@ export type Effect<S> =
   | { readonly type: "fail"; readonly sets: readonly S[] }
   /** Send `waited` after this time. */
   | { readonly type: "wait"; readonly ms: number }
-  /** All that was submitted is settled. */
+  /** All submitted sets are settled. */
   | { readonly type: "end" };
 
 export interface State<S extends Weighed> {

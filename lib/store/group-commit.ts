@@ -22,7 +22,7 @@ import type { Committed, WriteSet } from "./write-set.js";
 /** Called once, never in the turn of the submission. */
 export type Settled = (error: Error | undefined, committed: Committed | undefined) => void;
 
-/** What a group commit needs of its store. */
+/** The part of its store that a group commit needs. */
 export interface Committer {
   readonly label: string;
   readonly limits: StoreLimits;
@@ -34,7 +34,7 @@ export interface Committer {
   recovery(error: unknown): Recovery;
   /** The error that a writer gets for one of the driver. */
   wrap(error: unknown): Error;
-  /** A group was committed, and its writers were told. */
+  /** A group was committed, and its writers have their results. */
   committed(sets: readonly WriteSet[], outcomes: readonly Outcome[]): void;
 }
 
@@ -57,7 +57,7 @@ export class GroupCommit {
   readonly #store: Committer;
   readonly #state: State<Submitted>;
   readonly #due = (): void => this.#event({ type: "due" });
-  /** What the driver said about the group that is being settled. */
+  /** The driver's outcomes of the group that is being settled. */
   #outcomes: readonly Outcome[] = [];
   #error: Error | undefined;
   #ended: (() => void) | undefined;
@@ -191,7 +191,7 @@ export class GroupCommit {
 }
 
 const DONE: Committed = { results: [] };
-/** What became of a group whose sets ask for nothing. */
+/** The outcomes of a group whose sets ask for nothing. */
 const NONE: readonly Outcome[] = [];
 const NOTHING: Applied = { outcomes: NONE };
 

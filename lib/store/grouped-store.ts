@@ -58,7 +58,7 @@ export class StoreEngine {
     for (const keeper of this.keepers) keeper.lost(claim);
   }
 
-  /** A writer was refused. Its claim is lost then, whatever a renewal would say: what was refused is not tried again. */
+  /** A writer was refused, so its claim counts as lost, even if a renewal would succeed: a refused write is not retried. */
   fenced({ claim, token }: FencedError): void {
     this.lost({ name: claim, token });
   }

@@ -1,14 +1,14 @@
 /**
- * signalbox/store: durable tables behind flows and pipelines, and for whoever wants them.
+ * signalbox/store: durable tables behind flows and pipelines, and for code of your own.
  *
- *     table, schema    what is stored: typed columns, keys, indexes, versions
- *     write-set        what one writer changes in one atomic step, and what must hold for it
- *     claim            who may write: a name with a fencing token
- *     store            what memory, SQLite and PostgreSQL can do
- *     group-commit     many writers share a transaction and a sync: which sets of a group are applied is the plan's affair
+ *     table, schema    the stored data: typed columns, keys, indexes, versions
+ *     write-set        the changes of one writer in one atomic step, and the conditions for them
+ *     claim            the right to write: a name with a fencing token
+ *     store            the interface of memory, SQLite and PostgreSQL
+ *     group-commit     many writers share a transaction and a sync; the plan decides which sets of a group are applied
  *     transaction      reads and writes by a function, that becomes a write set
  *     memory           a store in memory, for tests
- *     grouped-store    what all stores have in common; a kind of store is a driver
+ *     grouped-store    the common part of all stores; a kind of store is a driver
  *     sqlite           a store in one file, worked on in a thread of its own
  *     postgres/        stores on PostgreSQL: a server, or PGlite within the process
  */

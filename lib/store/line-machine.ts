@@ -11,16 +11,16 @@
 
 import { type AdaptiveState, decide as adapt, initial as adaptive } from "../process/adaptive-machine.js";
 
-/** How a turn ended. `unreachable`: there was no connection, so that those who wait would wait in vain. */
+/** How a turn ended. `unreachable`: there was no connection, so the waiting transactions would wait in vain. */
 export type TurnEnd = "committed" | "overtaken" | "timed out" | "unreachable" | "failed";
 
 export interface LineState {
   readonly limit: AdaptiveState;
-  /** Who has its turn. */
+  /** The transactions that have their turn. */
   readonly running: Map<number, { readonly overtaken: number; readonly epoch: number }>;
-  /** Who waits and was overtaken before, the oldest first. */
+  /** The waiting transactions that were overtaken before, the oldest first. */
   readonly again: Waiting[];
-  /** Who waits and was not. */
+  /** The waiting transactions that were never overtaken. */
   readonly fresh: Waiting[];
 }
 
@@ -90,7 +90,7 @@ function judged(limit: AdaptiveState, epoch: number, end: TurnEnd, isFull: boole
   return limit;
 }
 
-/** Gives turns to those who may have one. */
+/** Gives turns to the transactions that may have one. */
 function granted(state: LineState): Decision {
   const effects: LineEffect[] = [];
   for (let next = pick(state); next !== undefined; next = pick(state)) {
@@ -109,7 +109,7 @@ function pick({ limit, running, again, fresh }: LineState): Waiting | undefined 
   }
   const first = again[0];
   if (first === undefined || !isApart) {
-    // Nobody begins before one who is to run alone.
+    // No transaction begins before one that has to run alone.
     return first !== undefined && first.overtaken >= ALONE_AFTER ? undefined : fresh.shift();
   }
   if (first.overtaken >= ALONE_AFTER && running.size > 0) return undefined;

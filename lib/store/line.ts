@@ -1,4 +1,4 @@
-// The line of transactions of users: line-machine.ts decides, and this tells those who wait.
+// The line of transactions of users: line-machine.ts decides, and this notifies the waiting transactions.
 
 import { decide, initial, type LineEvent, type TurnEnd } from "./line-machine.js";
 
@@ -31,7 +31,7 @@ export class Line {
     const granted = new Promise<void>((go, refuse) => {
       this.#waiting.set(id, { go, refuse });
     });
-    // Nobody may be waiting any more.
+    // The waiter may have left: then a rejection must not count as unhandled.
     granted.catch(() => {});
     this.#event({ type: "joined", id, overtaken });
     let isOver = false;

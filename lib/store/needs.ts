@@ -1,4 +1,4 @@
-// What has to be read, and on a shared database locked, before a group of write sets can be decided. Pure.
+// Lists the rows and ranges that must be read, and on a shared database locked, before a group of write sets is decided. Pure.
 
 import type { Table } from "./table.js";
 import { compareKeys, isTouched, shapeOf, type TableShape, textOf, valuesOf } from "./table-shape.js";
@@ -30,8 +30,7 @@ export interface ClaimNeeds {
 }
 
 /**
- * What a group needs to know. Everything is sorted: who locks the rows in this order, table by table, waits for no other who does
- * the same and who waits for him.
+ * The reads that a group needs. Everything is sorted: writers that all lock the rows in this order, table by table, cannot deadlock.
  */
 export interface Needs {
   readonly tables: readonly TableNeeds[];
@@ -40,7 +39,7 @@ export interface Needs {
 
 const NOTHING: readonly TableNeeds[] = [];
 
-/** What must be read before this group is planned. */
+/** Lists the reads that the plan of this group needs. */
 export function needs(sets: readonly WriteSet[]): Needs {
   const claims = new Map<string, ClaimNeeds>();
   let tables: Map<string, Collected> | undefined;

@@ -26,7 +26,7 @@ export function openStore(
   return source.open(schemas, storeContext(kernel));
 }
 
-/** What a store needs of a system. Its warnings become reports. */
+/** The context of a store that a system opens. Warnings of the store become reports. */
 export function storeContext(kernel: Kernel): StoreContext {
   return {
     environment: kernel.env,

@@ -18,10 +18,10 @@ import {
 import { BlindChanges, Inserts, type UndoLog } from "./undo-log.js";
 import type { Expectation, Key, RowWrite } from "./write-set.js";
 
-/** What became of one row. */
+/** The change of one row. */
 interface Change {
   readonly key: Key;
-  /** The row before; `unknown` where nobody needed to look. */
+  /** The row before the change; `unknown` where no set needed to read it. */
   readonly before: AnyRow | undefined | "unknown";
   readonly after: AnyRow | undefined;
   /** The row is written with all its columns. */
@@ -78,7 +78,7 @@ export class Overlay {
     }
   }
 
-  /** Inserts only add rows that nobody looks at. */
+  /** Inserts only add rows that no set of the group looks at. */
   get appends(): boolean {
     return this.shape.appends && this.ranges.isEmpty;
   }
@@ -140,7 +140,7 @@ export class Overlay {
     }
   }
 
-  /** What the driver has to do. */
+  /** The statements that the driver has to run. */
   statements(): Statement[] {
     return [...this.segments, this.segment].flatMap((segment) => this.statementsOf(segment));
   }
@@ -246,12 +246,12 @@ export class Overlay {
     });
   }
 
-  /** No set of the group looks at the row: whoever does has its key looked for. */
+  /** No set of the group looks at the row. The keys of rows that a set looks at are known. */
   private isUnseen(text: string): boolean {
     return this.shape.unique.length === 0 && this.ranges.isEmpty && !this.known.has(text);
   }
 
-  /** Changes a row that nobody looks at, or removes it: the last change counts. */
+  /** Changes or removes a row that no set of the group looks at: the last change counts. */
   private changeBlindly(text: string, key: Key, row: AnyRow | undefined): void {
     const { blind } = this.segment;
     blind.set(text, { key, before: "unknown", after: row, whole: true, columns: NO_COLUMNS });

@@ -1,5 +1,5 @@
-// The plan of a group: which of its write sets are applied, which are refused and why, and what the driver has to do. Pure: all that
-// it knows of the store is what was read for it.
+// The plan of a group: the write sets to apply, those to refuse and why, and the statements for the driver. Pure: it knows of the store
+// only the rows and counts that were read for it.
 //
 //     needs(sets)  ──▶  the driver reads (and locks)  ──▶  plan(sets, needs, found)  ──▶  the driver carries out the statements
 //
@@ -19,7 +19,7 @@ import type { Committed, Write, WriteSet } from "./write-set.js";
 export { type ClaimNeeds, type Needs, needs, type RangeNeeds, type TableNeeds } from "./needs.js";
 export { numbered, type Slots, type Statement } from "./statement.js";
 
-/** What the driver found of what a group needs. */
+/** The rows and counts that the driver found for the needs of a group. */
 export interface Found {
   /** By name of the table: the rows that are there, with the columns that were asked for. A row may be there twice. */
   readonly rows: ReadonlyMap<string, readonly AnyRow[]>;
@@ -29,10 +29,10 @@ export interface Found {
   held(claim: ClaimNeeds): boolean;
 }
 
-/** What became of one write set: its results, or why it was refused. */
+/** The outcome of one write set: its results, or the error with which it was refused. */
 export type Outcome = Committed | Error;
 
-/** What to do about a group. */
+/** The decision on a group. */
 export interface Plan {
   /** For each set, in their order. Some results are put there by {@link numbered} when the statements are carried out. */
   readonly outcomes: readonly Outcome[];

@@ -1,4 +1,4 @@
-// How many rows the ranges have that sets of a group expect something of, as the sets accepted so far leave them. A part of an overlay.
+// Counts the rows of each range about which sets of a group have an expectation, after the sets accepted so far. A part of an overlay.
 
 import { ConflictError } from "./errors.js";
 import { type RangeNeeds, rangeText } from "./needs.js";
@@ -10,7 +10,7 @@ import type { Key, RangeExpectation } from "./write-set.js";
 interface Counted {
   readonly index: IndexShape;
   readonly prefix: Key;
-  /** NaN: a clear of the group took nobody knows how many. */
+  /** NaN: a clear of the group removed an unknown number of rows. */
   rows: number;
 }
 

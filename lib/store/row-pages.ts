@@ -6,7 +6,7 @@ import type { Columns, RowOf, Table } from "./table.js";
 /** Most rows that are read from the store at a time. */
 const READ = 1_000;
 
-/** What a page consists of. */
+/** The query of one page. */
 export interface PageQuery<R, Place> {
   /** Most rows of the page. */
   readonly limit: number;

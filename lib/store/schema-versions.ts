@@ -1,4 +1,4 @@
-// Which steps lead from the version of a schema that a store has to the one that the program knows.
+// Finds the steps from the version of a schema that a store has to the version that the program knows.
 
 import { OptionError } from "../process/errors.js";
 import { only } from "../process/known-options.js";

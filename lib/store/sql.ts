@@ -8,7 +8,7 @@ export type SqlValue = string | number | bigint | boolean | Uint8Array | null;
 /** A row of a result, by column. */
 export type SqlRow = Readonly<Record<string, SqlValue>>;
 
-/** What a statement gave. */
+/** The result of a statement. */
 export interface SqlResult<R = SqlRow> {
   /** The rows that it gave. */
   readonly rows: readonly R[];

@@ -1,5 +1,5 @@
-// Statements: what a driver carries out in one transaction, for all accepted write sets of a group together. Statements of different
-// tables can be carried out in any order, those of one table in theirs.
+// Statements: a driver carries them out in one transaction, for all accepted write sets of a group together. Statements of different
+// tables can be carried out in any order, those of one table in the order of the list.
 
 import type { AnyRow, Table } from "./table.js";
 import type { Key } from "./write-set.js";

@@ -1,4 +1,4 @@
-// One open store for all who open the same source: the handles share a driver and its group commit. The last handle that closes
+// One open store for all handles of the same source: the handles share a driver and its group commit. The last handle that closes
 // closes the driver.
 
 import type { DriverHost, StoreDriver } from "./driver.js";
@@ -14,7 +14,7 @@ export interface SourceOptions {
   readonly limits?: Partial<StoreLimits>;
   /** See {@link StoreSource.unreachableMs}. */
   readonly unreachableMs?: number;
-  /** Connects. What goes wrong here rejects `open` as it is. */
+  /** Connects. An error here rejects `open` as it is. */
   connect(host: DriverHost): Promise<StoreDriver>;
 }
 
@@ -25,7 +25,7 @@ export function sharedSource(options: SourceOptions): StoreSource {
 
 interface Opened {
   readonly engine: StoreEngine;
-  /** Who has it open, the first first. Timers are set with the first that is still there. */
+  /** The contexts of the open handles, in the order of opening. Timers are set with the first that is still there. */
   readonly contexts: StoreContext[];
 }
 

@@ -1,4 +1,4 @@
-// What a store can do. memory, sqlite and postgres implement it; one conformance suite holds all of them to it.
+// The interface of all stores. memory, sqlite and postgres implement it; one conformance suite tests all of them.
 
 import type { Environment } from "../process/environment.js";
 import type { Claim, ClaimInfo, ClaimOptions } from "./claim.js";
@@ -67,9 +67,9 @@ export interface Store extends AsyncDisposable {
   /** How many rows a scan without its limit would give. */
   count<C extends Columns>(table: Table<C>, scan: Scan): Promise<number>;
   /**
-   * Changes the first rows of a range that nobody else is changing, and returns them as they are then, in the order of the index. Two
-   * who take at the same time get different rows, where `set` makes a row one that `where` leaves out. It waits for no other writer, and
-   * not for write sets that were submitted before: rows that others are changing are passed by.
+   * Changes the first rows of a range that no other writer is changing, and returns them as they are then, in the order of the index.
+   * Two takes at the same time get different rows, if `set` changes a row so that `where` leaves it out. A take does not wait for other
+   * writers, nor for write sets that were submitted before: it skips rows that others are changing.
    *
    * @throws FencedError, ValueError, OptionError, StoreError
    */
@@ -103,13 +103,13 @@ export interface Store extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** What a store needs of its surroundings. */
+/** The surroundings that a store needs. */
 export interface StoreContext {
   /** Clock, randomness and ids. */
   readonly environment: Environment;
   /** Calls `fn` after at least this many milliseconds; returns the call that cancels it. */
   after(ms: number, fn: () => void): () => void;
-  /** Tells of what no caller waits for: a WAL that grows, a connection that was replaced. */
+  /** Reports events that no caller waits for: a WAL that grows, a connection that was replaced. */
   warn(warning: StoreWarning): void;
 }
 
@@ -117,7 +117,7 @@ export interface StoreContext {
 export interface StoreWarning {
   /** Names the kind of warning. */
   readonly code: string;
-  /** What happened and what to do, in words. */
+  /** Text for people: the event, and what to do about it. */
   readonly message: string;
 }
 

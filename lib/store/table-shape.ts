@@ -1,4 +1,4 @@
-// What the store needs to know of a table, worked out once: kinds of columns, places of keys, which indexes are unique.
+// The facts about a table that the store needs, computed once: kinds of columns, places of keys, which indexes are unique.
 
 import type { AnyRow, ColumnType, Table, Value } from "./table.js";
 import type { Key } from "./write-set.js";

@@ -10,7 +10,7 @@ import { text } from "../process/options.js";
 export type ColumnType = ColumnKind | `${ColumnKind}?`;
 type ColumnKind = "text" | "integer" | "real" | "payload";
 
-/** What a column of some type holds. */
+/** The type of the values of a column. */
 export type ColumnValue<T extends ColumnType> = T extends `${infer K extends ColumnKind}?`
   ? ColumnValue<K> | null
   : T extends "text"

@@ -15,9 +15,9 @@ import type { WriteSet } from "./write-set.js";
 /** A take whose options were checked, and have their defaults. */
 export interface CheckedTake {
   readonly scan: CheckedScan;
-  /** What rows have in these columns. */
+  /** Only rows with these values are taken. */
   readonly where: AnyRow;
-  /** What they get. */
+  /** The values that taken rows get. */
   readonly set: AnyRow;
   readonly claim: WriteSet["claim"];
 }
@@ -42,7 +42,7 @@ export function checkTake(table: Table, take: Take, limits: StoreLimits): Checke
   for (const name of Object.keys(set))
     if (shapeOf(table).unique.some(({ columns }) => columns.includes(name)))
       throw new OptionError("take.set", name, "columns that are in no unique index");
-  // Any key does: what the columns may hold is the same for all rows.
+  // Any key will do: the rules for the columns are the same for all rows.
   const key = table.key.map((name) => (shapeOf(table).byName.get(name)?.kind === "text" ? "" : 0));
   checkKey(table, key);
   checkSet({
@@ -53,7 +53,7 @@ export function checkTake(table: Table, take: Take, limits: StoreLimits): Checke
   return { scan, where, set, claim };
 }
 
-/** What a take without a statement of its own asks of its store. */
+/** The part of a store that a take without a statement of its own needs. */
 export interface Taking {
   readonly driver: Pick<StoreDriver, "scan">;
   commit(set: WriteSet): Promise<unknown>;
@@ -61,8 +61,8 @@ export interface Taking {
 }
 
 /**
- * Reads rows, and changes them if nobody else was faster. Whoever is overtaken looks again; so of several who take at once one always
- * gets on. Empty when others were faster again and again.
+ * Reads rows, and changes them if no other writer was faster. A take that is overtaken reads again; of several takes at once, one
+ * always succeeds. Empty when others were faster again and again.
  */
 export async function takeByExpectation(on: Taking, table: Table, take: CheckedTake): Promise<AnyRow[]> {
   const { where, set, claim } = take;

@@ -1,4 +1,4 @@
-// Waits for news of a topic, for whoever reads a row again and again until it says what is hoped for.
+// Waits for notifications of a topic, for code that reads a row again and again until it has the expected value.
 
 import type { Store } from "./store.js";
 

@@ -1,4 +1,4 @@
-// Optimistic transactions: a function reads and writes, and what it read becomes what its write set expects.
+// Optimistic transactions: a function reads and writes, and its reads become the expectations of its write set.
 
 import { backoffMs } from "../process/backoff.js";
 import { OptionError } from "../process/errors.js";
@@ -213,7 +213,7 @@ class Transaction implements StoreTransaction {
     this.#topics.add(topic);
   }
 
-  /** What is to be committed. The transaction can do nothing more. */
+  /** Ends the transaction, and returns the write set to commit. */
   end(): WriteSet {
     this.#ended = true;
     const rows = [...this.#reads.values()].map(
@@ -272,7 +272,8 @@ class Transaction implements StoreTransaction {
   }
 }
 
-// The store checks the values when it applies the set. What is no table, key or row at all would confuse the reads of the transaction.
+// The store checks the values when it applies the set. But an invalid table, key or row would confuse the reads of the transaction
+// before that.
 
 function tableOf(table: Table): Table {
   return withList("table", table as Table, "key", "a table that defineTable() has made");

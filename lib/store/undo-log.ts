@@ -1,4 +1,4 @@
-// What one write set has changed in the overlay, so that it can be taken back when the set is refused.
+// The changes of one write set in the overlay, so that they can be undone when the set is refused.
 
 import type { Slots } from "./statement.js";
 import type { AnyRow } from "./table.js";
@@ -56,7 +56,7 @@ export class Inserts implements Slots, Changes {
   }
 }
 
-/** Changes of rows at which nobody looks: the last one of a row counts. */
+/** Changes of rows that no set of the group looks at: the last change of a row counts. */
 export class BlindChanges<C> implements Changes {
   private readonly changes: Map<string, C>;
   private readonly texts: string[] = [];

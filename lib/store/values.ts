@@ -7,9 +7,9 @@ import type { AnyRow, Table, Value } from "./table.js";
 import { type ColumnShape, isTouched, shapeOf, type TableShape } from "./table-shape.js";
 import type { Expectation, Key, Write, WriteSet } from "./write-set.js";
 
-/** What a number, a null or a key weighs in the estimate of a set's size. */
+/** The weight of a number, a null or a key in the estimate of a set's size. */
 const SMALL = 8;
-/** What a write weighs besides its values. */
+/** The weight of a write besides its values. */
 const WRITE = 32;
 
 /**

@@ -1,4 +1,4 @@
-// Who is notified of which topics, in this process.
+// The watchers of each topic in this process.
 
 import { showThrown } from "../process/show.js";
 import type { Watcher } from "./store.js";

@@ -1,5 +1,5 @@
 // A write set: what one writer changes in one atomic step. A group commit carries many write sets in one transaction; each of
-// them is applied as a whole or refused as a whole, whatever becomes of the others.
+// them is applied as a whole or refused as a whole, independently of the others.
 
 import type { Claim } from "./claim.js";
 import type { AnyRow, Table, Value } from "./table.js";
@@ -23,9 +23,9 @@ export type Write =
       readonly table: Table;
       /** The key of the row. */
       readonly key: Key;
-      /** What the row has in these columns. */
+      /** The values that the row must have in these columns for the writes to happen. */
       readonly is: AnyRow;
-      /** What is written then. */
+      /** The writes that are made then. */
       readonly writes: readonly RowWrite[];
     };
 
@@ -56,16 +56,17 @@ export type RowWrite =
       readonly add?: Readonly<Record<string, number>>;
     }
   /**
-   * Removes the row with this key, if there is one. `blind`: nobody looks whether there is one, which is faster, and the result is 1.
+   * Removes the row with this key, if there is one. `blind`: the store does not check whether there is one, which is faster, and the
+   * result is 1.
    */
   | { readonly type: "delete"; readonly table: Table; readonly key: Key; readonly blind?: boolean }
   /** Removes all rows whose index begins with these values. `index` absent: whose key begins so. */
   | { readonly type: "clear"; readonly table: Table; readonly index?: string; readonly prefix: Key };
 
-/** What must hold for a write set to be applied: something of a row, or of all rows that an index has under a prefix. */
+/** A condition for a write set to be applied: about a row, or about all rows that an index has under a prefix. */
 export type Expectation = RowExpectation | RangeExpectation;
 
-/** What must hold for a row. */
+/** A condition about a row. */
 export interface RowExpectation {
   /** The table of the row. */
   readonly table: Table;
@@ -76,8 +77,8 @@ export interface RowExpectation {
 }
 
 /**
- * How many rows there must be whose index begins with these values. Together with an expectation for each of them it says that nobody
- * has added a row, moved one in or out, or changed one. Not for sets that `attach` gives to a transaction with SQL.
+ * The number of rows whose index must begin with these values. Together with an expectation for each of these rows, it ensures that no
+ * row was added, moved in or out, or changed. Not for sets that `attach` gives to a transaction with SQL.
  */
 export interface RangeExpectation {
   /** The table of the rows. */
@@ -90,7 +91,7 @@ export interface RangeExpectation {
   readonly rows: number;
 }
 
-/** What one writer changes in one atomic step. It is checked when it is submitted: change neither the set nor its rows from then on. */
+/** The changes of one writer in one atomic step. A write set is checked when it is submitted: change neither the set nor its rows from then on. */
 export interface WriteSet {
   /** Must all hold when the set is applied, or the set is refused with {@link ConflictError}. */
   readonly expect?: readonly Expectation[];
@@ -102,7 +103,7 @@ export interface WriteSet {
   readonly notify?: readonly string[];
 }
 
-/** What a committed write set gives its writer. */
+/** The result of a committed write set for its writer. */
 export interface Committed {
   /**
    * For each write, in order: the number given to the inserted row of a counted table (0 for an offer that wrote nothing), else

@@ -7,7 +7,7 @@ import { type Claim, nameVia, type SoleName, type Via } from "../process/via.js"
 
 /** The name of one child, as its supervisor keeps it over restarts. */
 export interface ChildName {
-  /** What each process of the child is spawned under. */
+  /** The name under which each process of the child is spawned. */
   readonly claim: string | Claim;
   /** What tells the child from all others. Undefined when several processes may have the same name. */
   readonly sole: SoleName | undefined;
@@ -24,7 +24,7 @@ export function checkTemplateName(path: string, name: unknown): void {
   if (typeof name !== "function") checkName(path, name, "a text, the claim of a registry, or a function");
 }
 
-/** A name, and the address of whoever has it. @throws OptionError, and what the function throws */
+/** A name, and the address of its holder. @throws OptionError, and the errors of the function */
 export function childName(
   kernel: Kernel,
   path: string,

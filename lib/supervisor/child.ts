@@ -23,7 +23,7 @@ export type Shutdown = number | "brutal_kill";
 /** Whether a child is a worker or a supervisor. */
 export type ChildType = "worker" | "supervisor";
 
-/** What can be a child: the definition of a server or supervisor, or the body or callbacks of a plain process. */
+/** The start of a child: the definition of a server or supervisor, or the body or callbacks of a plain process. */
 export type ChildStart = Startable<never, unknown> | Behaviour<never> | TypedBody;
 
 /**
@@ -241,7 +241,7 @@ export function childHandle(
   return (start as Startable<readonly unknown[], unknown>)[launch](args).ref(address, kernel);
 }
 
-/** What to spawn for a child, given the arguments. */
+/** The process to spawn for a child, given the arguments. */
 export function childLaunch(
   start: ChildStart,
   args: readonly unknown[],

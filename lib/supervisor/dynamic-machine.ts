@@ -170,7 +170,7 @@ function add<P>(
   return [start(child)];
 }
 
-/** Somebody asks for a child that there is. */
+/** A request asks for a child that exists. */
 function get<P>(child: DynamicChild<P>, token: number, isDead: boolean): readonly DynamicEffect<P>[] {
   const { key, pid, starting, stopping } = child;
   if (pid !== undefined && !starting && stopping === undefined && !isDead)
@@ -209,7 +209,7 @@ function answers<P>(
   return effects;
 }
 
-/** The child is gone: whoever still waits with it is asked again. The end of a closing supervisor answers them. */
+/** The child is gone: requests that still wait with it are asked again. A closing supervisor answers them when it ends. */
 function askAgain<P>(
   state: DynamicState<P>,
   { waiting }: DynamicChild<P>,
@@ -228,7 +228,7 @@ function startEnded<P>(
 ): readonly DynamicEffect<P>[] {
   forget(state, child);
   const { asker, stopping } = child;
-  // The outcome of a first start that nobody stopped is that of all who wait for it.
+  // If no request stopped a first start, all requests that wait for it get its outcome.
   const isShared = asker !== undefined && stopping === undefined;
   const effects = isShared ? answers(child, asker, answer) : [];
   if (asker !== undefined && !isShared) effects.push({ type: "answer", token: asker, answer });

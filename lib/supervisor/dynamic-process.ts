@@ -34,7 +34,7 @@ type Message =
   | typeof SETTLE
   | { readonly type: "retry" | "resume"; readonly id: string };
 
-/** What to spawn for a dynamic supervisor. */
+/** The behaviour to spawn for a dynamic supervisor. */
 export function dynamicBehaviour(
   config: DynamicConfig,
   quiet: boolean,
@@ -347,7 +347,7 @@ class DynamicProcess implements Holder {
     return asked;
   }
 
-  /** A request that waits has ended. That is a step of its caller, or of nobody. */
+  /** A request that waits has ended. This happens in a step of its caller, or outside of all processes. */
   withdraw(entry: Withdrawable): void {
     this.process.kernel.shared?.process(this.process.pid, "write");
     const token = this.held.get(entry) as number;

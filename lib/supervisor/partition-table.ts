@@ -6,7 +6,7 @@ import type { Process } from "../process/process.js";
 import { hash } from "../process/stable-hash.js";
 import { type Claim, type Holding, holdFor, Via } from "../process/via.js";
 
-/** What a key of a partition can be. */
+/** The types of a partition's keys. */
 export type PartitionKey = string | number | bigint;
 
 /**
@@ -55,7 +55,7 @@ export class PartitionTable implements Holding {
   }
 }
 
-/** A partition as an address: whichever process runs it now. */
+/** A partition as an address of the process that runs it now. */
 export class PartitionVia extends Via {
   readonly #holder: () => Process | undefined;
 

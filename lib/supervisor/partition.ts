@@ -60,7 +60,7 @@ export const PARTITION_DEFAULTS: {
   readonly partitions: number;
 } = { partitions: 8 };
 
-/** What a handle needs to know of its definition. */
+/** The part of its definition that a handle needs. */
 interface Plan<S extends ChildStart> {
   readonly partitions: number;
   readonly start: S;

@@ -38,7 +38,7 @@ export interface ChildCounts {
   readonly workers: number;
 }
 
-/** What an inspector sees of a supervisor. */
+/** A supervisor, as an inspector sees it. */
 export interface SupervisorState {
   /** The strategy. */
   readonly strategy: RestartStrategy | "dynamic";
@@ -54,7 +54,7 @@ export interface SupervisorState {
   readonly children: readonly ChildInfo[];
 }
 
-/** What a supervisor's process understands. */
+/** The messages of a supervisor's process. */
 export type SupervisorMessage =
   | { readonly type: "add"; readonly spec: ChildSpec; readonly replyTo: ReplyTo<Answer<Pid>> }
   | {
@@ -213,7 +213,7 @@ type Given<A extends readonly unknown[]> = readonly [] extends A
  * of the definition that they run, or the pid of a plain process.
  *
  * A child with a name has it from its first start until its supervisor has forgotten it, over all restarts, and its handle leads to
- * whichever process runs the child. Without a name, the handle is that of one process, and ends with it.
+ * the process that runs the child now. Without a name, the handle is that of one process, and ends with it.
  */
 export class DynamicSupervisorRef<
   A extends readonly unknown[] = readonly unknown[],
@@ -239,8 +239,8 @@ export class DynamicSupervisorRef<
   }
 
   /**
-   * The child that has the name for these arguments: starts it when there is none. Of all who ask at the same time, one starts the child
-   * and the others get the same one. The arguments of the others are not used. When the child is starting, restarting or stopping, the
+   * The child that has the name for these arguments: starts it when there is none. Of several requests at the same time, one starts the
+   * child and the others get the same one. The arguments of the others are not used. When the child is starting, restarting or stopping, the
    * request waits until the child runs, or is gone; then another one is started. A caller that gives up meanwhile starts nothing. An `init` that
    * awaits its own name waits for itself.
    *

@@ -1,4 +1,4 @@
-// What a supervisor says about itself: which children run, and how near it is to giving up. For health checks.
+// The status of a supervisor for health checks: which children run, and how near it is to giving up.
 
 import type { Pid } from "../process/pid.js";
 import type { ChildType } from "./child.js";

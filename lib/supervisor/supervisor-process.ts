@@ -24,7 +24,7 @@ import { type Config, decide, initial, type State } from "./supervisor-machine.j
 
 type Message = SupervisorMessage | Outcome | { readonly type: "retry" | "resume"; readonly id: string };
 
-/** What to spawn for a supervisor. */
+/** The behaviour to spawn for a supervisor. */
 export function supervisorBehaviour(
   config: Config,
   specs: readonly FullChildSpec[],

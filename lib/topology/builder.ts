@@ -95,7 +95,7 @@ export interface BoltPlacement<K extends KnownStreams, I extends Inputs> extends
   readonly from?: Subscriptions<K, I>;
 }
 
-/** What a spout is given beside its definition; a bolt has its subscriptions, too. */
+/** The options of a spout beside its definition; a bolt has its subscriptions, too. */
 const PLACEMENT: readonly string[] = ["tasks", "executors", ...COMPONENT_OPTIONS];
 
 /** A component that was added, not yet checked against the others. */
@@ -272,7 +272,7 @@ export function topology(name: string, config: TopologyConfig = {}): TopologyBui
   );
 }
 
-/** What the components may have is checked when the topology is built. @throws OptionError */
+/** Checks only that options were given: the options themselves are checked when the topology is built. @throws OptionError */
 function given<T extends object>(placement: T): T {
   if (typeof placement === "object" && placement !== null && !Array.isArray(placement)) return placement;
   throw new OptionError("placement", placement, "an object of tasks, executors and the like");

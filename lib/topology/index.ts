@@ -4,7 +4,7 @@
  *
  *     index, builder, topology, ref   what a user begins with: declare a topology, start it, look at it and stop it
  *     definition/   what a user declares: fields, spouts, bolts, groupings, options; `check.ts` finds what types cannot see
- *     tracking/     reliable tuples as pure machines: trees (acker), retries, admission, what windows have lost
+ *     tracking/     reliable tuples as pure machines: trees (acker), retries, admission, tuples that windows have lost
  *     runtime/      what running tasks share: their places, the way of a tuple from one to the next, expiry, metrics
  *     tasks/        the processes: ackers, bolts, spouts and the system task
  *     lifecycle/    the supervisors over the tasks, and the process that starts, pauses, scales, drains and stops them

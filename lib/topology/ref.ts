@@ -182,7 +182,7 @@ export class TopologyRef {
     await this.stop();
   }
 
-  /** Until the time is over, the signal is aborted or the topology ends, whichever is first. */
+  /** Waits until the time is over, the signal is aborted or the topology ends. */
   #sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
     const { endings } = this.#run();
     return new Promise((resolve, reject) => {

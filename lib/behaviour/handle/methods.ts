@@ -1,4 +1,4 @@
-// What the handles of servers and state machines share: methods for calls, casts and asks, whose classes are created once for each
+// The common part of the handles of servers and state machines: methods for calls, casts and asks, whose classes are created once for each
 // definition, so that all its handles have the same shape.
 
 import { Context } from "../../process/context.js";
@@ -186,7 +186,7 @@ export function pidOf(kernel: Kernel, address: Target): Pid<never> {
   return holder.pid;
 }
 
-/** Sends a request to stop, if there is somebody to stop. */
+/** Sends a request to stop, if there is a process to stop. */
 export function tellToStop(kernel: Kernel, address: Target, message: unknown): void {
   const alive = typeof address === "string" ? kernel.names.find(address) : address.process;
   if (alive !== undefined) kernel.send(address, message);

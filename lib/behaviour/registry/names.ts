@@ -8,7 +8,7 @@ import { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { holdFor } from "../../process/via.js";
 
-/** Who made the registry of a name: the process whose code did, or nobody. */
+/** By name of the registry: the process whose code made it. Undefined: code outside of all processes did. */
 type Names = Map<string, Process | undefined>;
 
 const namesOf = new WeakMap<Kernel, Names>();

@@ -39,7 +39,7 @@ export interface RegistryEntry<K, V, M = never> {
   readonly value: V;
 }
 
-/** What a listener of a registry receives. */
+/** The messages that a listener of a registry receives. */
 export interface RegistryEvent<K = unknown, V = unknown> {
   /** Whether the entry came or went. */
   readonly type: "registered" | "unregistered";
@@ -74,7 +74,7 @@ type ValueOf<V> = undefined extends V ? [value?: V] : [value: V];
  * system.send(sessions.via("user-17"), "hello");
  */
 export class Registry<K, V = undefined, M = never> {
-  /** What the registry is called in errors and addresses. */
+  /** The name of the registry in errors and addresses. */
   readonly name: string;
   readonly #kernel: Kernel;
   readonly #isUnique: boolean;
@@ -190,7 +190,7 @@ export class Registry<K, V = undefined, M = never> {
   }
 
   /**
-   * The address of whoever holds a key of a unique registry. It stands wherever a pid can, also in `Stock.at(system, …)`.
+   * The address of the process that holds a key of a unique registry. It stands wherever a pid can, also in `Stock.at(system, …)`.
    *
    * @throws OptionError in a registry with duplicate keys
    * @example sessions.via("user-17"); // ctx.send(sessions.via("user-17"), "hello")
@@ -283,7 +283,7 @@ export class Registry<K, V = undefined, M = never> {
 const ALL = "*";
 const LISTENERS = "listeners";
 
-/** What stands for a key in the records of what steps share. Objects share one part. */
+/** The text for a key in the records of shared state. All objects have the same text. */
 function partOf(key: unknown): string {
   return typeof key === "object" || typeof key === "function" ? "object" : `${typeof key}:${String(key)}`;
 }

@@ -1,4 +1,4 @@
-// What a server's mailbox holds: calls, casts and the request to stop.
+// The messages in a server's mailbox: calls, casts and the request to stop.
 
 import { anError } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";

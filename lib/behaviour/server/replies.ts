@@ -1,5 +1,5 @@
-// What a handler may return instead of a plain value, so as to say more than a reply: a later reply, a refusal, a stop, and what
-// the server does before its next message.
+// The results that a handler may return instead of a plain value: a later reply, a refusal, a stop, and the work that the server
+// does before its next message.
 
 import { ignore, SetAside, Stop } from "../../process/behaviour.js";
 import { OptionError } from "../../process/errors.js";
@@ -43,7 +43,7 @@ export type Next =
 
 /** Base of the results that only the library creates. A handler may also throw them: that counts as a return. */
 export abstract class Result {
-  /** What comes before the next message. */
+  /** The work before the next message. */
   readonly next: Next | undefined;
   /** Created by the library. */
   constructor(next: Next | undefined) {

@@ -27,7 +27,7 @@ import {
 } from "./replies.js";
 import type { CallScope } from "./types.js";
 
-/** What a server is to inspection. */
+/** The kind of a server in inspections. */
 export const SERVER = "server";
 
 type Loose = (this: CallScope, state: unknown, ...args: readonly unknown[]) => unknown;
@@ -45,7 +45,7 @@ export interface LooseServer {
   readonly format: ((state: never) => unknown) | undefined;
 }
 
-/** What `this` is in the handlers of one server. */
+/** The `this` of the handlers of one server. */
 class Scope implements CallScope {
   readonly ctx: Context<unknown>;
   /** The call that is being handled. */
@@ -184,7 +184,7 @@ export class ServerProcess implements Callbacks<never> {
     return this.goOn("calls", call.method, (result as Result).next);
   }
 
-  /** Runs a handler that has nobody to reply to. */
+  /** Runs a handler that has no caller to reply to. */
   private run(part: string, name: string | undefined, handler: Loose, args: readonly unknown[]): unknown {
     const { scope } = this;
     scope.call = undefined;
@@ -235,7 +235,7 @@ export class ServerProcess implements Callbacks<never> {
     return undefined;
   }
 
-  /** The handler said nothing of what comes next: the definition may. */
+  /** The handler did not choose the next action: the definition may. */
   private rest(): undefined {
     const { idleMs } = this.server;
     if (idleMs !== Number.POSITIVE_INFINITY) this.awaitIdle(idleMs);
@@ -244,7 +244,7 @@ export class ServerProcess implements Callbacks<never> {
 
   private awaitIdle(idleMs: number): void {
     if (idleMs === Number.POSITIVE_INFINITY) return;
-    // What waits already is handled before the task, and cancels the wait.
+    // Messages that wait already are handled before the task, and cancel the wait.
     const isDue = (): unknown => (this.idleWait === wait ? this.idled() : undefined);
     const timer = idleMs === 0 ? undefined : this.scope.ctx.runAfter(idleMs, isDue);
     const wait: IdleWait = { timer };

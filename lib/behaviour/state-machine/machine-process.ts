@@ -1,7 +1,7 @@
 // The process of a state machine: it calls handlers, tells the order machine what they returned, and carries out the effects.
 //
 // Each event that a machine handles is a step of its process, as a message is: an event that the machine itself has caused comes next,
-// before all that waits, but in a step of its own. So a machine that feeds itself holds neither its host nor whoever wants to end it.
+// before all waiting ones, but in a step of its own. So a machine that feeds itself blocks neither its host nor a request to end it.
 
 import { type Callbacks, ignore, Stop, stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
@@ -39,7 +39,7 @@ import {
 } from "./order-machine.js";
 import { cellIn, declared, enterIn, handleIn, initIn, isEventOf, type Table } from "./table.js";
 
-/** What a state machine is to inspection. */
+/** The kind of a state machine in inspections. */
 export const STATE_MACHINE = "state machine";
 
 /** A call as the machine receives it. The request itself is the message, and the arrival. */
@@ -86,7 +86,7 @@ export class MachineProcess implements Callbacks<never>, Holder {
   private order: Order;
   /** The start, until its actions and the first `enter` are done. */
   private begun: Step | undefined = undefined;
-  /** What `terminate` sees, where that is not the state of the order. */
+  /** The state that `terminate` sees, if it is not the state of the order. */
   private end: EndState | undefined = undefined;
   private readonly timers: Map<number, TimerRef> = new Map();
   /** How many calls wait among the postponed and retried events, and those of them whose callers have given up. */
@@ -207,12 +207,12 @@ export class MachineProcess implements Callbacks<never>, Holder {
    * a promise of that.
    */
   private loop(ctx: Context<never>, first: OrderEvent): unknown {
-    // A message is handled in its own step. What it leads to is not.
+    // A message is handled in its own step. The events that it causes are not.
     let isOwnStep = first.type === "arrived" || first.type === "expired";
     let event: OrderEvent | undefined = first;
     while (event !== undefined) {
       const isRepeat: boolean = event.type === "entered";
-      // Whoever has given up takes nobody's place.
+      // A postponed call whose caller has given up must not take the place of another event.
       if (this.gone.size > 0 && this.order.postponedCount >= this.table.rules.maxPostponed) this.forget();
       const decision: ReturnType<typeof decide> = decide(this.order, event);
       this.order = decision[0];
@@ -301,7 +301,7 @@ export class MachineProcess implements Callbacks<never>, Holder {
   withdraw(entry: Withdrawable): void {
     entry.queuedIn = GONE;
     this.gone.add(entry as CallEvent);
-    // Half of what waits may be of no use; then it is time to look through it.
+    // When more than half of the postponed calls have ended, remove them.
     if (this.gone.size * 2 > this.held) this.forget();
   }
 
@@ -311,7 +311,7 @@ export class MachineProcess implements Callbacks<never>, Holder {
     this.gone.clear();
   }
 
-  /** Whether an event has its turn in vain: nobody waits for it any more. */
+  /** Whether an event is skipped: it is a call, and its caller does not wait any more. */
   private passes(arrival: Arrival): boolean {
     if (!(arrival instanceof CallEvent)) return false;
     const { queuedIn } = arrival;

@@ -123,7 +123,7 @@ export class StateMachineRef<V extends TypedEvent> {
 
   /**
    * Tells the machine to stop, with reason `shutdown` unless given. The machine handles the messages that are already in its
-   * mailbox, runs its `terminate` and exits; what is postponed is not handled. Has no effect when the machine has exited.
+   * mailbox, runs its `terminate` and exits; postponed events are not handled. Has no effect when the machine has exited.
    *
    * @throws OptionError when the reason is none
    */

@@ -29,7 +29,7 @@ export type TimeoutKey =
       readonly name: string;
     };
 
-/** What a step does besides moving: a discriminated union, so that tests can read it. */
+/** An action of a step besides moving: a discriminated union, so that tests can read it. */
 export type Action =
   | {
       readonly type: "reply";
@@ -78,19 +78,19 @@ export type Action =
       readonly event: TypedEvent;
     }
   | {
-      /** A `run` is for its effect alone. What a `task` returns or resolves to is an event, sent to the machine. */
+      /** A `run` is for its effect alone. The result of a `task` is an event, sent to the machine. */
       readonly type: "run" | "task";
       /** What the process does. */
       readonly effect: (ctx: Context<never>) => unknown;
     };
 
-/** What a handler decided. Made by {@link Moves}. */
+/** The decision of a handler. Made by {@link Moves}. */
 export class Step {
   /** How the machine moves. */
   readonly type: "keep" | "next" | "repeat" | "stop";
   /** The new state; absent where the step keeps the state as it is. */
   readonly state: NamedState | undefined;
-  /** What else is done, in this order. */
+  /** The other actions, in this order. */
   readonly actions: readonly Action[];
   /** Why the machine stops. */
   readonly reason: ExitReason | undefined;
@@ -153,7 +153,7 @@ function checkReplyTo(to: ReplyTo<never>): ReplyTo<never> {
 const STATE: TimeoutKey = Object.freeze({ timeout: "state" });
 const EVENT: TimeoutKey = Object.freeze({ timeout: "event" });
 
-/** What every handler gets as `m`, without the types of its machine. It holds nothing, so all machines share it. */
+/** The `m` of every handler, without the types of its machine. It has no state, so all machines share it. */
 export const moves = {
   keep: (...actions: readonly Action[]): Step =>
     actions.length === 0 ? KEEP : new Step("keep", undefined, actions),
@@ -190,7 +190,7 @@ class DataMoves {
 }
 Object.assign(DataMoves.prototype, moves);
 
-/** What a handler gets as `m`. */
+/** Makes the `m` of a handler. */
 export function movesWith(data: unknown): typeof moves {
   return data === undefined ? moves : (new DataMoves(data) as unknown as typeof moves);
 }

@@ -1,5 +1,5 @@
-// The order of things in a state machine, after OTP's gen_statem: what a step leads to, and which event is handled next. A
-// pure machine: the process beside it calls the handlers and reports what they returned.
+// The order of things in a state machine, after OTP's gen_statem: the effects of a step, and which event is handled next. A
+// pure machine: the process beside it calls the handlers and reports their results.
 //
 // After a step, in this order: its actions as they are listed, the enter of a new state, the postponing, the cancellations of a
 // state change, the timeouts. The next event is then an inserted one, a postponed one that is retried, a timeout of zero, and
@@ -23,11 +23,11 @@ import { type Action, KEEP, type NamedState, Step, type TimeoutKey, type TypedEv
 /** An event on its way to its handler. */
 export interface Arrival {
   readonly event: TypedEvent;
-  /** Who waits for a reply, if the event is a call. */
+  /** The caller that waits for a reply, if the event is a call. */
   readonly from: ReplyTo<never> | undefined;
 }
 
-/** What the order has to know of the definition. */
+/** The part of the definition that the order needs. */
 export interface Rules {
   /** Each state, and whether it has an `enter`. No prototype. */
   readonly enters: { readonly [state: string]: boolean | undefined };
@@ -207,7 +207,7 @@ function handled(order: Order, arrival: Arrival, result: unknown): Decision {
   return step(order, arrival, result, false);
 }
 
-/** What a step of a handler or of `init` leads to. */
+/** The effects of a step of a handler or of `init`. */
 function step(order: Order, arrival: Arrival | undefined, taken: Step, entersAnyway: boolean): Decision {
   const { type, actions } = taken;
   const state = taken.state ?? order.state;

@@ -23,7 +23,7 @@ type LooseEnter = (state: NamedState, previous: NamedState, m: typeof moves) => 
 
 /** What a state does with an event. */
 export interface CellPlan {
-  /** Absent: `step` is what it does, whatever the event. */
+  /** Absent: the state takes `step` for every such event. */
   readonly handle: LooseHandler | undefined;
   readonly step: Step;
   /** The states it may go to, besides its own. */
@@ -231,7 +231,7 @@ function cellOf(table: Table, state: NamedState, event: TypedEvent): CellPlan {
     : new UnknownEventError(event.type, table.events);
 }
 
-/** Calls the handler of an event. Its step goes where the cell declares. @throws whatever the handler throws */
+/** Calls the handler of an event. Its step goes where the cell declares. @throws the errors of the handler */
 export function handleIn(
   table: Table,
   state: NamedState,
@@ -254,7 +254,7 @@ export function handleIn(
   return resolvedStep(result).then((late) => declared(table, targets, state.name, event.type, late));
 }
 
-/** Calls the `enter` of a state. @throws whatever it throws */
+/** Calls the `enter` of a state. @throws the errors of `enter` */
 export function enterIn(table: Table, state: NamedState, previous: NamedState, data: unknown): unknown {
   try {
     const result = table.states[state.name]?.enter?.(state, previous, movesWith(data));
@@ -265,15 +265,15 @@ export function enterIn(table: Table, state: NamedState, previous: NamedState, d
 }
 
 /**
- * What the library makes to be returned counts as returned when it is thrown, as in OTP, though it may be no step that fits here.
- * Everything else that is thrown is an error.
+ * A result that the library has made, such as a step, counts as returned when it is thrown, as in OTP, though it may be no step that
+ * fits here. Everything else that is thrown is an error.
  */
 export function thrownStep(error: unknown): unknown {
   if (error instanceof Step || isResult(error)) return error;
   throw error;
 }
 
-/** Calls `init`. @throws whatever it throws */
+/** Calls `init`. @throws the errors of `init` */
 export function initIn(table: Table, ctx: Context<never>, data: unknown, args: readonly unknown[]): unknown {
   try {
     const made = table.init({ ...moves, ctx, data }, ...args);
@@ -319,7 +319,7 @@ export function enterNow(table: Table, state: NamedState, previous: NamedState, 
 
 function atOnce(result: unknown, state: NamedState, event: string): unknown {
   if (!isThenable(result)) return result;
-  // Nobody else awaits it.
+  // No other code awaits it, so its rejection must not count as unhandled.
   Promise.resolve(result).catch(() => undefined);
   throw new AsyncTransitionError(state.name, event);
 }

@@ -13,13 +13,13 @@ export interface Transition<S, D = undefined> {
   readonly state: S;
   /** The data after the event. A machine without data has none. */
   readonly data: D;
-  /** What the machine does besides, in this order: the actions of the handler, then those of the `enter` of the new state. */
+  /** The other actions of the machine, in this order: those of the handler, then those of the `enter` of the new state. */
   readonly actions: readonly Action[];
   /** Present when the machine stops: why. */
   readonly stops?: ExitReason;
 }
 
-/** What a transition without a call has as `from`, so that a handler may reply: nobody gets the reply. */
+/** The `from` of a transition without a call, so that a handler may reply all the same: the reply is discarded. */
 const NOBODY = Object.freeze({ open: false }) as unknown as ReplyTo<never>;
 
 /** @throws what the handler throws, and the errors of a bad step */

@@ -67,7 +67,7 @@ export interface CommonMoves<V, D = undefined> {
   stateTimeout(word: "cancel"): Action;
   /** Gives the timeout of the state another event and leaves its time. When it does not run, the event comes at once. */
   stateTimeout(word: "update", event: Sendable<V>): Action;
-  /** The same for the event timeout: whatever event comes first cancels it. @throws OptionError */
+  /** The same for the event timeout: the first event that comes cancels it. @throws OptionError */
   eventTimeout(afterMs: number, event: Sendable<V>): Action;
   /** Cancels the event timeout. */
   eventTimeout(word: "cancel"): Action;
@@ -278,7 +278,7 @@ type DeclaredAsks<M, K extends keyof M> = {
 /** The members of `T` with these names, written out in an editor. */
 type Only<T, K extends keyof T> = T extends unknown ? { [P in K]: T[P] } : never;
 
-/** What an event carries besides its type. */
+/** The fields of an event besides its type. */
 export type PayloadOf<E> = E extends unknown
   ? Only<E, Exclude<keyof E, "type" | typeof reply | typeof declaredBy>>
   : never;

@@ -3,10 +3,10 @@
 import { OptionError } from "../../process/errors.js";
 import { isThenable } from "../../process/thenable.js";
 
-/** What a stream reads its items from. */
+/** The source of a stream's items. */
 export type Inputs<I> = Iterable<I> | AsyncIterable<I>;
 
-/** What the input answered: an item, its end, or an error. */
+/** The answer of the input: an item, its end, or an error. */
 export type Answer<I> =
   | { readonly type: "read"; readonly item: I }
   | { readonly type: "input-over" }

@@ -1,4 +1,4 @@
-// Who starts a task, and may wait for it: a process, or code outside of all processes.
+// The owner of a task starts it, and may wait for it. It is a process, or code outside of all processes.
 
 import type { Context } from "../../process/context.js";
 import { OptionError } from "../../process/errors.js";

@@ -131,7 +131,7 @@ export function decide<I, R>(
       state.ready = [];
       close(state, event.end, effects);
       state.end = event.end;
-      // Nobody is to be told: whoever closed the stream knows.
+      // No consumer waits for an item, and the code that closed the stream knows of the end, so there is nothing to report.
       if (!state.asked) {
         state.phase = "closed";
         effects.push(EXIT);

@@ -57,7 +57,7 @@ export type TaskStreamResult<I, R> = {
 } & (
   | {
       readonly ok: true;
-      /** What the function returned for the item. */
+      /** The value that the function returned for the item. */
       readonly value: R;
     }
   | {

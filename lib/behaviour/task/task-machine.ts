@@ -32,7 +32,7 @@ export type TaskEffect =
   | { readonly type: "settle"; readonly outcome: TaskOutcome }
   | { readonly type: "kill" }
   | { readonly type: "shut-down" }
-  /** Nobody learns of this failure. */
+  /** No owner learns of this failure, so it is reported. */
   | { readonly type: "report"; readonly reason: ExitReason };
 
 export const initial: TaskState = { outcome: undefined, claim: "free" };
@@ -67,7 +67,7 @@ export function decide(state: TaskState, event: TaskEvent): readonly [TaskState,
       return [{ outcome, claim: "used" }, [{ type: "kill" }]];
     case "orphaned": {
       const isOver = outcome !== undefined || !event.isLinked;
-      // From now on nobody waits: a crash of the task that goes on is reported.
+      // From now on no owner waits for the task. If it goes on, its crash is reported.
       return [{ outcome, claim: event.isLinked ? "used" : "free" }, isOver ? NONE : [{ type: "shut-down" }]];
     }
     default:

@@ -62,7 +62,7 @@ class TaskSupervisorProcess implements Callbacks<never> {
     return [...this.#state.tasks];
   }
 
-  /** Starts a task in the name of the supervisor: in the step of whoever asks, so that there is a pid at once. */
+  /** Starts a task in the name of the supervisor, but in the step of the code that asks, so that there is a pid at once. */
   admit<T>(process: Process, start: () => Task<T>): Task<T> {
     process.kernel.shared?.process(process.pid, "write");
     const why = problem(this.#state);
@@ -148,7 +148,7 @@ export class TaskSupervisorRef {
 
   /**
    * Starts a task that is not linked to its owner: a crash rejects `value`, or is the error of `result`, and the owner lives.
-   * The task goes on when its owner ends. A crash that nobody waits for is reported.
+   * The task goes on when its owner ends. If no code waits for the task, its crash is reported.
    *
    * @throws TaskRefusedError, NoProcessError when the supervisor does not run
    * @example
@@ -160,7 +160,7 @@ export class TaskSupervisorRef {
   }
 
   /**
-   * Starts a task that nobody waits for. A crash is reported.
+   * Starts a task whose result is not needed. A crash is reported.
    *
    * @throws TaskRefusedError, NoProcessError when the supervisor does not run
    */

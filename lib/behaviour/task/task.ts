@@ -57,7 +57,7 @@ export interface TaskStopOptions {
 export type TaskResult<T> =
   | {
       readonly ok: true;
-      /** What the function of the task returned. */
+      /** The value that the function of the task returned. */
       readonly value: T;
     }
   | {
@@ -224,7 +224,7 @@ export class Task<T> implements AsyncDisposable {
     for (const wait of this.#stopping) wait.fulfil(undefined);
   }
 
-  /** What the end of the task does to its owner. The link is used after this. */
+  /** The effect of the task's end on its owner. The link is used after this. */
   #fateOfOwner(process: Process | undefined, reason: ExitReason): "dies" | "learns" | "apart" {
     if (!this.#isLinked || process === undefined) return "apart";
     this.#owner.kernel.shared?.links(process.pid);
@@ -285,7 +285,7 @@ export class Task<T> implements AsyncDisposable {
  * Starts a task: a process that runs one function, beside its owner. The owner waits for the value with `value` or `result`.
  * Owner and task are linked: a crash of the task is the owner's crash, and any end of the owner, also a normal one, ends the
  * task. For code outside of all processes, give the system as the owner: a crash then rejects `value`, and is reported if
- * nobody waits.
+ * no code waits.
  *
  * @throws OptionError, ProcessExitedError when the owner has exited, SystemStoppedError
  * @see https://hexdocs.pm/elixir/Task.html

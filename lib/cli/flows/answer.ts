@@ -1,4 +1,4 @@
-// What an error says to the program that called the command: no, or not at all.
+// Tells the program that called the command whether an error is a refusal, or means that there is no answer.
 
 import { PayloadUnreadableError } from "../../flow/payload/errors.js";
 import { answersNo } from "../shell/answer.js";

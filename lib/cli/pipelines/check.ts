@@ -11,13 +11,13 @@ import { printList } from "../shell/document.js";
 import { EXIT } from "../shell/exit.js";
 import { type CommandContext, defineCommand, type PipelinesCommand } from "./context.js";
 
-/** What the check of an execution found. */
+/** The findings of the check of an execution. */
 interface CheckedExecution {
   readonly id: string;
   readonly pipeline: string;
   /** The version of the pipeline with which it began. Absent: 1. */
   readonly version?: number;
-  /** What it needs that the code does not have. Empty: it can end. */
+  /** The parts that it needs and that the code does not have. Empty: it can end. */
   readonly missing: readonly MissingPart[];
 }
 

@@ -18,7 +18,7 @@ export interface Code {
 const shipped = (): PipelineRegistry =>
   pipelineRegistry({ adapters: shippedAdapters, sources: shippedSources });
 
-/** What there is without a module. */
+/** The code without a module. */
 export function noCode(): Code {
   return { pipelines: [], registry: shipped(), payloads: {} };
 }

@@ -1,4 +1,4 @@
-// What the commands of `signalbox pipelines` share: how they reach executions, and how they show what they found.
+// The common part of the commands of `signalbox pipelines`: how they reach executions, and how they show what they found.
 
 import type { PayloadOptions } from "../../flow/payload/payloads.js";
 import type { AnyPipeline } from "../../pipeline/definition/pipeline.js";
@@ -16,7 +16,7 @@ export interface Opened {
   close(): Promise<void>;
 }
 
-/** What opens a store where no host has it open. */
+/** Opens a store that no host has open. */
 export interface Reach {
   /** How its values are read. */
   readonly payloads: PayloadOptions;

@@ -1,5 +1,5 @@
-// `signalbox pipelines run PIPELINE`: runs an execution in this program, shows how far it is, and stops cleanly when it is interrupted: what
-// is in a store goes on at the next start.
+// `signalbox pipelines run PIPELINE`: runs an execution in this program, shows how far it is, and stops cleanly when it is
+// interrupted: an execution in a store goes on at the next start.
 
 import { toJson } from "../../admin/json-view.js";
 import { whyNotStarted } from "../../flow/runtime/services.js";
@@ -109,7 +109,7 @@ async function runHere(
 /** How far an execution was when it was left. */
 type Left = Pick<ExecutionSummary, "id" | "done" | "pending">;
 
-/** What is in the store when the host has stopped: workers have ended what they had at hand. */
+/** Reads the execution from the store after the host has stopped: workers have ended their work in flight. */
 async function leftIn(system: System, source: StoreSource, id: string): Promise<ExecutionSummary> {
   const operations = await openPipelineOperations(system, source);
   try {

@@ -1,5 +1,5 @@
-// `signalbox replay FILE`: shows a kept failure, writes its page, and runs its schedule again. What the command needs of the
-// host it is given.
+// `signalbox replay FILE`: shows a kept failure, writes its page, and runs its schedule again. The caller passes the parts of the
+// host that the command needs.
 
 import { SignalboxError } from "../../process/errors.js";
 import type { ScheduleFailedError } from "../../testing/report/failure.js";

@@ -26,7 +26,7 @@ interface Waiting {
 }
 
 /**
- * Connects to a host. Undefined: nobody listens there.
+ * Connects to a host. Undefined: no host listens there.
  *
  * @throws Error when the socket may not be opened
  */

@@ -3,7 +3,7 @@
 import { SignalboxError } from "../../process/errors.js";
 import { EXIT } from "./exit.js";
 
-/** Somebody who works has said no, and not by an error. */
+/** A host or store that works has refused, and not by an error. */
 export class Refusal extends Error {}
 
 /** The code of an error, of the host's if it was raised there. */
@@ -13,7 +13,7 @@ export function codeOfError(error: unknown): string {
   return remote === undefined ? error.code : (remote.code ?? "");
 }
 
-/** @param answers - the codes by which somebody who works has said no */
+/** @param answers - the error codes that mean that a host or store that works has refused */
 export function answersNo(error: unknown, answers: RegExp): number {
   return error instanceof Refusal || answers.test(codeOfError(error)) ? EXIT.no : EXIT.misuse;
 }

@@ -1,4 +1,4 @@
-// What each command on a store uses: the terminal, the clock, the loader of modules, and the printer of results.
+// The context of each command on a store: the terminal, the clock, the loader of modules, and the printer of results.
 
 import { toJson } from "../../admin/json-view.js";
 import type { Printer } from "./commands.js";
@@ -6,7 +6,7 @@ import { indentedJson } from "./json-text.js";
 import { type Colour, type Style, styleOf } from "./style.js";
 import type { Moments } from "./values.js";
 
-/** What a command uses of its surroundings. */
+/** The surroundings that a command uses. */
 export interface StoreCommandHost extends Printer, Moments {
   /** The width of the terminal; undefined: there is none. */
   readonly columns: number | undefined;

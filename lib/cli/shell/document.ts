@@ -1,4 +1,4 @@
-// What a command prints with --json: always one document, also of a long list, and of a command that fails.
+// The output of a command with --json: always one document, also of a long list, and of a command that fails.
 
 import { toJson } from "../../admin/json-view.js";
 import { jsonText } from "./json-text.js";

@@ -8,7 +8,7 @@ import { jsonText } from "./json-text.js";
 interface Each {
   readonly host: Printer;
   readonly json: boolean;
-  /** What is printed behind an id when all went well. */
+  /** The text behind an id when all went well. */
   readonly done: string;
   /** The exit code of a failure. */
   exitOf(error: unknown): number;

@@ -1,4 +1,4 @@
-// What is known of one thing, line by line: the name of a fact, and its text.
+// The facts about one thing, line by line: the name of a fact, and its text.
 
 import { oneLine } from "../../process/printable.js";
 import { whenText } from "./style.js";

@@ -1,4 +1,4 @@
-// What the command uses of Node. Beside output.ts and the program itself, the only file of this floor that reaches it.
+// The parts of Node that the command uses. Beside output.ts and the program itself, the only file of this floor that reaches it.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { connect as netConnect, type Socket } from "node:net";
@@ -10,7 +10,7 @@ import { complain, print } from "./output.js";
 export { parseArgs } from "node:util";
 export type { Socket };
 
-/** Connects to a Unix socket. Undefined: there is none, or nobody listens there any more. */
+/** Connects to a Unix socket. Undefined: there is none, or no host listens there any more. */
 export function connect(path: string): Promise<Socket | undefined> {
   return new Promise((resolve, reject) => {
     const socket = netConnect(path);
@@ -42,7 +42,7 @@ export const files: {
   load: (module) => import(module.startsWith("file:") ? module : pathToFileURL(resolve(module)).href),
 };
 
-/** What is known of the terminal and its user. */
+/** The facts about the terminal and its user. */
 export function terminal(): {
   readonly columns: number | undefined;
   readonly colours: boolean;

@@ -1,8 +1,8 @@
-// Modules that a command names: how they are loaded, and what is said of one that cannot be used.
+// Modules that a command names: how they are loaded, and the errors for one that cannot be used.
 
 import { Misuse } from "./arguments.js";
 
-/** What a module exports, by name. */
+/** The exports of a module, by name. */
 export type Exports = Readonly<Record<string, unknown>>;
 
 /** @param command - what to put behind the loader of a TypeScript module, such as `flows … --code MODULE`. @throws Misuse */
@@ -32,7 +32,7 @@ export function lacks(module: string, wanted: string, exports: Exports): Misuse 
   return new Misuse(`${module} exports ${wanted}, only: ${Object.keys(exports).join(", ") || "nothing"}`);
 }
 
-/** What a module exports for the command is wrong. */
+/** The error for a wrong export of a module. */
 export function unusable(module: string, problem: string): Misuse {
   return new Misuse(`${module} cannot be used: ${problem}`);
 }

@@ -33,7 +33,7 @@ export async function runAndExit(program: () => Promise<number>): Promise<void> 
     if (lost === undefined) throw error;
     return EXIT.misuse;
   });
-  // A module that a command has loaded may hold timers or connections open. What was printed goes out first.
+  // A module that a command has loaded may hold timers or connections open. All output is written first.
   stdout.write("", (error) => {
     if (error) lose(error);
     if (lost === undefined) process.exit(code);

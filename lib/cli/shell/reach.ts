@@ -6,7 +6,7 @@ import { postgres, type StoreContext, type StoreSource, sqlite } from "../../sto
 import { type AdminClient, adminClient } from "./admin-client.js";
 import { after, isFile } from "./host.js";
 
-/** What a store needs that is opened without a system. @param warn - takes its warnings */
+/** The context of a store that is opened without a system. @param warn - takes its warnings */
 export function contextOf(warn: (text: string) => void): StoreContext {
   return { environment: production, after, warn: ({ message }) => warn(message) };
 }

@@ -20,7 +20,7 @@ export interface Config {
 export interface State {
   readonly config: Config;
   readonly phase: Phase;
-  /** What ends the service: the first failure, or else the first request to stop. */
+  /** The cause of the end of the service: the first failure, or else the first request to stop. */
   readonly cause: Cause | undefined;
   /** The first signal that asked for the stop. */
   readonly signal: { readonly name: string; readonly at: number } | undefined;
@@ -138,7 +138,7 @@ function caused(before: State, cause: Cause): Decision {
       return [next, [...note, ...effects]];
     }
     case "starting": {
-      // Nobody relies on a service that has not started, so that no load balancer has to notice.
+      // A service that has not started gets no traffic, so the stop does not wait for load balancers to notice.
       const shutDown: readonly Effect[] = [...arm("drain", config.drainTimeoutMs), { type: "shut-down" }];
       const [next, effects] = enter(state, "stopping", shutDown);
       return [next, [...note, { type: "disarm", timer: "start" }, ...effects]];

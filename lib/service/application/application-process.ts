@@ -31,7 +31,7 @@ import { descendants, labelPath, notStarted } from "./descendants.js";
 import { type Cause, type Ending, endingOf, failedPart, type LastStraw } from "./ending.js";
 import { ConfigurationError } from "./errors.js";
 
-/** What the process of a service understands. */
+/** The messages of the process of a service. */
 export type ApplicationMessage =
   | { readonly type: "event"; readonly event: Event }
   | { readonly type: "signal"; readonly signal: string }
@@ -39,7 +39,7 @@ export type ApplicationMessage =
   | { readonly type: "outcome"; readonly outcome: StartOutcome }
   | { readonly type: "await-start"; readonly replyTo: ReplyTo<unknown> };
 
-/** What a service is made of. */
+/** The parts of a service. */
 export interface Application {
   readonly name: string;
   readonly limits: Config;
@@ -53,7 +53,7 @@ export interface Application {
   handlerOf(signal: string): (() => unknown) | undefined;
 }
 
-/** What the handle of a service knows of its process. The process writes it, also the last time. */
+/** The state of the process as the handle of the service sees it. The process writes it, the end included. */
 export interface Progress {
   phase: Phase;
   ending: Ending | undefined;
@@ -89,7 +89,7 @@ class ApplicationProcess {
   private tree: Startable<readonly unknown[], unknown> | undefined;
   private root: Pid | undefined;
   private ref: { readonly value: unknown } | undefined;
-  /** What the root ends with, once its launch is known. */
+  /** Makes the handle of the root. Undefined until the root is launched. */
   private makeRef: (() => unknown) | undefined;
   /** The root is a supervisor that has given up. */
   private gaveUp = false;
@@ -170,7 +170,7 @@ class ApplicationProcess {
     );
   }
 
-  /** A check of the user left a rejection that nobody awaits. The next reading begins anew. */
+  /** The process that reads the health ended, because of an unhandled rejection in a check of the user. A new process replaces it. */
   private healthEnded(reason: ExitReason): undefined {
     const error = reason.type === "crash" ? reason.error : undefined;
     this.report("error", `${this.app.name}: a health check crashed (${formatReason(reason)})`, error);
@@ -193,7 +193,7 @@ class ApplicationProcess {
     }
   }
 
-  /** The end of a root that has not started is a failed start, unless somebody asked for the stop meanwhile. */
+  /** The end of a root that has not started is a failed start, unless the service got a request to stop meanwhile. */
   private endOfRoot(reason: ExitReason): Cause {
     if (this.ref === undefined && this.loop.state.phase === "starting") return startCause(reason);
     const { forced, timedOut } = this.loop.state;
@@ -263,7 +263,7 @@ class ApplicationProcess {
     } catch (error) {
       const cause: Cause =
         error instanceof ConfigurationError ? { type: "configuration", error } : startCause(crash(error));
-      // Nobody needs to know any more when this process has ended meanwhile.
+      // If this process has ended meanwhile, the cause does not matter any more.
       if (ctx.alive) ctx.send(ctx.self, { type: "event", event: { type: "cause", cause } });
     }
   }
@@ -335,7 +335,7 @@ class ApplicationProcess {
     const leaves = all.filter((process) => !parents.has(process.pid));
     if (this.killed.length === 0)
       this.killed = leaves.slice(0, MAX_NAMED).map(({ pid }) => labelPath(pid, root) || "the root");
-    // The youngest first: each is still linked to its parent, who knows of the kill, so that nobody reports it as a crash.
+    // The youngest first: each is still linked to its parent, which gets the exit signal, so that the kill is not reported as a crash.
     for (const process of all.reverse()) ctx.exit(process.pid, "kill");
   }
 
@@ -389,7 +389,7 @@ declare module "../../process/events.js" {
         readonly name: string;
         /** The phase that begins. */
         readonly phase: Phase;
-        /** What ends the service, once something does. */
+        /** The cause of the end of the service, once there is one. */
         readonly cause: Cause | undefined;
       },
     ];

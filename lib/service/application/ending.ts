@@ -1,4 +1,4 @@
-// How a service ends: the causes, the outcomes with their exit codes, and the text for people.
+// The end of a service: the causes, the outcomes with their exit codes, and the text for people.
 
 import { type ExitReason, formatReason, isOrderly } from "../../process/reason.js";
 import { show, showThrown } from "../../process/show.js";
@@ -49,7 +49,7 @@ export interface LastStraw {
   readonly reason: ExitReason;
 }
 
-/** What made a service end. */
+/** The cause of the end of a service. */
 export type Cause =
   | {
       /** The host got a signal. */
@@ -108,7 +108,7 @@ export interface Ending {
   readonly outcome: Outcome;
   /** The exit code of the outcome. */
   readonly exitCode: number;
-  /** What made the service end. With several failures, the first one. */
+  /** The cause of the end. With several failures, the first one. */
   readonly cause: Cause;
   /** One line or more for people. */
   readonly text: string;
@@ -134,7 +134,7 @@ export function failureOf(cause: Cause): Outcome | undefined {
   }
 }
 
-/** What an {@link Ending} is made of. */
+/** The facts from which an {@link Ending} is made. */
 export interface Facts {
   readonly name: string;
   readonly cause: Cause;

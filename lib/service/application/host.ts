@@ -45,8 +45,8 @@ export const nodeHost: Host = {
     process.on(signal as NodeJS.Signals, listener);
     return () => void process.off(signal as NodeJS.Signals, listener);
   },
-  // Rejections that nobody handled come here too, after signalbox has claimed those of processes. With a listener of the host's own
-  // for `unhandledRejection`, they are that listener's affair.
+  // Unhandled rejections come here too, after signalbox has claimed those of processes. If the host has a listener of its own for
+  // `unhandledRejection`, that listener gets them instead.
   onError: (listener) => {
     const { process } = node;
     process.on("uncaughtException", listener);

@@ -54,7 +54,7 @@ export type SignalActions = { readonly [signal in NodeJS.Signals]?: SignalAction
 /** Options of `run`. */
 export interface RunOptions<Schema extends StandardSchema | undefined = StandardSchema | undefined>
   extends Partial<ApplicationLimits> {
-  /** What the service is called in reports. Default: the name of the system, or `service`. */
+  /** The name of the service in reports. Default: the name of the system, or `service`. */
   readonly name?: string;
   /**
    * The system to run in, or the options of a new one. A system of its own ends with the service; a given system goes on.
@@ -62,7 +62,7 @@ export interface RunOptions<Schema extends StandardSchema | undefined = Standard
   readonly system?: System | SystemOptions;
   /** The configuration, checked before anything starts. The tree's function gets the result. */
   readonly config?: Schema extends StandardSchema ? ConfigurationOptions<Schema> : never;
-  /** What signals do. `false`: the service listens to none. */
+  /** The actions of signals. `false`: the service listens to none. */
   readonly signals?: SignalActions | false;
   /**
    * Whether an error that belongs to no process stops the service: an uncaught exception, or an unhandled rejection. Default true.

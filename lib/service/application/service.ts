@@ -1,4 +1,4 @@
-// The handle of a running service, and its end: what happens after its process has exited.
+// The handle of a running service, and the end of the service after its process has exited.
 
 import { CalleeExitedError } from "../../process/errors.js";
 import type { Pid } from "../../process/pid.js";
@@ -87,7 +87,7 @@ export class Service<out Ref = unknown> implements AsyncDisposable {
 
   /**
    * Resolves with the handle of the root when the tree has started. Rejects with ServiceStartError when the service ends before
-   * that. A rejection that nobody awaits does no harm.
+   * that. The rejection does no harm if it is not handled.
    */
   get started(): Promise<Ref> {
     if (this.#started === undefined) {
@@ -140,7 +140,7 @@ export class Service<out Ref = unknown> implements AsyncDisposable {
     if (hostErrors)
       this.#release.push(
         host.onError((error, origin) => {
-          // The rejection of `started`, which nobody has handled: it says nothing new.
+          // An unhandled rejection of `started` brings no new cause.
           if (error !== this.#startError) this.#cause({ type: "host", error, origin });
         }),
       );
@@ -148,7 +148,7 @@ export class Service<out Ref = unknown> implements AsyncDisposable {
 
   #signalled(signal: string): void {
     const stopped = this.#progress.ending !== undefined;
-    // Its process has ended, and what is left of its system stops.
+    // Its process has ended, and the rest of its system stops.
     if (stopped && this.#settings.signals.get(signal) === "stop") this.#hurry();
     else this.#tell({ type: "signal", signal });
   }

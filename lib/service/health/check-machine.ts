@@ -35,9 +35,9 @@ export type Effect =
   | { readonly type: "run"; readonly timeoutMs: number }
   /** The run has ended in time. */
   | { readonly type: "disarm" }
-  /** Tells the run that nobody waits any more. */
+  /** Tells the run that its result is not needed any more. */
   | { readonly type: "abort" }
-  /** Answers all who wait. */
+  /** Answers all waiting requests. */
   | { readonly type: "answer"; readonly result: Result };
 
 export function initial(config: Config): State {
@@ -50,7 +50,7 @@ export function decide(state: State, event: Event): readonly [State, readonly Ef
   switch (event.type) {
     case "asked": {
       if (run === "waiting") return [state, []];
-      // A run that hangs is not joined by another one: however often somebody asks, one run hangs at most.
+      // While a run hangs, no other run begins: at most one run hangs, however many requests come.
       const isFresh = result !== undefined && (run === "overdue" || event.at - result.at < config.cacheMs);
       if (isFresh) return [state, [{ type: "answer", result }]];
       return [{ ...state, run: "waiting" }, [{ type: "run", timeoutMs: config.timeoutMs }]];

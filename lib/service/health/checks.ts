@@ -1,4 +1,4 @@
-// Runs the checks of a user, each run in a process of its own: whatever a check does, it takes down no other.
+// Runs the checks of a user. Each run has a process of its own, so a check that crashes takes down no other.
 
 import type { Context } from "../../process/context.js";
 import { EffectLoop } from "../../process/effect-loop.js";
@@ -9,7 +9,7 @@ import { decide, type Effect, type Event, initial, type Result, type State } fro
 import type { FullCheck } from "./options.js";
 import type { CheckHealth } from "./report.js";
 
-/** One check, and those who wait for its answer. */
+/** One check, and the requests that wait for its answer. */
 export class RunningCheck {
   private readonly ctx: Context<never>;
   private readonly check: FullCheck;
@@ -17,7 +17,7 @@ export class RunningCheck {
   private waiting: ((result: Result) => void)[] = [];
   private control = new AbortController();
   private timer: TimerRef | undefined;
-  /** The run in progress, and what it has found. */
+  /** The run in progress, and its answer once it has one. */
   private running: { readonly pid: Pid; answer: Answer | undefined } | undefined;
 
   constructor(ctx: Context<never>, check: FullCheck) {
@@ -80,7 +80,7 @@ export class RunningCheck {
   /** A process linked to the reader has ended. */
   ended(pid: Pid, reason: ExitReason): void {
     if (this.running?.pid !== pid) return;
-    // A rejection that the check left alone ends its process, whatever the check has answered.
+    // An unhandled rejection of the check ends its process, and counts as a crash even if the check has answered already.
     const crashed = { ok: false, error: formatReason(reason) };
     const answer = reason.type === "normal" ? (this.running.answer ?? crashed) : crashed;
     this.running = undefined;

@@ -9,7 +9,7 @@ import type { HealthSettings } from "./options.js";
 import type { Findings } from "./report.js";
 import { readTree } from "./tree.js";
 
-/** What the process understands: it is asked for what it can find out. */
+/** The message of the process: a request for its findings. */
 export interface HealthMessage {
   readonly replyTo: ReplyTo<Findings>;
   /** Asks for what liveness depends on: no check of readiness runs. */
@@ -22,7 +22,7 @@ export function healthBehaviour(
   rootOf: () => Pid | undefined,
 ): Callbacks<HealthMessage> {
   let checks: readonly RunningCheck[] | undefined;
-  /** Whoever asks meanwhile gets the same: however many ask, one reading of each kind is in progress. */
+  /** The readings in progress, at most one of each kind. Requests that come meanwhile share their results. */
   const readings = new Map<boolean, Promise<Findings>>();
   return {
     handle: (ctx, { replyTo, isLive }) => {

@@ -10,7 +10,7 @@ import type { HealthMessage } from "./health-process.js";
 import type { HealthSettings } from "./options.js";
 import { type Findings, type HealthReport, reportOn } from "./report.js";
 
-/** What the health of a service is read from. */
+/** The source from which the health of a service is read. */
 export interface HealthSource {
   readonly name: string;
   readonly kernel: Kernel;
@@ -52,10 +52,10 @@ export interface ResponseWriter {
   end(body?: string): unknown;
 }
 
-/** How much longer than a reading its caller waits: the reading has its own limits. */
+/** The caller of a reading waits so much longer than the reading may take: the reading has limits of its own. */
 const GRACE_MS = 1_000;
 
-/** What is known when nobody can be asked. */
+/** The findings when the process that reads the health is not there. */
 const NOTHING: Findings = { parts: [], checks: [], eventLoopDelayMs: 0 };
 
 /**

@@ -1,4 +1,4 @@
-// What is known of the health of a service, and the verdict: a pure function of it.
+// The findings about the health of a service, and the verdict: a pure function of the findings.
 
 import type { ChildPhase } from "../../supervisor/status.js";
 
@@ -47,7 +47,7 @@ export interface HealthReport {
   readonly ready: boolean;
   /** Why it is not live or not ready. */
   readonly reasons: readonly string[];
-  /** What may go wrong soon: supervisors near their restart limit. */
+  /** Problems that may come soon: supervisors near their restart limit. */
   readonly warnings: readonly string[];
   /** The parts of the tree, or of the part asked for. */
   readonly parts: readonly PartHealth[];
@@ -57,7 +57,7 @@ export interface HealthReport {
   readonly eventLoopDelayMs: number;
 }
 
-/** What a report is made of. */
+/** The findings from which a report is made. */
 export interface Findings {
   readonly parts: readonly PartHealth[];
   readonly checks: readonly CheckHealth[];

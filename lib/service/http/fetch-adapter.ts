@@ -2,7 +2,7 @@
 
 import { type IncomingMessage, reasonPhrase, type ServerResponse } from "./node-http.js";
 
-/** What turns requests and responses of Node into those of fetch. */
+/** Converts requests and responses of Node into those of fetch. */
 export interface FetchAdapter {
   /** The request as fetch has it. Undefined when there is no such request: a host that is none. */
   receive(incoming: IncomingMessage, outgoing: ServerResponse, maxBodyBytes: number): Request | undefined;
@@ -15,7 +15,7 @@ export interface FetchAdapter {
   send(outgoing: ServerResponse, response: Response): Promise<void> | undefined;
 }
 
-/** What is used of srvx. */
+/** The part of srvx that is used. */
 interface Srvx {
   readonly NodeRequest: new (given: {
     readonly req: IncomingMessage;
@@ -66,7 +66,7 @@ function pathOf({ pathname, search }: URL): string {
 
 // ── errors of the client ────────────────────────────────────────────────────────────────────────────────────────
 
-/** Errors of the text that a client sent, and not of what the handler made of it. */
+/** Errors in the text that a client sent, as opposed to errors of the handler. */
 const malformed = new WeakSet<object>();
 
 function blameClient(error: unknown): never {
@@ -108,13 +108,13 @@ function findBodies(): BodyAtHand {
     const { body } = state;
     if (body === null || body === undefined) return null;
     const { source, stream } = body;
-    // Somebody reads it, or has read it.
+    // The stream is being read, or has been read.
     if (stream.locked || isDisturbed(stream)) return undefined;
     return typeof source === "string" || source instanceof Uint8Array ? source : undefined;
   };
 }
 
-/** Node's own mark of streams that somebody has begun to read. */
+/** Node's own mark of streams whose reading has begun. */
 const DISTURBED = Symbol.for("nodejs.stream.disturbed");
 
 function isDisturbed(stream: object): boolean {

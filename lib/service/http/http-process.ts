@@ -30,7 +30,7 @@ import {
 } from "./node-http.js";
 import { handleRequest } from "./request-process.js";
 
-/** What the process of an HTTP server understands. */
+/** The messages of the process of an HTTP server. */
 export interface HttpMessage {
   readonly type: "address";
   readonly replyTo: ReplyTo<HttpAddress>;
@@ -81,7 +81,7 @@ class HttpProcess {
   private readonly draining = new AbortController();
   /** The request that the machine decides on. */
   private arrived: RequestExchange | undefined;
-  /** What the host has around that request, such as a span of its own. */
+  /** The asynchronous context of the host for that request, such as a span of its own. */
   private context: AsyncContext | undefined;
   private end: Stop | undefined;
   private connections = 0;
@@ -134,7 +134,7 @@ class HttpProcess {
   async listen(): Promise<void> {
     const { server, ctx, config, kernel } = this;
     if (typeof config.handle !== "function") this.adapter = await loadFetchAdapter();
-    // Connections come in the context of the system, whoever started the server.
+    // Connections run in the context of the system, not in that of the code that started the server.
     this.address = await kernel.enter(() => listen(server, config.port, config.host));
     const fail = (error: unknown): void => {
       throw error;

@@ -1,4 +1,4 @@
-// What an HTTP server counts and times for the metrics of its system. Names are those of OpenTelemetry's conventions for HTTP.
+// The counts and times of an HTTP server for the metrics of its system. Names are those of OpenTelemetry's conventions for HTTP.
 
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";

@@ -1,4 +1,4 @@
-// Node's HTTP server, and what is said over it without a handler. The only file of this room that reaches Node.
+// Node's HTTP server, and the responses that it sends without a handler. The only file of this room that reaches Node.
 
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
 import { node } from "../../process/node-modules.js";
@@ -36,14 +36,14 @@ export function listen(server: Server, port: number, host: string | undefined): 
 }
 
 /**
- * Reads what nobody has read of a body that has been answered, so that its client gets the answer and can use its connection again.
- * Bodies without end are cut off.
+ * Reads and discards the unread rest of a request's body after the answer, so that the client gets the answer and can use the
+ * connection again. A body longer than the limit is cut off.
  */
 export function discardRest(incoming: IncomingMessage, maxBodyBytes: number): void {
   // Of a body that has come to its end, only what is in the buffer holds the connection.
   if ((incoming.complete && incoming.readableLength === 0) || incoming.destroyed) return;
   let left = maxBodyBytes;
-  // Whoever has begun to read would hold the rest back.
+  // Another reader of the body would hold the rest back.
   incoming.removeAllListeners("data");
   incoming.on("data", (chunk: Uint8Array) => {
     left -= chunk.length;
@@ -57,7 +57,7 @@ export function isTooLong({ headers }: IncomingMessage, maxBodyBytes: number): b
   return Number(headers["content-length"] ?? 0) > maxBodyBytes;
 }
 
-/** Whether the client went away before it had its response, and an error is what that does to whoever reads or writes. */
+/** Whether the client disconnected before it had its response, and `error` is the read or write error that this causes. */
 export function isGone(incoming: IncomingMessage, outgoing: ServerResponse, error: unknown): boolean {
   if (outgoing.writableFinished || !(outgoing.destroyed || incoming.destroyed)) return false;
   if (error === incoming.errored) return true;

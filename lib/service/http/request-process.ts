@@ -19,7 +19,7 @@ import {
   type ServerResponse,
 } from "./node-http.js";
 
-/** What a handler gets beside the request. */
+/** The second argument of a handler, after the request. */
 export interface RequestContext {
   /** The process of this request. `ctx.signal` is aborted when the request is cut off because the server ends. */
   readonly ctx: Context<never>;
@@ -43,7 +43,7 @@ export interface RequestContext {
   setRoute(route: string): void;
 }
 
-/** What the processes of requests have in common. */
+/** The settings that the processes of requests share. */
 export interface RequestHandling {
   readonly handler: FetchHandler | NodeListener;
   /** Present for a fetch handler. */
@@ -75,7 +75,7 @@ export function handleRequest(
     outgoing.on("close", () => {
       if (isHandled) resolve();
     });
-    // The client may be gone while the response is written: nobody is left to be told.
+    // The client may disconnect while the response is written. Then there is no one left to answer.
     outgoing.on("error", ignore);
     const result = handle(ctx, handling, exchange, draining);
     if (isThenable(result)) result.then(handled, reject);

@@ -1,4 +1,4 @@
-// Which status over HTTP says what an error says.
+// Maps errors to HTTP statuses.
 
 /** What {@link httpStatus} gives. */
 export type ErrorStatus = 400 | 404 | 409 | 429 | 500 | 503;
@@ -12,7 +12,7 @@ export const ERROR_STATUSES: Readonly<Record<Exclude<ErrorStatus, 500>, readonly
     ...["ERR_FLOW_NOT_FOUND", "ERR_SCHEDULE_NOT_FOUND", "ERR_PIPELINE_EXECUTION_NOT_FOUND"],
     "ERR_QUEUE_DEAD_LETTER_NOT_FOUND",
   ],
-  /** What is there does not allow it: the same request fails again. */
+  /** The present state does not allow it: the same request fails again. */
   409: [
     ...["ERR_FLOW_ID_TAKEN", "ERR_FLOW_INPUT_DIFFERS", "ERR_FLOW_STATE", "ERR_PIPELINE_EXECUTION_ID_TAKEN"],
     ...["ERR_STORE_CONFLICT", "ERR_KEY_TAKEN", "ERR_NAME_TAKEN"],

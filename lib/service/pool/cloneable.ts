@@ -1,12 +1,12 @@
-// What keeps a value from being sent to another thread. Threads get the source of `deeper` and `uncloneablePart`, so these use nothing
-// but what the language and the host have.
+// Finds the reason why a value cannot be sent to another thread. Threads get the source of `deeper` and `uncloneablePart`, so these
+// use only the language and the host.
 
 /**
  * Levels of arrays and objects that a value may have. The thread that reads a message does so with a stack of its own: it would
  * fail in reading, not the sender in sending.
  */
 export const MOST_LEVELS = 1_000;
-/** What is said of a value that has more. */
+/** The error text for a value that has more. */
 export const TOO_DEEP = "it is nested more than 1,000 levels deep";
 
 /** @throws RangeError for a value that the other side could not read */

@@ -11,9 +11,9 @@
  * }
  */
 export interface PoolJob {
-  /** Aborted when nobody waits for the result any more. For asynchronous functions: a busy thread gets no events. */
+  /** Aborted when the result is not needed any more. For asynchronous functions: a busy thread gets no events. */
   readonly signal: AbortSignal;
-  /** Whether nobody waits for the result any more. Asks the pool, so that a long loop without awaits sees it too. */
+  /** Whether the job is aborted: its result is not needed any more. Asks the pool, so that a long loop without awaits sees it too. */
   readonly aborted: boolean;
   /** Reports progress to the caller's `onProgress`. The value is cloned. */
   progress(value: unknown): void;

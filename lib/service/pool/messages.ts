@@ -1,4 +1,4 @@
-// What callers send to a pool.
+// The messages from callers to a pool.
 
 import type { Context } from "../../process/context.js";
 import { outside } from "../../process/origin.js";
@@ -25,7 +25,7 @@ export class JobRequest extends Request implements Terms {
   /** The worker that runs it. */
   worker = 0;
   deadline: TimerRef | undefined = undefined;
-  /** Which trace the job belongs to, if the system is traced. */
+  /** The trace of the job, if the system is traced. */
   trace: JobTrace | undefined = undefined;
 
   constructor(
@@ -47,7 +47,7 @@ export class JobRequest extends Request implements Terms {
     this.message = this;
   }
 
-  /** Reports progress as code of the caller. What its callback throws ends the job, as a failure of the caller's. */
+  /** Reports progress as code of the caller. An error of its callback ends the job, as a failure of the caller's. */
   progressed(value: unknown): void {
     const { owner, onProgress } = this;
     if (onProgress === undefined || !this.open) return;
@@ -63,7 +63,7 @@ export class JobRequest extends Request implements Terms {
   }
 }
 
-/** Nobody waits for a job any more. */
+/** The caller does not wait for its job any more. */
 export class Withdrawal {
   readonly job: JobRequest;
   constructor(job: JobRequest) {

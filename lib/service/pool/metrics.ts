@@ -1,4 +1,4 @@
-// What a pool counts and times for the metrics of its system.
+// The counts and times of a pool for the metrics of its system.
 
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
@@ -42,14 +42,14 @@ export type JobOutcome =
   | "full"
   /** The pool was stopping. */
   | "stopping"
-  /** Nobody waits for it any more. */
+  /** The caller does not wait for it any more. */
   | "withdrawn";
 
 export class PoolMeter implements GaugeSource {
   readonly #kernel: Kernel;
   readonly #pid: Pid;
   readonly #stats: () => PoolStats;
-  /** Since when jobs wait or run, of those that came while somebody measured. */
+  /** Since when jobs wait or run. Only jobs that came while metrics were in use. */
   readonly #since = new Map<JobRequest, { readonly at: number; readonly runs: boolean }>();
 
   constructor(kernel: Kernel, pid: Pid, stats: () => PoolStats) {
@@ -81,7 +81,7 @@ export class PoolMeter implements GaugeSource {
     this.#since.set(job, { at: now, runs: true });
   }
 
-  /** The job is over. One that nobody waits for is counted as withdrawn, and only once. */
+  /** The job is over. A job whose caller does not wait any more is counted as withdrawn, and only once. */
   ended(job: JobRequest, outcome: JobOutcome): void {
     const since = this.#since.get(job);
     this.#since.delete(job);

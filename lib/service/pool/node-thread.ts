@@ -70,7 +70,7 @@ export const openNodeThread: OpenThread = ({ file, limits, idleMs, maxHeapMb }, 
     {
       said: () => undefined,
       ended: (end) => {
-        // What the thread answered before its end may have arrived and not been heard.
+        // Answers that the thread sent before its end may have arrived without being handled.
         for (const message of arrivedAt(port)) said(message);
         events.ended(end);
       },
@@ -78,7 +78,7 @@ export const openNodeThread: OpenThread = ({ file, limits, idleMs, maxHeapMb }, 
   );
   port.on("message", said);
   port.on("messageerror", (error) => {
-    // An answer that cannot be read here. Which job it was for is not known, so the thread is of no use any more.
+    // This answer cannot be read here. Its job is unknown, so the thread is of no use any more.
     void thread.end();
     events.ended({ code: undefined, error });
   });

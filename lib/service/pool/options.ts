@@ -20,7 +20,7 @@ export interface JobDefaults {
    */
   readonly maxAttempts?: number;
   /**
-   * Whether the worker is killed when nobody waits for a running job any more: its caller has exited, its signal is aborted, or
+   * Whether the worker is killed when a running job is withdrawn: its caller has exited, its signal is aborted, or
    * its timeout is over. Otherwise the job goes on and its result is dropped. Default false.
    */
   readonly killOnAbort?: boolean;
@@ -75,11 +75,11 @@ export const POOL_DEFAULTS: {
   readonly deadlineMs: number;
   /** How many workers may run a job. */
   readonly maxAttempts: number;
-  /** Whether the worker of a job that nobody waits for is killed. */
+  /** Whether the worker of a withdrawn job is killed. */
   readonly killOnAbort: boolean;
   /** What happens to a job that finds a full queue. */
   readonly whenFull: "reject" | "wait";
-  /** What becomes of jobs that wait when the pool stops. */
+  /** The jobs that a stopping pool still runs. */
   readonly drain: "running" | "all";
   /** Milliseconds without a job after which a thread above `minSize` ends. */
   readonly idleMs: number;
@@ -113,7 +113,7 @@ export const POOL_DEFAULTS: {
   periodMs: 5_000,
 };
 
-/** Most threads under the simulator, whatever machine it runs on: a schedule is the same everywhere. */
+/** Most threads under the simulator. It does not depend on the machine, so that a schedule is the same everywhere. */
 const SIMULATED_SIZE = 2;
 
 const JOB_DEFAULTS = ["deadlineMs", "maxAttempts", "killOnAbort", "whenFull"] as const;

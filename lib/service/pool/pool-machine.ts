@@ -1,4 +1,5 @@
-// A pool as a state machine: which job runs on which worker, how many workers there are, and who is notified when one ends.
+// A pool as a state machine. It decides which job runs on which worker, how many workers there are, and which callers to notify when a
+// worker ends.
 //
 //   job:     submit ──▶ queued ──▶ running ──▶ answered
 //               │          ▲          │
@@ -40,7 +41,7 @@ export interface Terms {
 export type Event<J> =
   | { readonly type: "boot" }
   | { readonly type: "submit"; readonly job: J }
-  /** Nobody waits for the job any more. */
+  /** The caller does not wait for the job any more. */
   | { readonly type: "withdraw"; readonly job: J }
   /** A worker is ready for jobs. */
   | { readonly type: "started"; readonly worker: number }
@@ -59,7 +60,7 @@ export type Effect<J> =
   /** The first workers are ready: the pool has started. */
   | { readonly type: "ready" }
   | { readonly type: "post"; readonly worker: number; readonly job: J; readonly attempt: number }
-  /** The worker of this job is to know that nobody waits for it. */
+  /** Tell the worker of this job that the job is withdrawn. */
   | { readonly type: "abort"; readonly worker: number; readonly job: J }
   /** The worker of this job has ended. Comes before `post` or `fail`. */
   | { readonly type: "release"; readonly job: J }
@@ -91,7 +92,7 @@ interface Run<J> {
   readonly job: J;
   attempts: number;
   worker: Worker<J> | undefined;
-  /** Somebody waits for its result. */
+  /** The caller still waits for its result. */
   wanted: boolean;
   expired: boolean;
 }
@@ -452,7 +453,7 @@ function stop<J extends Terms>(state: State<J>, effects: Effects<J>): void {
   goOn(state, effects);
 }
 
-/** Nobody waits for a result any more. */
+/** Ends all workers at once: their results are not needed any more. */
 function endAll<J extends Terms>(state: State<J>, effects: Effects<J>): void {
   state.phase = "stopping";
   for (const worker of state.workers.values()) end(worker, effects);

@@ -1,4 +1,4 @@
-// Makes errors of what a thread has packed.
+// Rebuilds errors that a thread has packed.
 
 import type { PackedError, PackedThrown } from "./thread.js";
 
@@ -14,7 +14,7 @@ const CLASSES: Readonly<Record<string, ErrorClass>> = {
   URIError,
 };
 
-/** What a function of a worker file threw. Of an error: with its class name, stack, properties and cause. */
+/** Rebuilds the value that a function of a worker file threw: an error with its class name, stack, properties and cause. */
 export function revive(thrown: PackedThrown): unknown {
   return "value" in thrown ? thrown.value : reviveError(thrown.error);
 }

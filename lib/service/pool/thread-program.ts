@@ -6,7 +6,7 @@ import type { JobTrace } from "../telemetry/edges.js";
 import type { PoolJob } from "./job.js";
 import type { FromThread, PackedError, PackedThrown, SAID, ToThread } from "./thread.js";
 
-/** What the program of a thread uses of its surroundings. */
+/** The functions that the program of a thread gets from its surroundings. */
 export interface ThreadKit {
   readonly said: typeof SAID;
   readonly file: string;
@@ -87,7 +87,7 @@ export class PoolThread {
     do {
       for (let message = this.#early.shift() ?? receive(); message !== undefined; ) {
         this.#take(message);
-        // What is left comes by event.
+        // The remaining messages come by event.
         if (this.#early.length === 0 && now() > until) return;
         message = this.#early.shift() ?? receive();
       }

@@ -1,5 +1,5 @@
-// What a pool and its threads say to each other, and the seam between them: production opens a thread of the host, the
-// simulator runs the functions in its own thread.
+// The messages between a pool and its threads, and the port between them: production opens a thread of the host, the simulator
+// runs the functions in its own thread.
 
 import type { Context } from "../../process/context.js";
 import type { ThreadEnd, ThreadLimits } from "../../process/thread.js";
@@ -10,7 +10,7 @@ export type ToThread =
   | readonly [id: number, name: string, args: readonly unknown[], trace?: JobTrace | undefined]
   | readonly [id: number];
 
-/** What a message of a thread is about. Numbers, because each job costs one. */
+/** The kinds of messages of a thread. They are numbers, because each job costs one. */
 export const SAID = {
   /** The job returned a value. */
   fulfilled: 0,
@@ -48,7 +48,7 @@ export interface PackedError {
 /** Something that was thrown: an error, or any other value. */
 export type PackedThrown = { readonly error: PackedError } | { readonly value: unknown };
 
-/** What a thread is to run. */
+/** The program of a thread. */
 export interface ThreadSpec {
   /** URL of the worker file. */
   readonly file: string;
@@ -69,9 +69,9 @@ export interface ThreadEvents {
 export interface ThreadPort {
   /** @throws DataCloneError of the host */
   post(message: ToThread, transfer: readonly object[] | undefined): void;
-  /** Whether somebody waits for this thread: only then it keeps the host alive. */
+  /** Whether a job waits for this thread: only then the thread keeps the host alive. */
   keepAlive(flag: boolean): void;
-  /** Ends the thread, whatever it does. Resolves when the thread is gone. */
+  /** Ends the thread, even in the middle of a job. Resolves when the thread is gone. */
   end(): Promise<unknown>;
 }
 

@@ -1,4 +1,4 @@
-// The process of one worker: it owns a thread. When the process exits, for whatever reason, the thread ends; when the thread
+// The process of one worker: it owns a thread. When the process exits, for any reason, the thread ends; when the thread
 // ends, the process exits and its reason says why.
 
 import { type Callbacks, deferStart, stop } from "../../process/behaviour.js";
@@ -22,7 +22,7 @@ import {
   type ThreadSpec,
 } from "./thread.js";
 
-/** To a worker: run a job, or, without a name, nobody waits for the job any more. */
+/** To a worker: run a job. Without a name: the job is withdrawn. */
 export interface Task {
   readonly id: number;
   readonly name: string | undefined;

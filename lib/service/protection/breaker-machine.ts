@@ -73,7 +73,7 @@ export type BreakerEffect =
       readonly type: "changed";
       readonly from: BreakerState;
       readonly to: BreakerState;
-      /** What was counted in the state that ends. */
+      /** The counts of the state that ends. */
       readonly tally: Tally;
       /** How long an open breaker stays open. */
       readonly openMs: number | undefined;
@@ -129,7 +129,7 @@ export function roomOf(
     case "half-open": {
       const left = config.probes - probes.size - succeeded;
       if (left > 0) return { calls: left, againMs: undefined };
-      // Whoever asks when a probe has taken too long opens the breaker again.
+      // A call that comes after a probe has taken too long opens the breaker again.
       return again(Math.min(...probes.values()) + config.probeMs - now, 1);
     }
     default:

@@ -111,7 +111,7 @@ export function share(path: string, value: unknown): number {
   throw new OptionError(path, value, "a number, more than 0 and at most 1");
 }
 
-/** What an inner policy refuses says nothing about the service. */
+/** A refusal by an inner policy says nothing about the service. */
 function usualVerdict(outcome: CallOutcome): Verdict {
   if (outcome.ok) return "success";
   const { error } = outcome;

@@ -23,7 +23,7 @@ import { type Scope, within } from "./scope.js";
 
 /** A circuit breaker: put it around functions that use one service. */
 export interface CircuitBreaker extends Policy {
-  /** What the breaker counts now. */
+  /** The present counts of the breaker. */
   status(): Promise<BreakerStatus>;
 }
 
@@ -42,7 +42,7 @@ export interface BreakerDefinition extends Startable<readonly [], CircuitBreaker
 
 /** Where a breaker asks and reports: its own machine, or a process. */
 interface Port {
-  /** Undefined when there is nobody to ask. */
+  /** Undefined when there is no breaker to ask. */
   ask(scope: Scope): Promise<Admission | undefined>;
   settled(admission: Admission, verdict: Verdict, durationMs: number): void;
   status(): Promise<BreakerStatus>;

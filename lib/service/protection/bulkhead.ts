@@ -65,7 +65,7 @@ export interface Bulkhead {
     work: Work<A, R>,
     options?: CompartmentOptions<A>,
   ): Guarded<A, Awaited<R>>;
-  /** What runs and waits now. */
+  /** The calls that run and wait now. */
   status(): BulkheadStatus;
 }
 
@@ -133,7 +133,7 @@ class BulkheadCore implements GaugeSource {
   private readonly kernel: Kernel;
   private readonly settings: BulkheadSettings;
   private readonly loop: EffectLoop<BulkheadMachine, BulkheadEvent, BulkheadEffect>;
-  /** Calls without a place, and since when they wait, if somebody measures. */
+  /** Calls without a place, and since when they wait, if metrics are in use. */
   private readonly waits = new Map<
     number,
     { readonly wait: Wait<void>; readonly since: number | undefined }

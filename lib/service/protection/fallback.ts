@@ -9,7 +9,7 @@ import { attempt, type Guarded, guard, type guarded, type Work } from "./guard.j
 
 /** A call that failed, for the function that answers in its place. */
 export interface FailedCall {
-  /** What the call rejected with. */
+  /** The error with which the call rejected. */
   readonly error: unknown;
   /** The arguments of the call. */
   readonly args: readonly unknown[];

@@ -1,4 +1,4 @@
-// Policies: functions that put a guard around a function. What they return can be guarded again: `retry(breaker(limit(fn)))`.
+// Policies: functions that put a guard around a function. The guarded function can be guarded again: `retry(breaker(limit(fn)))`.
 
 import { OptionError, SystemStoppedError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -38,7 +38,7 @@ export interface Policy {
 
 type Run = (scope: Scope, args: readonly unknown[]) => Promise<unknown>;
 
-/** What a policy does around a call. `run` calls what is inside, in the scope that it gets. */
+/** The work of a policy around a call. `run` calls the inner function, in the scope that it gets. */
 export type Layer = (
   scope: Scope,
   run: (scope: Scope) => Promise<unknown>,
@@ -79,7 +79,7 @@ function runOf(kernel: Kernel, inner: unknown): Run {
   return (scope, args) => attempt(kernel, scope, inner as Work<readonly unknown[], unknown>, args);
 }
 
-/** Calls the user's function. The end of the scope ends the wait at once; what the function does later is ignored. */
+/** Calls the user's function. The end of the scope ends the wait at once; a later result of the function is ignored. */
 export function attempt(
   kernel: Kernel,
   scope: Scope,
@@ -88,7 +88,7 @@ export function attempt(
 ): Promise<unknown> {
   const wait = new Wait<unknown>(kernel, scope, "a guarded function");
   if (!wait.open) return wait.promise;
-  // The promise takes whatever the function returns or throws, also a thenable that throws.
+  // The promise takes any value that the function returns or throws, also a thenable that throws.
   const settled = new Promise((resolve) => resolve(work(scope, ...args)));
   scope.track?.(settled);
   settled.then(

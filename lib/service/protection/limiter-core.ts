@@ -16,9 +16,9 @@ import {
 import type { LimiterSettings, Wanted } from "./limiter-options.js";
 import { PROTECTION_METRICS } from "./metrics.js";
 
-/** Somebody that asks for permits. */
+/** A caller that asks for permits. */
 export interface Applicant {
-  /** False once nobody waits for the answer. */
+  /** False once the caller does not wait for the answer any more. */
   readonly open: boolean;
   granted(): void;
   refused(error: RateLimitError): void;
@@ -39,7 +39,7 @@ export type After = (delayMs: number, fn: () => void) => () => void;
 
 interface Place extends Wanted {
   readonly applicant: Applicant;
-  /** When it came, if somebody measures. */
+  /** When it came, if metrics are in use. */
   readonly since: number | undefined;
   /** Prevents the end of its patience. */
   stay: () => void;

@@ -56,7 +56,7 @@ export type LimiterEffect =
   | { readonly type: "grant"; readonly id: number }
   /** Too many wait already. */
   | { readonly type: "refuse"; readonly id: number; readonly retryAfterMs: number }
-  /** The next one that waits for this key gets its permits after `inMs`; undefined when nobody waits. */
+  /** The next one that waits for this key gets its permits after `inMs`; undefined when no call waits. */
   | { readonly type: "alarm"; readonly key: string; readonly inMs: number | undefined };
 
 /** `permits` in each `perMs`, at most `burst` at once. The greatest common divisor keeps the numbers small. */
@@ -186,8 +186,8 @@ function untilUs({ gain }: LimiterConfig, have: number, need: number): number {
 }
 
 function unitsAt({ gain, cost, full }: LimiterConfig, { units, at, waiting }: Bucket, us: number): number {
-  // Those that wait are served in whole microseconds. What the last one brings beyond a full bucket is kept for the next of them:
-  // otherwise each would cost a fraction more.
+  // Waiting calls are served in whole microseconds. The part of the last microsecond beyond a full bucket is kept for the next call:
+  // otherwise each call would cost a fraction more.
   const most = waiting.length === 0 ? full : full + Math.min(gain, cost) - 1;
   // A clock that goes back adds nothing. Compared before it is multiplied: a clock that jumps ahead must not overflow.
   const passed = us - at;
@@ -211,7 +211,7 @@ function bucketOf(machine: LimiterMachine, key: string, us: number): Bucket {
   return bucket;
 }
 
-/** Makes room for a key. Buckets for which somebody waits are kept; `maxWaiting` bounds those. */
+/** Makes room for a key. Buckets with waiting callers are kept; `maxWaiting` bounds those. */
 function forget({ config, buckets }: LimiterMachine): void {
   let room = config.maxKeys - buckets.size;
   for (const [key, bucket] of buckets) {

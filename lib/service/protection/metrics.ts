@@ -1,4 +1,4 @@
-// What breakers, limiters, bulkheads and retry policies count and time for the metrics of their system.
+// The counts and times of breakers, limiters, bulkheads and retry policies for the metrics of their system.
 
 import type { Instrument, Instruments } from "../telemetry/instruments.js";
 

@@ -141,7 +141,7 @@ function failureOf({ cancelled }: Scope): "failure" | "deadline" | "left" {
   return isA(cancelled.reason, RetryDeadlineError) ? "deadline" : "left";
 }
 
-/** What is known when the deadline comes. */
+/** The state of the call when the deadline comes. */
 interface Progress {
   attempts: number;
   error: unknown;
@@ -212,7 +212,7 @@ function checkRetry(given: RetryOptions): Settings {
     retryIf,
     retryAfterMs: (error, wallMs) => {
       const ms = retryAfterMs(error, wallMs);
-      // What a server says may be anything: neither NaN nor a time in the past is a wait.
+      // A server may send any value: neither NaN nor a time in the past is a wait.
       return typeof ms === "number" && ms > 0 ? ms : undefined;
     },
     budget: given.budget && checkBudget(given.budget),

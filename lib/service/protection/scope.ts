@@ -1,5 +1,5 @@
-// What cancels a guarded call: an AbortSignal, the exit of the process that asked, the stop of the system, a timeout. A scope
-// passes the end on to whatever its call waits for at that moment, and to the `signal` that the function got.
+// A guarded call is cancelled by an AbortSignal, the exit of the process that asked, the stop of the system, or a timeout. A scope
+// cancels the wait that its call is in at that moment, and aborts the `signal` that the function got.
 
 import { type Abortable, unwatchAbort, watchAbort } from "../../process/abort.js";
 import type { Context } from "../../process/context.js";
@@ -13,7 +13,7 @@ import type { Abandonable, Process } from "../../process/process.js";
 import { processSignal } from "../../process/process-signal.js";
 import { AttemptTimeoutError } from "./errors.js";
 
-/** What a guarded function gets before its arguments. */
+/** The first argument of a guarded function, before its own arguments. */
 export interface Attempt {
   /**
    * Aborted when the attempt takes too long, the caller gives up or the calling process exits. Pass it on to `fetch` and the
@@ -40,7 +40,7 @@ interface Cancellable {
 export class Scope implements Attempt, Cancellable {
   readonly number: number;
   readonly from: GuardOptions["from"];
-  /** What the call waits for now. */
+  /** The present wait of the call. */
   inner: Cancellable | undefined = undefined;
   cancelled: { readonly reason: unknown } | undefined = undefined;
   /** Gets a promise for each call of the user's function. It settles with the function, also when the call was given up before. */

@@ -1,4 +1,4 @@
-// What happened lately: the last N calls, or the calls of the last N milliseconds. Deterministic, and mutable inside: a copy
+// The recent past: the last N calls, or the calls of the last N milliseconds. Deterministic, and mutable inside: a copy
 // for each call would cost more than the call's own bookkeeping.
 
 /** One call that has ended. */

@@ -1,5 +1,5 @@
-// The instruments of what the kernel, dispatches and flows do. Those of the pool, of protection, of HTTP and of the host's runtime
-// stand beside what they measure, in files `metrics.ts` and in runtime.ts.
+// The instruments of the kernel, dispatches and flows. Those of the pool, of protection, of HTTP and of the host's runtime are beside
+// the code that they measure, in files `metrics.ts` and in runtime.ts.
 
 import type { Instrument, Instruments } from "./instruments.js";
 

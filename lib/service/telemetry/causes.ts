@@ -1,5 +1,5 @@
-// Which crash led to which: the ids that join a crash, the restart after it, and the attempt at another consumer. Whatever is kept
-// here is bounded: of very many crashes that nobody restarts, the oldest are forgotten.
+// Links crashes to their effects: ids join a crash, the restart after it, and the attempt at another consumer. The memory for them is
+// bounded: of very many crashes without a restart, the oldest are forgotten.
 
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
@@ -34,7 +34,7 @@ export function crashId(pid: Pid): string {
   return `${pid.node.name}.${pid.id}`;
 }
 
-/** A child of a supervisor, whichever process it is now. */
+/** A child of a supervisor: the same place for each process that runs the child. */
 function placeOf(supervisor: Pid, key: string): string {
   return `${supervisor.id}/${key}`;
 }

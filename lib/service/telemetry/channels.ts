@@ -1,10 +1,10 @@
-// The channels of node:diagnostics_channel that carry the events. On a host without that module nobody ever subscribes.
+// The channels of node:diagnostics_channel that carry the events. On a host without that module they never have subscribers.
 
 import { optionalModule } from "../../process/node-modules.js";
 import { oneOf } from "../../process/options.js";
 import type { TelemetryEventName, TelemetryEvents } from "./events.js";
 
-/** What telemetry uses of a channel. */
+/** The part of a channel that telemetry uses. */
 export interface EventChannel<E> {
   readonly hasSubscribers: boolean;
   publish(event: E): void;
@@ -38,7 +38,7 @@ function channel<Name extends TelemetryEventName>(event: Name): EventChannel<Tel
   return (host?.channel(`signalbox:${event}`) ?? silent) as EventChannel<TelemetryEvents[Name]>;
 }
 
-/** Every channel. The objects are kept: Node forgets a channel that nobody holds. */
+/** Every channel. The objects are kept: Node forgets a channel without references. */
 export const CHANNELS: { readonly [Name in TelemetryEventName]: EventChannel<TelemetryEvents[Name]> } = {
   "call:begin": channel("call:begin"),
   "call:end": channel("call:end"),

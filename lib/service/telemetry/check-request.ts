@@ -1,4 +1,4 @@
-// What handlers of HTTP are called with: a host, or a program that has mixed up its handlers, may give something else.
+// Checks the arguments of HTTP handlers: a host, or a program that has mixed up its handlers, may pass something else.
 
 import { OptionError } from "../../process/errors.js";
 import { withMethod } from "../../process/options.js";

@@ -1,4 +1,4 @@
-// What crosses the edges of a system, as telemetry sees it: requests over HTTP, and jobs of threads. See process/taps.ts.
+// The edges of a system, as telemetry sees them: requests over HTTP, and jobs of threads. See process/taps.ts.
 
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
@@ -10,7 +10,7 @@ export type ReceivedHeaders = Readonly<Record<string, string | readonly string[]
 /** How a request ended. `gone`: its client went away, or the server ended, before the response was complete. */
 export type RequestOutcome = "answered" | "gone";
 
-/** What follows one request. */
+/** Follows one request. */
 export interface RequestTap {
   /** Runs the handler. */
   around<R>(run: () => R): R;
@@ -22,7 +22,7 @@ export interface RequestTap {
   ended(outcome: RequestOutcome, status: number | undefined, route: string | undefined): void;
 }
 
-/** Which trace a job belongs to, for a thread that has OpenTelemetry of its own. */
+/** The trace of a job, for a thread that has OpenTelemetry of its own. */
 export interface JobTrace {
   readonly headers: Carrier;
   /** The span that is the parent of what the job does. */
@@ -38,7 +38,7 @@ declare module "../../process/taps.js" {
       method: string,
       headers: ReceivedHeaders,
     ): RequestTap | undefined;
-    /** The trace of the running code. Undefined when nobody traces it. */
+    /** The trace of the running code. Undefined when it is not traced. */
     jobTrace(): JobTrace | undefined;
   }
 }

@@ -1,4 +1,4 @@
-// The events of telemetry: what each tells. This table is the contract; channels.ts makes a channel of node:diagnostics_channel
+// The events of telemetry, with their fields. This table is the contract; channels.ts makes a channel of node:diagnostics_channel
 // of each name.
 
 import type { FlowEndOutcome, FlowStepOutcome } from "../../flow/runtime/taps.js";
@@ -8,7 +8,7 @@ import type { CallOutcome } from "../../process/taps.js";
 import type { RequestOutcome } from "./edges.js";
 import type { QueueOutcome, RouteOutcome, TappedAttempt, TappedMessage } from "./pipeline-taps.js";
 
-/** What all events tell. */
+/** The fields of all events. */
 export interface TelemetryEvent {
   /** Name of the system. */
   readonly system: string;
@@ -68,7 +68,7 @@ export interface MessageBegin extends SpanBegin {
   readonly process: Pid;
   /** Its label. */
   readonly label: string;
-  /** What the message is: of a call, a cast, a dispatch (`delivery`), or a plain one. */
+  /** The kind of the message: of a call, a cast, a dispatch (`delivery`), or a plain one. */
   readonly kind: "call" | "cast" | "delivery" | "message";
   /** The call or cast of a server, or the group of a dispatch. */
   readonly name: string | undefined;
@@ -147,7 +147,7 @@ export interface AttemptEnd extends Omit<AttemptBegin, "crash">, SpanEnd {
   readonly crash: string | undefined;
 }
 
-/** A start begins that somebody waits for: of a child, or `system.start`. */
+/** A start begins that its caller waits for: of a child, or `system.start`. */
 export interface StartBegin extends SpanBegin {
   /** The new process. */
   readonly process: Pid;
@@ -269,7 +269,7 @@ export interface FlowStepBegin extends SpanBegin {
   readonly flow: string;
   /** The id of the flow. */
   readonly id: string;
-  /** What was asked: `step`, `transaction`, `dispatch`, and so on. */
+  /** The kind of the request: `step`, `transaction`, `dispatch`, and so on. */
   readonly kind: string;
   /** The key of the step in the journal. */
   readonly key: string;
@@ -335,13 +335,13 @@ export interface QueueEnd extends QueueBegin, SpanEnd {
  *
  * | event | emitted when |
  * |---|---|
- * | `call:begin`, `call:end` | a call is made; it ended, by whatever comes first |
+ * | `call:begin`, `call:end` | a call is made; it ended, by a reply or in any other way |
  * | `cast` | a cast is sent |
  * | `message:begin`, `message:end` | a process handles a message |
  * | `http:begin`, `http:end` | an HTTP server got a request; its response is complete, or its client is gone |
  * | `dispatch:begin`, `dispatch:end` | an envelope is dispatched; the dispatch ended |
  * | `attempt:begin`, `attempt:end` | a dispatch forwards its envelope to a consumer; the attempt ended |
- * | `start:begin`, `start:end` | a start begins that somebody waits for; its `init` ended |
+ * | `start:begin`, `start:end` | a start begins that its caller waits for; its `init` ended |
  * | `process:begin`, `process:end` | a process was spawned; it ended |
  * | `crash` | a process ended with another reason than `normal` or `shutdown` |
  * | `restart` | a supervisor restarts a child, or gives up |

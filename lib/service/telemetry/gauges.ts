@@ -1,4 +1,4 @@
-// Gauges: what is true of all processes at one moment, by label.
+// Gauges: the state of all processes at one moment, by label.
 
 import type { Kernel } from "../../process/kernel.js";
 import type { Recorder } from "./recorder.js";

@@ -1,5 +1,5 @@
-// What a metric is, wherever it ends: on the page for Prometheus, or with OpenTelemetry. A room of this floor that measures
-// something lists its instruments in a file `metrics.ts`, and tells the taps:
+// The definition of a metric, for the page for Prometheus and for OpenTelemetry alike. A room of this floor that measures
+// something lists its instruments in a file `metrics.ts`, and calls the taps:
 //
 //     kernel.taps?.count(POOL_JOBS, 1, label, "fulfilled");
 //
@@ -11,11 +11,11 @@ export interface Instrument {
   readonly name: string;
   /** A counter only grows, a gauge goes up and down, a histogram has how often values fell between bounds. */
   readonly kind: "counter" | "gauge" | "histogram";
-  /** The unit, as UCUM writes it: `s`, `By`, or `1` for a share. What is merely counted has a name in braces: `{job}`. */
+  /** The unit, as UCUM writes it: `s`, `By`, or `1` for a share. A plain count has a name in braces: `{job}`. */
   readonly unit: string;
   /** One sentence. */
   readonly help: string;
-  /** What tells the series of the metric apart. A page has underscores for their dots. */
+  /** The labels that distinguish the series of the metric. A page has underscores for their dots. */
   readonly labels: readonly string[];
   /** Most series, beside the one of all others. Default: MAX_LABELS in options.ts. */
   readonly maxSeries?: number;
@@ -24,7 +24,7 @@ export interface Instrument {
 /** The instruments of one file. */
 export type Instruments<Name extends string> = Readonly<Record<Name, Instrument>>;
 
-/** What gets the numbers: a page, or OpenTelemetry's meter. */
+/** The receiver of the numbers: a page, or OpenTelemetry's meter. */
 export interface MetricSink {
   count(instrument: Instrument, by: number, labels: readonly string[]): void;
   observe(instrument: Instrument, value: number, labels: readonly string[]): void;

@@ -8,11 +8,11 @@ import { MAX_LABELS, OTHER } from "./options.js";
 /** The label of a process that has none. */
 const UNLABELLED = "process";
 
-/** Stands for a registered name that no process has: whoever asks may have made it up. */
+/** Stands for a registered name that no process has. The caller may have made the name up, so it is no label. */
 export const UNREGISTERED = "unregistered";
 
 /**
- * The name of what is at an address: the label of a process, or the name of the registry in which nobody holds the key.
+ * The name of an address for metrics: the label of its process, or, if no process holds the key, the name of the registry.
  *
  * @param address - the pid of the process if there is one; otherwise, what was asked for
  */

@@ -6,7 +6,7 @@ import { isSpecial } from "../../process/entries.js";
 import type { Request } from "../../process/request.js";
 import type { MessageBegin } from "./events.js";
 
-/** What is known of a message before it is handled. */
+/** The facts about a message before it is handled. */
 export interface Mark extends Pick<MessageBegin, "kind" | "name" | "cause"> {
   /** When it was sent. */
   readonly sentAt: number;
@@ -41,7 +41,7 @@ export function methodOf(request: Request): string | undefined {
   return typeof method === "string" ? method : undefined;
 }
 
-/** `instanceof` of whatever the user sends: a Proxy may throw at it. */
+/** `instanceof` for any message of the user: a Proxy may throw at it. */
 export function castOf(message: unknown): Cast | undefined {
   try {
     return message instanceof Cast ? message : undefined;

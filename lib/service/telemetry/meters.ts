@@ -1,4 +1,4 @@
-// What telemetry counts and times when somebody wants metrics: metrics.ts. The recorder calls it beside the events.
+// The counts and times of telemetry, if a program wants metrics: metrics.ts. The recorder updates them beside the events.
 
 import type { FlowEndOutcome, FlowStepOutcome } from "../../flow/runtime/taps.js";
 import type { ExitReason } from "../../process/reason.js";
@@ -9,7 +9,7 @@ import type { AttemptEnd, DispatchOutcome } from "./events.js";
 export interface CallMeter {
   readonly owner: Meters;
   readonly method: string | undefined;
-  /** What counts the next call, or counts and times it. */
+  /** Counts the next call, or counts and times it. */
   next(): CallTap;
 }
 

@@ -17,8 +17,8 @@ import type { Counter, Family, Histogram } from "./series.js";
 /** Options of {@link prometheus}. */
 export interface MetricsOptions {
   /**
-   * Of how many calls, messages and dispatches one is timed. Counts are exact, whatever the number. 1 times all. Default 32: to
-   * read the clock costs more than a message.
+   * One of so many calls, messages and dispatches is timed. Counts are exact with any number. 1 times all. Default 32: to read
+   * the clock costs more than a message.
    */
   readonly timeOneIn?: number;
   /** Upper bounds of the buckets of every histogram, in seconds, ascending. Default: {@link METRICS_DEFAULTS}. */
@@ -197,7 +197,7 @@ export class SystemMetrics implements Meters {
     this.meters.set(label, methods);
     const known = methods.get(method);
     if (known !== undefined) return known;
-    // The handle of a pool calls whatever it is asked for.
+    // The handle of a pool accepts any method name, so the number of methods needs a limit.
     if (methods.size >= MAX_METHODS && method !== OTHER) return this.calls(label, OTHER);
     const meter = new MethodMeter(this, label, method);
     methods.set(method, meter);

@@ -7,7 +7,7 @@ export interface Abortable {
   ended(outcome: "aborted"): void;
 }
 
-/** What the processes of one system are working on, beside their messages. */
+/** The work of the processes of one system, beside their messages. */
 export class OpenWork {
   private readonly open = new Map<Process, Set<Abortable>>();
 

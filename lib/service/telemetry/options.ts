@@ -47,7 +47,7 @@ export const TELEMETRY_DEFAULTS: TelemetrySettings = {
 
 const KINDS = ["call", "cast", "message", "dispatch"] as const;
 
-/** Most labels, methods and other values that a metric or gauge tells apart. What comes later counts as `other`. */
+/** Most labels, methods and other values that a metric or gauge tells apart. Further values count as `other`. */
 export const MAX_LABELS = 200;
 
 /** Most methods of one label that are told apart, so that the methods of one definition do not use up the series of all. */

@@ -18,7 +18,7 @@ export interface OwnMetricOptions<Label extends string = never> {
   readonly help: string;
   /** The base unit, in the plural: `seconds`, `bytes`. It becomes the end of the name. Default: none. */
   readonly unit?: string;
-  /** What tells the series of the metric apart. Default: one series. */
+  /** The labels that distinguish the series of the metric. Default: one series. */
   readonly labels?: readonly Label[];
 }
 
@@ -59,7 +59,7 @@ export interface HistogramMetric<Label extends string = never> {
   observe(value: number, ...labels: LabelArguments<Label>): void;
 }
 
-/** Longest value of a label. What is longer is cut. */
+/** Longest value of a label. A longer one is cut. */
 const MAX_VALUE = 200;
 const NAME = /^[a-zA-Z][a-zA-Z0-9_]*$/;
 const RESERVED = /^(signalbox|http_server|nodejs|v8js|process)_/;

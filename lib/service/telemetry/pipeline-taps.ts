@@ -1,4 +1,4 @@
-// What telemetry sees of pipelines and of durable queues: see process/taps.ts.
+// Pipelines and durable queues, as telemetry sees them: see process/taps.ts.
 
 import type { Process } from "../../process/process.js";
 import type { WorkTap } from "../../process/taps.js";

@@ -100,7 +100,7 @@ export class PrometheusMetrics implements AsyncDisposable {
   }
 
   /**
-   * Answers a scrape: 200 with the page, in the format that the client accepts; 405 for what is neither GET nor HEAD. Whoever can ask
+   * Answers a scrape: 200 with the page, in the format that the client accepts; 405 for methods other than GET and HEAD. Every client
    * sees the page: serve it at an address that outsiders do not reach.
    *
    * @example
@@ -197,7 +197,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** What all processes are and have at this moment. */
+/** Reads the values of all processes at this moment. */
 function readKernel(kernel: Kernel, recorder: Recorder, take: TakeGauge): void {
   const of = KERNEL_METRICS;
   for (const { label, processes, depth, deepest } of mailboxDepths(kernel, recorder)) {

@@ -1,5 +1,5 @@
-// The taps of one system: they make events of what the library tells them, for whoever listens, and meters count. Nothing is made
-// for an event that nobody listens to.
+// The taps of one system. The library calls them; they emit events to subscribers, and update the meters. No object is made for an
+// event without subscribers.
 
 import { Conversation } from "../../dispatch/conversation.js";
 import { OwnEnvelope } from "../../dispatch/envelope.js";
@@ -35,7 +35,7 @@ import { Sampler } from "./sampler.js";
 import { CallSpan, MessageSpan, startEnded } from "./spans.js";
 import { beginWork, WorkSpan } from "./work-span.js";
 
-/** How whoever makes spans of the events follows what crosses an edge of the system. */
+/** Carries the trace context across the edges of the system, for the code that makes spans of the events. */
 export interface Tracing {
   /** Runs a handler in the context of its span. It has to call `run` once. */
   around<R>(span: number, run: () => R): R;
@@ -58,16 +58,16 @@ export class Recorder implements Taps {
   readonly work: OpenWork = new OpenWork();
   meters: Meters | undefined = undefined;
   tracing: Tracing | undefined = undefined;
-  /** What gets the numbers of everything else that is measured. */
+  /** These get the numbers of all other instruments. */
   readonly sinks: Set<MetricSink> = new Set();
-  /** What ends with the system. */
+  /** Called when the system stops. */
   readonly onClose: Set<() => void> = new Set();
   private settings: TelemetrySettings = TELEMETRY_DEFAULTS;
   private calls = new Sampler(1);
   private casts = new Sampler(1);
   private dispatches = new Sampler(1);
   private lastSpan = 0;
-  /** What the metrics call the child that is started next, if that is not its label. */
+  /** The name in metrics of the child that is started next, if that is not its label. */
   private countedAs: string | undefined = undefined;
 
   constructor(kernel: Kernel) {
@@ -103,7 +103,7 @@ export class Recorder implements Taps {
     reports.write({ level: "error", event: "host", path: node.name, error, text });
   }
 
-  /** What telemetry keeps, and its subscribers, are shared by all processes. */
+  /** All processes share the state of telemetry and its subscribers. */
   private touched(): void {
     this.kernel.shared?.listeners("write");
   }
@@ -347,7 +347,7 @@ export class Recorder implements Taps {
     if (seen?.isFollowed === true) seen.handling = this.opened(seen, entry);
   }
 
-  /** Runs a handler, in the context that whoever instruments the system gives it. */
+  /** Runs a handler, in the context that `tracing` gives it. */
   within(span: MessageSpan, run: () => unknown): unknown {
     const { tracing } = this;
     const { number } = span;
@@ -400,7 +400,7 @@ export class Recorder implements Taps {
     if (CHANNELS["dispatch:begin"].hasSubscribers) this.publish(CHANNELS["dispatch:begin"], begin);
   }
 
-  // ── whatever else is measured ─────────────────────────────────────────────────────────────────────────────────
+  // ── all other measurements ────────────────────────────────────────────────────────────────────────────────────
 
   count(instrument: Instrument, by: number, ...labels: readonly string[]): void {
     this.touched();
@@ -422,7 +422,7 @@ export class Recorder implements Taps {
     return this.keptOf(span);
   }
 
-  /** What is kept with something durable that begins in a span. */
+  /** The text of a span, to be kept with something durable that begins in it. */
   private keptOf(span: number): string | undefined {
     const { tracing } = this;
     return tracing?.around(span, () => tracing.kept());
@@ -490,7 +490,7 @@ export class Recorder implements Taps {
     );
   }
 
-  /** What all events tell. */
+  /** The fields of all events. */
   common(): TelemetryEvent {
     const { name: system, id: node } = this.kernel.node;
     return { system, node, at: this.now() };

@@ -46,7 +46,7 @@ export class MetricRegistry implements MetricSink {
     return family;
   }
 
-  /** What is counted, and what `ask` takes: values that are read now. Those of a counter are added to what was counted. */
+  /** The counted values, and the values that `ask` reads now. A counter's values that are read are added to its counted ones. */
   read(ask: (take: TakeGauge) => void): readonly Metric[] {
     const read = new Map<Instrument, Family<Gauge | Counter>>();
     const begin = (instrument: Instrument): Family<Gauge | Counter> => {

@@ -34,7 +34,7 @@ export class RequestSpan implements RequestTap {
   }
 }
 
-/** A request has come. Its span begins in the context that its headers name. Undefined when nobody listens. */
+/** A request has come. Its span begins in the context that its headers name. Undefined when there is no subscriber. */
 export function requestBegun(
   recorder: Recorder,
   server: Pid,

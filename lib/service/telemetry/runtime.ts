@@ -1,6 +1,6 @@
-// What the host says of itself: the delay of its event loop, garbage collection, memory, processor time. Names are those of
-// OpenTelemetry's conventions for Node and V8. The host measures only while somebody looks, and a system whose clock is not the host's
-// has nothing of it.
+// Metrics of the host: the delay of its event loop, garbage collection, memory, processor time. Names are those of OpenTelemetry's
+// conventions for Node and V8. The host measures only while these metrics are in use, and a system whose clock is not the host's
+// has none of them.
 
 import type { Environment } from "../../process/environment.js";
 import { optionalModule } from "../../process/node-modules.js";

@@ -1,4 +1,4 @@
-// Which of many are sampled: the first, and then one in so many. No randomness, so that a simulated run repeats.
+// Samples the first of many, and then one in so many. No randomness, so that a simulated run repeats.
 
 /** Picks one in `n`; none when `n` is 0. */
 export class Sampler {

@@ -34,7 +34,7 @@ export class Histogram {
   }
 }
 
-/** What a page says of a family. */
+/** The head of a family on a page. */
 export interface FamilyHead {
   /** As the page has it, units and `_total` included. */
   readonly name: string;

@@ -1,5 +1,5 @@
-// Values that are read when somebody looks: what waits, what runs, which state something is in. Whoever has such values says so
-// once, when it is made, whether anybody looks or not. A source is held weakly: it goes with its owner.
+// Values that are read on demand: waiting or running work, the state of a component. An object that has such values registers once,
+// when it is made, even if its values are never read. A source is held weakly: it goes with its owner.
 
 import type { Kernel } from "../../process/kernel.js";
 import type { Instrument } from "./instruments.js";
@@ -34,7 +34,7 @@ class Sources {
 
 const sources = new WeakMap<Kernel, Sources>();
 
-/** Has the values of `source` read whenever somebody looks at the metrics of the system. */
+/** Has the values of `source` read whenever the metrics of the system are read. */
 export function addGauges(kernel: Kernel, source: GaugeSource): void {
   const known = sources.get(kernel) ?? new Sources();
   sources.set(kernel, known);

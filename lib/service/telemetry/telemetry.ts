@@ -1,4 +1,4 @@
-// Turning telemetry on for a system. All that want telemetry of one system share one recorder, and the last to close turns it off.
+// Turning telemetry on for a system. All users of its telemetry share one recorder, and the last to close turns it off.
 
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -23,7 +23,7 @@ export interface Hold {
 interface Held {
   readonly recorder: Recorder;
   holds: number;
-  /** Somebody has set the options. */
+  /** The options have been set. */
   isConfigured: boolean;
 }
 
@@ -114,7 +114,7 @@ export class TelemetryStream implements AsyncDisposable {
 
   /**
    * Counts what waits in all mailboxes now, by label, and emits an event `mailbox` for each label. The numbers are exact at this
-   * moment. Walks over all processes: call it as often as somebody looks, not for each message.
+   * moment. Walks over all processes: call it when the numbers are needed, not for each message.
    *
    * @returns the same, sorted by label
    * @example for (const { label, depth } of telemetry(system).sample()) log(`${label}: ${depth}`);
@@ -127,7 +127,7 @@ export class TelemetryStream implements AsyncDisposable {
     return depths;
   }
 
-  /** @internal Whether somebody traces the system. */
+  /** @internal Whether the system is traced. */
   get isTraced(): boolean {
     return this.#hold.recorder.tracing !== undefined;
   }
@@ -170,7 +170,7 @@ export class TelemetryStream implements AsyncDisposable {
 
 /**
  * Turns on the telemetry of a system: calls, casts, messages, dispatches, starts, crashes and restarts become events on channels
- * of node:diagnostics_channel. Nothing is made for an event that nobody subscribed to. Processes that were spawned before are
+ * of node:diagnostics_channel. No object is made for an event without subscribers. Processes that were spawned before are
  * followed too, except for their messages, starts and lives.
  *
  * Subscribe with {@link TelemetryStream.subscribe}, or with node:diagnostics_channel and {@link telemetryChannel}. A subscriber of

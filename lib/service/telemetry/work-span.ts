@@ -6,7 +6,7 @@ import type { EventChannel } from "./channels.js";
 import type { SpanBegin } from "./events.js";
 import type { Recorder } from "./recorder.js";
 
-/** What is known at the end of a span of work. */
+/** The facts at the end of a span of work. */
 export type WorkEnd<Begin, Outcome> = Begin & { readonly durationMs: number; readonly outcome: Outcome };
 
 export class WorkSpan<Begin extends SpanBegin, Outcome> implements WorkTap<Outcome | "aborted"> {

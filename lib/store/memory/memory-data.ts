@@ -1,5 +1,5 @@
-// What a store in memory holds: tables, versions of schemas, claims, and the groups that are not on the disk yet. It outlives the
-// handles on it.
+// The data of a store in memory: tables, versions of schemas, claims, and the groups that are not on the disk yet. The data outlive
+// the handles on them.
 
 import type { ClaimInfo } from "../claim.js";
 import type { DriverHost, HeldClaim } from "../driver.js";
@@ -17,7 +17,7 @@ import { MemoryTable } from "./memory-table.js";
 export interface Flight {
   readonly sets: readonly WriteSet[];
   readonly host: DriverHost;
-  /** What became of it, once it is on the disk; `lost` by a power loss. */
+  /** Its outcomes, once it is on the disk; `lost` by a power loss. */
   fate: readonly Outcome[] | "lost" | undefined;
 }
 

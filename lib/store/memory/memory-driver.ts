@@ -49,7 +49,7 @@ export class MemoryDriver implements StoreDriver {
     try {
       return { outcomes: await port.perform("commit", () => this.#land(flight)) };
     } catch (error) {
-      // The answer of a commit may be lost. What became of it is known here.
+      // The answer of a commit may be lost, but its fate is known here.
       const { fate } = flight;
       if (fate !== undefined && fate !== "lost") return { outcomes: fate };
       throw this.shared ? new LostConnection("the server was not reached", { cause: error }) : error;

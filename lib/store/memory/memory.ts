@@ -91,13 +91,13 @@ class Memory implements MemorySource {
     const { port, shared } = this.#options;
     port?.touched("write");
     let lost = 0;
-    // Nobody is told of what reaches the disk at this moment: the handles are closed.
+    // Groups that reach the disk at this moment notify no handle: the handles are closed.
     if (shared !== true) data.hosts.clear();
     for (const flight of data.flights) {
       // It is on the disk, and its answer on the way.
       if (flight.fate !== undefined) continue;
       // A group is on the disk as a whole or not at all: a log has a checksum for each. Behind a hole in it there is nothing. A server
-      // answers as soon as a group is on its disk, so what is on its way there is lost.
+      // answers as soon as a group is on its disk, so groups on their way there are lost.
       if (shared !== true && lost === 0 && port?.choose(2, "store:power loss") === 0)
         flight.fate = data.commit(flight);
       else {

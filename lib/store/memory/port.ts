@@ -2,7 +2,7 @@
 
 import type { Environment } from "../../process/environment.js";
 
-/** Puts a store in memory at a distance: what it does takes a step of its own, and may fail. */
+/** Puts a store in memory at a distance: each of its operations takes a step of its own, and may fail. */
 export interface MemoryPort {
   /**
    * Runs `effect`, in a step of its own, at most once; then fulfils with its result, in another one. May reject, also when the

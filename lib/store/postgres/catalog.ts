@@ -38,8 +38,8 @@ export class Catalog {
   definitions(): string[] {
     return [
       `create table if not exists ${this.#name("$schemas")} (name text collate "C" primary key, version bigint not null)`,
-      // `token` is unique, so that a change of the token locks the row against all who hold it FOR KEY SHARE: a new owner waits for
-      // the commits of the old one. A renewal changes no key and does not wait.
+      // `token` is unique, so that a change of the token waits for all transactions that hold the row FOR KEY SHARE: a new owner waits
+      // for the commits of the old one. A renewal changes no key and does not wait.
       `create table if not exists ${this.#name("$claims")} (name text collate "C" primary key, token bigint not null unique,` +
         " owner text not null, since float8 not null, attempt text not null, ttl float8 not null, expires float8 not null," +
         " locked_in float8)",
@@ -64,9 +64,9 @@ export class Catalog {
   }
 
   /**
-   * Keeps out until the end of the transaction: migrations; from tables of which rows are counted, all who write to them; and from
-   * tables that are written, all who count. The locks are taken before all others, and in one order: nobody waits for one who waits for
-   * him. Locks of tables would keep the server from cleaning the tables.
+   * Until the end of the transaction, locks out migrations; other writers of the tables whose rows it counts; and counts of the tables
+   * that it writes. Every transaction takes these locks first, and in the same order, so that no two wait for each other. Locks of
+   * tables would keep the server from cleaning the tables.
    */
   locks(tables: ReadonlyMap<string, "written" | "counted">): Command {
     const keys = new Map<number, boolean>([[0, false]]);
@@ -132,9 +132,9 @@ export class Catalog {
   }
 
   /**
-   * The claims of these that are held. They stay so until the end of the transaction, except that they may be renewed.
+   * Returns those of these claims that are held. They stay held until the end of the transaction; they may be renewed meanwhile.
    *
-   * @param orExpired - also those that have expired, if nobody has taken or removed them
+   * @param orExpired - also those that have expired, if no other owner has taken them and they are not removed
    */
   fence(claims: readonly ClaimNeeds[], orExpired = false): Command {
     return {
@@ -227,7 +227,7 @@ export class Catalog {
     };
   }
 
-  /** Not expired. While the server was away nobody could renew: so claims hold for their time again from its start on. */
+  /** Not expired. Owners could not renew while the server was down, so after its start each claim holds for its whole time again. */
   #isInTime(c: string, lateMs = 0): string {
     return `greatest(${c}.expires, ${STARTED} + ${c}.ttl) > ${NOW} - ${lateMs}`;
   }

@@ -38,7 +38,7 @@ function setUp({ statementMs, lockMs, idleInTransactionMs }: PostgresSettings): 
     "set bytea_output = 'hex'",
     // Read as text, floating point numbers keep all their digits.
     "set extra_float_digits = 1",
-    // Acknowledged is durable, whatever the default of the server.
+    // An acknowledged commit is durable, even if the server's default is another.
     "set synchronous_commit = on",
     "set default_transaction_read_only = off",
   ].join("; ");

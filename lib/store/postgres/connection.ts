@@ -18,13 +18,13 @@ export interface Command {
 /** A value that comes from the server: see {@link parserOf}. */
 export type Received = string | number | bigint | boolean | Uint8Array | null;
 
-/** What a statement gave. */
+/** The answer to a statement. */
 export interface Answer {
   readonly names: readonly string[];
   readonly rows: readonly (readonly Received[])[];
   /** How many rows it changed or gave. */
   readonly count: number;
-  /** What was done, in the server's word: `COMMIT`, or `ROLLBACK` for a commit of a transaction that had failed. */
+  /** The server's word for the statement: `COMMIT`, or `ROLLBACK` for a commit of a transaction that had failed. */
   readonly done: string;
 }
 
@@ -40,7 +40,7 @@ export interface Connection {
    * @throws ServerError the first one; {@link ConnectionLostError}
    */
   send(commands: readonly Command[]): Promise<Answer[]>;
-  /** Runs `use` while nobody else uses the connection. */
+  /** Runs `use` with exclusive use of the connection. */
   hold<T>(use: () => Promise<T>): Promise<T>;
   /** Says goodbye. Resolves when the connection has gone, at the latest after a second. */
   close(): Promise<void>;
@@ -48,7 +48,7 @@ export interface Connection {
   destroy(): void;
 }
 
-/** What a connection reports without being asked. */
+/** The events that a connection emits by itself. */
 export interface ConnectionEvents {
   /** Once: the connection has gone, and was not closed from here. */
   lost(): void;
@@ -96,7 +96,7 @@ export class ConnectionLostError extends StoreError {
   }
 }
 
-/** What an error of `pg` or PGlite is: the server's answer, or the end of the connection. */
+/** Tells whether an error of `pg` or PGlite is the server's answer, or the end of the connection. */
 export function serverError(error: unknown): ServerError | ConnectionLostError {
   const { code, message, severity } = error as { code?: unknown; message?: string; severity?: unknown };
   // Errors of sockets have codes too (`EPIPE` has five letters); the server's have a severity.

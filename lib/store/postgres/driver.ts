@@ -35,7 +35,7 @@ import type { PostgresSettings } from "./settings.js";
 import { TableSql } from "./table-sql.js";
 import { runTransaction, type Transactions } from "./transaction.js";
 
-/** What a driver is made from. */
+/** The parts from which a driver is made. */
 export interface DriverOptions {
   readonly connector: Connector;
   readonly settings: PostgresSettings;
@@ -181,7 +181,7 @@ export class PostgresDriver implements StoreDriver {
     const token = rows[0]?.[0] as number | undefined;
     if (token === undefined) return undefined;
     await this.#session?.hold(token).catch(() => {});
-    // What killed hosts have left. What cannot be removed now is left to the next claim.
+    // Remove the claims of killed hosts. If that fails now, the next claim tries again.
     await this.#readers
       .use((connection) => connection.send([this.#catalog.removeExpired(DEAD_CLAIM_MS)]))
       .catch(() => {});
@@ -289,7 +289,7 @@ export class PostgresDriver implements StoreDriver {
     }
   }
 
-  /** What each transaction of the store does before its writes: it takes the locks that it needs, and leaves its row. */
+  /** The first commands of each transaction of the store: they take the locks that it needs, and leave its row. */
   #mark(id: string, spent: readonly string[], tables: Touched): First {
     const catalog = this.#catalog;
     return {

@@ -18,14 +18,14 @@ import type { Catalog } from "./catalog.js";
 import { type Answer, type Command, type Connection, ServerError } from "./connection.js";
 import type { TableSql } from "./table-sql.js";
 
-/** What a group is carried out with. */
+/** The tools to carry out a group. */
 export interface Writing {
   readonly connection: Connection;
   readonly catalog: Catalog;
   sqlOf(table: Table): TableSql;
 }
 
-/** What is sent before the group itself. */
+/** The commands that are sent before the group itself. */
 export interface First {
   readonly commands: readonly Command[];
   /** Looks at the answer to the last of them. Throws when the group must not go on. */
@@ -86,12 +86,12 @@ async function append(
   return outcomes;
 }
 
-/** What a transaction does with tables, by their names. */
+/** The use of tables by a transaction, by their names. */
 export type Touched = ReadonlyMap<string, "written" | "counted">;
 
 /**
- * The tables that a group writes, and those of which it counts rows: while it counts, and until it has committed, nobody else writes
- * to those.
+ * The tables that a group writes, and those of which it counts rows. While it counts, and until it has committed, no other transaction
+ * writes to a counted table.
  */
 export function touched(sets: readonly WriteSet[]): Touched {
   const tables = new Map<string, "written" | "counted">();
@@ -160,8 +160,8 @@ function readsOf({ catalog, sqlOf }: Writing, { claims, tables }: Needs): Read[]
 }
 
 /**
- * A row that is expected to be absent cannot be locked, unless the set itself adds it. So a row with its key is added and removed:
- * whoever adds one waits for the end of this transaction. A row that was found is locked: an earlier set of the group removes it.
+ * A row that is expected to be absent cannot be locked, unless the set itself adds it. So this adds and removes a row with its key: a
+ * transaction that adds one waits for the end of this one. A row that was found is locked: an earlier set of the group removes it.
  */
 function guardsOf(
   { sqlOf }: Writing,

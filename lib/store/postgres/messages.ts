@@ -1,4 +1,4 @@
-// What processes with the same store tell each other by NOTIFY.
+// The messages by which processes with the same store notify each other, with NOTIFY.
 //
 //     ["<sender>", "t", 7]              the seventh test of the sender: does it reach the sender?
 //     ["<sender>", "n", "a", "b/c"]     sets with these topics were committed
@@ -14,7 +14,7 @@ export type Message = { readonly sender: string } & (
   | { readonly type: "again" }
 );
 
-/** Who sends. */
+/** The sender of messages. */
 export class Sender {
   readonly id: string;
   /** Quoted. One for each namespace. */
@@ -62,7 +62,7 @@ const encoder = new TextEncoder();
 
 export const isMine = (sender: Sender, message: Message): boolean => message.sender === sender.id;
 
-/** Reads a message. Undefined: it is of somebody else's making. */
+/** Reads a message. Undefined: it is no message of this library. */
 export function parse(payload: string): Message | undefined {
   let parts: unknown;
   try {

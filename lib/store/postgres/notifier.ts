@@ -1,5 +1,5 @@
 // Tells other processes which topics were committed: after the commit and never in it, because NOTIFY takes one lock over all commits
-// of the server. What comes within a few milliseconds goes out together.
+// of the server. Topics that are committed within a few milliseconds go out together.
 
 import type { DriverHost } from "../driver.js";
 import { texts } from "./arrays.js";
@@ -7,7 +7,7 @@ import type { Sender } from "./messages.js";
 import type { Pool } from "./pool.js";
 import type { PostgresLimits } from "./settings.js";
 
-/** Most topics that wait. Beyond, others are told to look again at everything. */
+/** Most topics that wait. Beyond this, other processes get a message to look again at everything. */
 const MOST_TOPICS = 10_000;
 
 export class Notifier {

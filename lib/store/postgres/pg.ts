@@ -29,7 +29,7 @@ export async function loadPg(load: () => Promise<{ default: Pg }> = () => import
   }
 }
 
-/** What a connection is made from. */
+/** The settings of a connection. */
 export interface PgSettings {
   readonly client: PostgresConnection;
   /** How long a connection may take to be made, in milliseconds. */
@@ -85,7 +85,7 @@ function standbyError(): Error {
 }
 
 class PgConnection implements Connection {
-  /** The loss of a connection that was never ready is told by `connect` alone. */
+  /** If a connection is lost before it is ready, only `connect` reports the loss. */
   isReady = false;
   readonly #client: Client;
   readonly #settings: PgSettings;

@@ -41,7 +41,7 @@ export interface PgliteQueryOptions {
   serializers?: Record<number, (value: never) => string>;
 }
 
-/** What a statement gave. */
+/** The result of a statement. */
 export interface PgliteResults {
   /** The rows. */
   rows: unknown[];

@@ -1,9 +1,10 @@
-// A pool of connections as a state machine: who gets one, when another is made, and when the next attempt comes after one that failed.
+// A pool of connections as a state machine. It decides which waiter gets a connection, when to make another one, and when to try again
+// after a failed attempt.
 //
-// A server that is away is asked for ever, at growing intervals and by one attempt at a time; who waits for a connection gives up when
-// its own time is over. An error that time does not mend, such as a wrong password, is told at once to all who wait.
+// When the server is down, the pool tries to connect for ever, at growing intervals and with one attempt at a time. A waiter gives up
+// when its own time is over. A permanent error, such as a wrong password, is passed to all waiters at once.
 
-/** Someone who waits for a connection. */
+/** A caller that waits for a connection. */
 export type Waiter = number;
 
 export interface State {
@@ -16,7 +17,7 @@ export interface State {
   readonly failures: number;
   /** The wait after a failed attempt is not over. */
   readonly resting: boolean;
-  /** Who waits, the first first. */
+  /** The waiters, in the order in which they came. */
   readonly queue: readonly Waiter[];
   readonly closed: boolean;
 }
@@ -30,7 +31,7 @@ export type Event =
   | { readonly type: "failed"; readonly lasting: boolean }
   /** The wait after a failed attempt is over. */
   | { readonly type: "rested" }
-  /** Somebody gives a connection back. */
+  /** A connection is given back. */
   | { readonly type: "returned"; readonly usable: boolean }
   /** An idle connection was lost. */
   | { readonly type: "dropped" }
@@ -99,7 +100,7 @@ function settle(state: State): Decision {
   return state.closed ? ending(state) : serve(state);
 }
 
-/** Hands out what is idle, and connects for those who still wait. */
+/** Hands out idle connections, and connects for the remaining waiters. */
 function serve(state: State): Decision {
   const effects: Effect[] = [];
   const handed = Math.min(state.queue.length, state.idle);

@@ -14,9 +14,9 @@ import { StoreUnreachableError } from "./errors.js";
 import { decide, type Effect, type Event, initial, type State } from "./pool-machine.js";
 import type { PostgresLimits } from "./settings.js";
 
-/** What a pool reports. */
+/** The events of a pool. */
 export interface PoolEvents {
-  /** A connection that somebody has was lost. */
+  /** A connection in use was lost. */
   lost?(connection: Connection): void;
   notification?(channel: string, payload: string): void;
 }
@@ -58,7 +58,7 @@ export class Pool {
   }
 
   /**
-   * Runs `use` with a connection that nobody else has by then.
+   * Runs `use` with a connection that no other caller has meanwhile.
    *
    * @param limitMs - how long to wait for a connection
    * @throws StoreUnreachableError, and what `use` throws
@@ -75,7 +75,7 @@ export class Pool {
     }
   }
 
-  /** A connection that nobody else has until it is released. @throws StoreUnreachableError */
+  /** Takes a connection out of the pool until it is released. @throws StoreUnreachableError */
   acquire(limitMs: number): Promise<Connection> {
     const waiter = ++this.#waiters;
     return new Promise((resolve, reject) => {

@@ -10,7 +10,7 @@ import { isMine, parse, type Sender } from "./messages.js";
 import { Pool } from "./pool.js";
 import type { PostgresLimits } from "./settings.js";
 
-/** What a session needs of its driver. */
+/** The part of its driver that a session needs. */
 export interface SessionHost {
   readonly host: DriverHost;
   readonly catalog: Catalog;

@@ -1,5 +1,5 @@
-// What users may run in a transaction: one statement that neither ends the transaction nor changes the session, and that does not name
-// the tables of the library. The server itself refuses a text of several statements.
+// Checks the SQL of users in a transaction: it must be one statement that neither ends the transaction nor changes the session, and
+// that does not name the tables of the library. The server itself refuses a text of several statements.
 
 import type { SqlValue } from "../sql.js";
 import { SqlError } from "../sql-errors.js";
@@ -26,7 +26,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 };
 
 const COMMENTS = /--[^\n]*|\/\*[\s\S]*?\*\//g;
-/** A literal, a name in quotes, a text in dollars: what stands in them is no word of the statement. */
+/** A literal or a text in dollars: their contents are no words of the statement. */
 const LITERALS = /'(?:[^']|'')*'|\$([A-Za-z_]*)\$[\s\S]*?\$\1\$/g;
 
 /**
@@ -51,7 +51,7 @@ export function checkStatement(
   return parameters.map((value, i) => toParameter(sql, value, i));
 }
 
-/** What stands before a dot: schemas, tables, aliases. And all names in quotes. */
+/** The names before a dot: schemas, tables, aliases. And all names in quotes. */
 function namesOf(words: string): string[] {
   const names: string[] = [];
   for (const [, inQuotes, word] of words.matchAll(/"((?:[^"]|"")*)"|([A-Za-z_][\w$]*)\s*\./g))

@@ -144,7 +144,7 @@ export class TableSql {
       const set = others.map(({ name }) => `${name} = excluded.${name}`).join(", ");
       const key = list(this.#of(this.shape.key));
       const action = others.length === 0 ? "nothing" : `update set ${set}`;
-      // In the order of the keys, as all who lock rows.
+      // In the order of the keys, as every statement that locks rows.
       return `${this.#inserted(fields)} order by ${this.#keyOrder("u.")} on conflict (${key}) do ${action}`;
     });
   }
@@ -203,7 +203,8 @@ export class TableSql {
   }
 
   /**
-   * Adds rows that nobody sees, and removes them: two statements for each key. Both change one row, unless a row with the key is there.
+   * Adds rows that no other transaction sees, and removes them: two statements for each key. Both change one row, unless a row with the
+   * key is there.
    */
   guards(keys: readonly Key[]): Command[] {
     return keys.flatMap((key, i) => {
@@ -252,7 +253,7 @@ export class TableSql {
     };
   }
 
-  /** Changes the first rows of a range that nobody has locked, and answers with them. */
+  /** Changes the first unlocked rows of a range, and answers with them. */
   take({ scan, where: having, set }: CheckedTake): Command {
     const [range, values] = this.#where(scan);
     const added = (value: Parameter): string => `$${values.push(value)}`;

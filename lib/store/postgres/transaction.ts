@@ -27,7 +27,7 @@ import { rolledBack } from "./rollback.js";
 import type { PostgresSettings } from "./settings.js";
 import { checkStatement } from "./sql-guard.js";
 
-/** What transactions of the user are run with. */
+/** The tools to run transactions of the user. */
 export interface Transactions extends Omit<Writing, "connection"> {
   readonly host: DriverHost;
   readonly outcomes: Outcomes;
@@ -35,7 +35,7 @@ export interface Transactions extends Omit<Writing, "connection"> {
   readonly pool: Pool;
   /** A pool on which statements of the other are cancelled, and lost commits looked for. */
   readonly others: Pool;
-  /** Who may run now. */
+  /** The line in which transactions wait for their turn. */
   readonly line: Line;
   /** Takes the locks for these sets, leaves the row of the transaction, and checks the versions of schemas. */
   mark(id: string, sets: readonly WriteSet[]): First;
@@ -45,7 +45,7 @@ export interface Transactions extends Omit<Writing, "connection"> {
   committed(topics: readonly string[]): void;
 }
 
-/** A transaction that was overtaken so often is told of, once for each statement. */
+/** A transaction that was overtaken so often causes a warning, once for each statement. */
 const WARN_AFTER = 3;
 /** Waits between the attempts of a transaction, each from nothing to twice as long. */
 const AGAIN = { minMs: 2, maxMs: 500, jitter: 1 };
@@ -59,7 +59,8 @@ export async function runTransaction<T>(
   options: SqlTransactionOptions<T>,
 ): Promise<T> {
   const { line } = on;
-  // A limit of the caller's counts from the call on. The store's own counts from the first turn on: a crowd makes nobody late.
+  // A limit of the caller counts from the call on. The store's own limit counts from the first turn on, so the wait for that turn
+  // makes no transaction time out.
   const first = options.timeoutMs === undefined ? line.join(0) : undefined;
   try {
     if (first !== undefined) await unaborted(first.granted, options.signal);
@@ -165,7 +166,7 @@ class Attempt<T> implements SqlTransaction {
           await this.#abandon(connection);
           if (this.#deadline.why !== undefined) throw this.#deadline.why;
           if (isOfUser(error, this.#on.catalog.namespace)) throw error;
-          // A lock that was not free in time is told to the body, which may have another way. One that fails for it begins again.
+          // If a lock was not free in time, the body gets the error, and may do something else. A body that fails with it runs again.
           this.isOvertaken =
             isRepeatable(this.#again ?? error) || classOf(toldIn(this, error)) === "contention";
           if (this.isOvertaken || this.#again !== undefined || error instanceof ConnectionLostError)
@@ -261,8 +262,8 @@ class Attempt<T> implements SqlTransaction {
   }
 
   /**
-   * Whether a claim is held at the moment. The transaction sees it as it was when it began, and not that it was renewed since. On the one
-   * connection of all nobody can have renewed it.
+   * Whether a claim is held at the moment. The transaction itself sees the claim as it was when the transaction began, without later
+   * renewals. If there is only one connection, no renewal can have happened meanwhile.
    */
   async #isHeld({ claim }: WriteSet): Promise<boolean> {
     const { catalog, others, pool } = this.#on;

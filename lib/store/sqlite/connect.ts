@@ -14,7 +14,7 @@ import { APPLICATION_ID, FORMAT, formatSteps } from "./layout.js";
 import type { SqliteSettings } from "./settings.js";
 import { SqliteDriver } from "./sqlite-driver.js";
 
-/** Opens a file that nobody in this process has open. */
+/** Opens a file that is not open in this process. */
 export async function connectTo(
   label: string,
   path: string,
@@ -46,7 +46,7 @@ export async function connectTo(
   }
 }
 
-/** What the engine is told. */
+/** The settings of the engine. */
 export function engineSettings(path: string, settings: SqliteSettings, driver: Driver): Settings {
   return {
     path,

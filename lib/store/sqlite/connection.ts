@@ -1,7 +1,7 @@
 // One connection to a database file, over either driver. A thread gets the source of this class as text (engine-program.ts), so the
 // class uses nothing of this file but types.
 
-/** What both drivers take as parameters. libsql ends the whole process when it is given anything else, such as a boolean. */
+/** The parameters that both drivers take. libsql ends the whole process when it is given anything else, such as a boolean. */
 export type Parameter = string | number | bigint | Uint8Array | null;
 
 /** A statement of node:sqlite or libsql. */
@@ -141,7 +141,7 @@ export class SqliteConnection {
         return [name, Number.isSafeInteger(Number(value)) ? Number(value) : value];
       return [name, value instanceof ArrayBuffer ? new Uint8Array(value) : (value as Parameter)];
     });
-    // Sets no prototype, whatever a column is called.
+    // Sets no prototype, even if a column is called `__proto__`.
     return Object.fromEntries(entries);
   }
 }

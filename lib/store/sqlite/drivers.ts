@@ -1,4 +1,4 @@
-// Which driver opens a SQLite file: node:sqlite where Node has it, else the package libsql.
+// Chooses the driver that opens a SQLite file: node:sqlite where Node has it, else the package libsql.
 
 import { node } from "../../process/node-modules.js";
 import type { Driver } from "./jobs.js";

@@ -1,4 +1,4 @@
-// What the engine needs of Node: drivers, files, hashes.
+// The parts of Node that the engine needs: drivers, files, hashes.
 
 import { node, optionalModule } from "../../process/node-modules.js";
 import type { EngineKit } from "./engine.js";

@@ -11,7 +11,7 @@ import { decide, initial } from "./sql-transaction-machine.js";
 export interface EnginePort {
   /** Does a job after those before it. @throws EngineError */
   ask<J extends Job>(job: J): Promise<Answers[J["type"]]>;
-  /** Ends the engine, whatever it does. Jobs that have no answer are rejected. */
+  /** Ends the engine, even in the middle of a job. Jobs that have no answer are rejected. */
   end(): Promise<void>;
 }
 
@@ -88,7 +88,7 @@ export function openThread(): EnginePort {
     else one.reject(new EngineFailure(failure));
   };
   const over = (message: string): void => {
-    // What the thread answered before its end may have arrived and not been heard.
+    // Answers that the thread sent before its end may have arrived without being handled.
     for (const one of arrivedAt(port)) said(one);
     ended ??= { message, result: undefined, code: THREAD_ENDED, at: "the thread of the store" };
     for (const one of waiting.values()) one.reject(new EngineFailure(ended));

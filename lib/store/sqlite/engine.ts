@@ -25,7 +25,7 @@ import type {
   SqlTransactions,
 } from "./sql-transaction-machine.js";
 
-/** What the engine uses of its surroundings. */
+/** The functions that the engine gets from its surroundings. */
 export interface EngineKit {
   readonly Connection: typeof SqliteConnection;
   readonly machine: { readonly initial: typeof initial; readonly decide: typeof decide };
@@ -55,7 +55,7 @@ export class SqliteEngine {
   /** The files that SQLite has open, by what they were when they were opened. The log is there from the first commit on. */
   #file: string | undefined;
   #log: string | undefined;
-  /** What is being done, for errors. */
+  /** The present activity, for errors. */
   #at = "";
 
   constructor(kit: EngineKit) {

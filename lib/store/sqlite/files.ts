@@ -1,4 +1,4 @@
-// The file of a store among other files: its real path, what is wrong with it before it is opened, and who has it open.
+// The file of a store among other files: its real path, problems that are found before it is opened, and its owner.
 //
 // Nothing here opens the file. POSIX takes all locks of a process off a file when the process closes any descriptor of it, and SQLite
 // would not notice: two processes could write at once.
@@ -25,7 +25,7 @@ export function realPath(path: string): string {
   }
 }
 
-/** What can be known before the file is opened. @throws StoreFileError */
+/** Makes the checks for which the file need not be opened. @throws StoreFileError */
 export function checkFile(path: string): void {
   const { fs } = node;
   const { dirname } = node.path;
@@ -61,7 +61,7 @@ export function checkWhole(path: string): void {
     throw new StoreIncompleteError(path, "the log of the store is there, without its file", log);
   const owner = readOwner(path);
   if (owner === undefined || file === 0 || fs.existsSync(log)) return;
-  // No log, so nobody has the file open: to close it takes nobody's locks.
+  // No log, so the file is not open anywhere: to close the descriptor removes no locks.
   const descriptor = fs.openSync(path, "r");
   try {
     const version = new Uint8Array(1);
@@ -87,12 +87,12 @@ export function checkBackup(path: string): void {
     throw new StoreFileError(dirname(whole), "is no folder: create it first");
 }
 
-/** What only the user of this process may read and write, whatever the umask says: stores hold what their users entrust to them. */
+/** Only the user of this process may read and write the file, whatever the umask says: stores hold private data of their users. */
 const PRIVATE = 0o600;
 
 /**
  * Creates the file of a new store, empty and private. SQLite gives its log and its index the same mode. A file that is there keeps the
- * mode that somebody has given it.
+ * mode that it has.
  *
  * @throws StoreFileError
  */
@@ -131,11 +131,11 @@ export function tellOwner(path: string, since: number): void {
     node.fs.writeFileSync(ownerFile(path), owner, { mode: PRIVATE });
     node.fs.chmodSync(ownerFile(path), PRIVATE);
   } catch {
-    // People are told less.
+    // The name of the owner is only for error messages, so they are less helpful without it.
   }
 }
 
-/** Who had the file open last. */
+/** The process that had the file open last. */
 export function readOwner(path: string): string | undefined {
   try {
     return node.fs.readFileSync(ownerFile(path), "utf8").trim() || undefined;

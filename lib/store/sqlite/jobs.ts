@@ -1,4 +1,4 @@
-// What the engine is asked to do, and what it answers. Everything here passes between threads.
+// The jobs of the engine, and their answers. Everything here passes between threads.
 
 import type { Parameter } from "./connection.js";
 
@@ -97,7 +97,7 @@ export interface Checkpointed {
   readonly walBytes: number;
 }
 
-/** What each job answers. */
+/** The answers of the jobs. */
 export interface Answers {
   readonly open: Opened;
   readonly read: readonly Rows[];
@@ -118,7 +118,7 @@ export interface Failure {
   readonly result: number | undefined;
   /** Of the host: `ENOENT` and the like. */
   readonly code: string | undefined;
-  /** What the engine did. */
+  /** The activity of the engine. */
   readonly at: string;
 }
 

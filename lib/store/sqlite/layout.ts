@@ -34,7 +34,7 @@ export function formatSteps(found: number): Step[] {
   return steps.length === 0 ? [] : [...steps, `pragma user_version = ${FORMAT}`].map(plain);
 }
 
-/** What {@link layoutSteps} needs to know of a file that has the present format. */
+/** The facts that {@link layoutSteps} needs about a file that has the present format. */
 export const LAYOUT: readonly Query[] = [
   { sql: `select name, version from ${SCHEMAS}`, parameters: [] },
   {

@@ -40,8 +40,8 @@ export const SQLITE_DEFAULTS: SqliteLimits & { readonly durability: Durability; 
 /** What `sqlite` is given besides the path. */
 export interface SqliteOptions extends Partial<SqliteLimits> {
   /**
-   * What an acknowledged write survives. Default: what those need who use the file. Pipelines are content with `process-kill`; with
-   * anything else in the file, such as flows, it is `power-loss`.
+   * The failures that an acknowledged write survives. The default depends on the users of the file: `process-kill` for pipelines alone;
+   * `power-loss` with anything else in the file, such as flows.
    */
   readonly durability?: Durability;
   /** The file is worked on in a thread of its own, so that no flush of the disk holds the event loop. Default true. */
@@ -79,7 +79,7 @@ export function checkOptions(options: SqliteOptions): SqliteSettings {
   return settings;
 }
 
-/** What the writes of these schemas survive together: the strictest that one of them asks for. */
+/** The durability of one file with these schemas: the strictest that one of them asks for. */
 export function durabilityOf({ durability }: SqliteSettings, schemas: readonly Schema[]): Durability {
   if (durability !== undefined) return durability;
   const isRelaxed = schemas.length > 0 && schemas.every((schema) => schema.durability === "process-kill");

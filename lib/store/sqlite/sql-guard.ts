@@ -1,5 +1,5 @@
-// What users may run in a transaction: one statement that neither ends the transaction, nor changes the connection, nor touches the
-// tables of the library. Decided by the words of the statement, since node:sqlite asks nobody before Node 24.10.
+// Checks the SQL of users in a transaction: it must be one statement that neither ends the transaction, nor changes the connection,
+// nor touches the tables of the library. The words of the statement decide, since node:sqlite has no authorizer before Node 24.10.
 
 import type { SqlValue } from "../sql.js";
 import { SqlError } from "../sql-errors.js";

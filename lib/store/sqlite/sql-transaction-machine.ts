@@ -5,16 +5,16 @@
 //     answers as it did, nothing is lost by the rollback. If one answers differently, another writer was faster: the body was
 //     overtaken, and has to begin again.
 //
-// So a slow body holds up nobody. What commits is one run of all statements with nobody else between, and it gave every answer that
-// the body has seen. That is a serial execution.
+// So a slow body holds up no other writer. A commit is one run of all statements without another writer in between, and this run gave
+// every answer that the body has seen. That is a serial execution.
 //
 // The thread gets the source of these two functions as text (engine-program.ts), so they use nothing of this file but types.
 
 /** A transaction of a user. */
 interface Open {
-  /** What each statement has answered, in order: a hash of the rows, or the code of the error. */
+  /** The answer of each statement, in order: a hash of the rows, or the code of the error. */
   readonly answers: readonly string[];
-  /** What waits for the statements to have run again. */
+  /** The work that waits until the statements have run again. */
   readonly doing: "nothing" | "execute" | "finish";
 }
 

@@ -12,7 +12,7 @@ import type { EnginePort } from "./engine-port.js";
 import type { Executed, Query } from "./jobs.js";
 import { checkStatement } from "./sql-guard.js";
 
-/** What transactions need of their store. */
+/** The part of the store that transactions need. */
 export interface SqlHost {
   readonly port: EnginePort;
   readonly limits: SqlLimits;
@@ -66,7 +66,7 @@ class Running implements SqlTransaction {
       return this.#result(sql, told) as SqlResult<R>;
     } catch (error) {
       const seen = this.#host.wrap(error);
-      // The database has ended the transaction: whatever the body makes of it, nothing more is done.
+      // The database has ended the transaction. Even if the body catches the error, the transaction does nothing more.
       if (!(seen instanceof SqlError)) this.#over ??= seen;
       toldOf(this, seen);
       throw seen;

@@ -1,5 +1,5 @@
 // A store on a SQLite file, as the group commit of all stores drives it. This process is the only one that has the file open, and all
-// of its writes pass here: so what a group needs to know is read first, planned, and written, with no other write in between.
+// of its writes pass here: so each group reads its needs first, is planned, and is written, with no other write in between.
 
 import type { ClaimInfo } from "../claim.js";
 import type { Applied, CheckedScan, DriverHost, HeldClaim, StoreDriver } from "../driver.js";
@@ -30,7 +30,7 @@ interface KnownClaim {
   readonly held: boolean;
 }
 
-/** What is to be written, and what becomes of the numbers of its rows. */
+/** The steps of a write, and the statements that they come from. */
 interface Writes {
   readonly steps: readonly Step[];
   readonly statements: readonly Statement[];
@@ -45,7 +45,7 @@ export class SqliteDriver implements StoreDriver {
   readonly #host: DriverHost;
   readonly #wal: Wal;
   readonly #transactions: SqlTransactions;
-  /** Who reads in order to write has the file for himself until he has written. */
+  /** A writer that reads first has the file for itself until it has written. */
   readonly #turns = new Turns();
   readonly #tables = new Map<string, TableSql>();
   /** By table: the last number that was given to a row. */
@@ -79,7 +79,7 @@ export class SqliteDriver implements StoreDriver {
     });
   }
 
-  /** What an earlier process claimed is free: it has ended, or this one would not have got the file. */
+  /** Claims of an earlier process are free: that process has ended, or this one could not have opened the file. */
   async begin(): Promise<void> {
     const [rows] = await this.#read([{ sql: `select name, token, owner from ${CLAIMS}`, parameters: [] }]);
     for (const { name, token, owner } of rows as unknown as readonly (HeldClaim & KnownClaim)[]) {

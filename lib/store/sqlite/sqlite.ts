@@ -33,7 +33,7 @@ export function sqlite(path: string, options: SqliteOptions = {}): StoreSource {
 interface OpenFile {
   readonly source: StoreSource;
   readonly settings: SqliteSettings;
-  /** The strictest that somebody has asked for. */
+  /** The strictest durability that any `open` has asked for. */
   durability: Durability;
   /** Undefined while it is not connected. */
   driver: SqliteDriver | undefined;
@@ -41,7 +41,7 @@ interface OpenFile {
   opening: number;
 }
 
-/** By real path: a file is opened once in a process, whoever opens it. */
+/** By real path: a process opens a file only once. */
 const files = new Map<string, OpenFile>();
 
 class SqliteSource implements StoreSource {
@@ -114,7 +114,7 @@ function forget(path: string, file: OpenFile): void {
 }
 
 /**
- * Who opens an open file shares its connection, and so its options. The durability may grow, unless somebody has said that it is low.
+ * An `open` of an open file shares its connection, and so its options. The durability may grow, unless an option has set it low.
  *
  * @throws OptionError
  */

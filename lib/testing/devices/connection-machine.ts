@@ -7,7 +7,7 @@
 //            │                                             │ after heal      │
 //            └─────────────────────────────────────────────┴─────────────────┘
 //
-// A silent cut breaks nothing: what is sent that way is held until the cut is healed, as TCP does while it retransmits.
+// A silent cut breaks nothing: messages in that direction are held until the cut is healed, as TCP does while it retransmits.
 
 /** 0 or 1: one of the two systems, and the way from it to the other. */
 export type SideIndex = 0 | 1;

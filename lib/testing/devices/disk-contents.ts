@@ -47,7 +47,7 @@ interface Cached<C, T> {
 type Names = ReadonlyMap<string, number>;
 type File = Cached<Uint8Array, FileChange>;
 
-/** What a power loss may do. */
+/** The possible effects of a power loss. */
 export interface DiskModel {
   /** Size of the blocks that are written atomically, counted from the beginning of the file. With 1, a write may tear anywhere. */
   readonly sector: number;
@@ -279,7 +279,7 @@ function survived<C, T>(
   }, durable);
 }
 
-/** What is left of a change that did not survive whole. */
+/** The rest of a change that did not survive whole. */
 interface Damage {
   readonly how: string;
   readonly change: FileChange | undefined;

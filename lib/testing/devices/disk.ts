@@ -278,7 +278,7 @@ export class SimulatedDisk {
           return;
         }
         this.#note("the operation is cut off by the power loss");
-        // The code that would have awaited the promise died in the power loss, so nobody handles the rejection.
+        // The code that would have awaited the promise died in the power loss, so its rejection must not count as unhandled.
         promise.catch(() => undefined);
         reject(new PowerLossError(generation));
       });

@@ -192,7 +192,7 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
   /** The step in which a request takes effect, or does not. */
   #settle(request: Request<Args>): void {
     const { recorder } = this.#world.options;
-    // What a step shares must not depend on its draws, so that the search can tell what another draw would have shared.
+    // The keys that a step shares must not depend on its draws, so that the search knows which keys another draw would have shared.
     this.#touch(request.args);
     const fate = this.#fate(request);
     this.#world.mark(FATES.indexOf(fate.type));

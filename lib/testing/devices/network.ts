@@ -73,8 +73,8 @@ export interface CutOptions {
   /** Whether only what the first system sends is cut. Default false. */
   readonly oneWay?: boolean;
   /**
-   * Whether neither side notices. What is sent meanwhile is held, and arrives after the cut, as over TCP. Default false: what is
-   * in transit is lost, and both sides get `noconnection`, each in a step of its own.
+   * Whether neither side notices. Messages that are sent meanwhile are held, and arrive after the cut, as over TCP. Default false:
+   * messages in transit are lost, and both sides get `noconnection`, each in a step of its own.
    */
   readonly silent?: boolean;
 }
@@ -165,7 +165,7 @@ export class SimulatedNetwork {
   }
 
   /**
-   * Cuts two systems off from each other until they are healed: what is in transit is lost, and both systems get `noconnection`,
+   * Cuts two systems off from each other until they are healed: messages in transit are lost, and both systems get `noconnection`,
    * each in a step of its own. With options, only one direction is cut, or neither side notices.
    */
   cut(a: System, b: System, options: CutOptions = {}): void {
@@ -197,7 +197,7 @@ export class SimulatedNetwork {
     for (const link of this.#links.values()) if (link.end !== undefined) this.#heal(link);
   }
 
-  /** A system has lost power. What it has sent may still arrive; then the other systems notice. */
+  /** A system has lost power. Messages that it has sent may still arrive; then the other systems notice. */
   #lost(kernel: Kernel): void {
     const gone = this.#systems.find((system) => system.kernel === kernel);
     if (gone === undefined) return;

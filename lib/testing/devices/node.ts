@@ -40,7 +40,7 @@ export interface SimulatedNodeOptions {
 
 /**
  * The code that a machine runs when it boots: it reads the disk, creates systems and starts their processes. It runs again after
- * each power loss, so it must recover from whatever the disk holds.
+ * each power loss, so it must recover from any contents of the disk.
  */
 export type NodeBoot<T> = (node: SimulatedNode) => T | PromiseLike<T>;
 

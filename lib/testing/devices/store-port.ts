@@ -16,7 +16,7 @@ export interface SimulatedStoreOptions {
    * process has it for itself.
    */
   readonly shared?: boolean;
-  /** What may go wrong with a commit, while faults are allowed. By default nothing. */
+  /** The failures that a commit may have, while faults are allowed. By default none. */
   readonly failures?: {
     /** Commits may fail with `ENOSPC`, and with `EIO`. */
     readonly write?: boolean;

@@ -25,7 +25,7 @@ export class Crew {
     this.broken = new Promise<never>((_, reject) => {
       this.fail = reject;
     });
-    // Handled where a block runs; between two blocks nobody waits.
+    // Handled where a block runs; between two blocks nothing awaits it, so it must not count as unhandled.
     this.broken.catch(() => undefined);
     this.signal = signal;
     signal?.addEventListener("abort", this.aborted);

@@ -1,4 +1,4 @@
-// What a failing schedule is reported as: the simplest schedule that fails in the same way, step by step.
+// The report of a failing schedule: the simplest schedule that fails in the same way, step by step.
 
 import { EndlessStepError, NondeterminismError } from "../report/errors.js";
 import { type FoundSchedule, ScheduleFailedError } from "../report/failure.js";

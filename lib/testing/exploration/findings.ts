@@ -1,4 +1,4 @@
-// What an exploration has found out: counts, and what was new in which schedule.
+// The findings of an exploration: counts, and the news of each schedule.
 
 import type { SharedMemory } from "../simulator/memory.js";
 import type { SearchHistory, SearchStrategy, StrategyYield } from "../strategies/strategy.js";

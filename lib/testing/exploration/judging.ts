@@ -12,7 +12,7 @@ export interface NamedCheck {
   readonly check: SimulationCheck;
 }
 
-/** What is wrong; undefined when the check holds. @throws ModelError for a check that is none */
+/** The error that the check finds; undefined when it holds. @throws ModelError for a check that is none */
 export function wrongBy({ name, check }: NamedCheck): SimulationInvariantError | undefined {
   try {
     const said = answer(`the check "${name}"`, check());

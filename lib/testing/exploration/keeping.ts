@@ -1,4 +1,4 @@
-// What a failing schedule leaves behind: a page for a browser, and a file for `npx signalbox replay`.
+// The files that a failing schedule leaves behind: a page for a browser, and a file for `npx signalbox replay`.
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";

@@ -51,7 +51,7 @@ export class KeptSchedules {
     return fitting;
   }
 
-  /** Notes a schedule as outdated. It stays in the file until somebody removes it. */
+  /** Notes a schedule as outdated. It stays in the file until you remove it. */
   drop(token: string, error: SignalboxError): void {
     this.outdated.push({ token, why: error.message });
   }

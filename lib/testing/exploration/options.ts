@@ -24,7 +24,7 @@ export const EXPLORE_DEFAULTS: {
   readonly seed: number;
   /** Steps after which a schedule is cut off. */
   readonly maxSteps: number;
-  /** What becomes of a schedule that has not ended by then. */
+  /** The verdict on a schedule that has not ended by then. */
   readonly endless: "fail" | "pass";
   /** One in this many passing schedules runs twice. */
   readonly recheck: number;
@@ -58,7 +58,7 @@ export interface SimulateOptions {
   readonly endless?: "fail" | "pass";
   /** Whether sent messages are frozen deeply, so that a process that writes to a shared message throws. Default false. */
   readonly freeze?: boolean;
-  /** Checks of every schedule, whatever the scenario. All are on by default; `false` turns all off. */
+  /** Checks of every schedule, in any scenario. All are on by default; `false` turns all off. */
   readonly checks?: BuiltInChecks | false;
   /** Processes, by path, that may use the host's timers and I/O. The simulator waits for them in real time. */
   readonly allow?: ProcessPattern | readonly ProcessPattern[];

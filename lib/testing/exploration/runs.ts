@@ -35,7 +35,7 @@ export class Runs {
     { recorder, seen, maxSteps, observe = false, deadline }: RunOptions = {},
   ): Promise<ScheduleResult> {
     const { settings, strategy } = this.plan;
-    // What is played back ends with ordinary choices anyway; what is enumerated has no others.
+    // A schedule that is played back ends with ordinary choices anyway; an enumerated one has no others.
     const fairTail = seen !== undefined && strategy.enumerates !== true;
     const all = { ...settings, fairTail, maxSteps: maxSteps ?? settings.maxSteps };
     return runSchedule(this.scenario, all, chooser, observe, recorder, seen, deadline);

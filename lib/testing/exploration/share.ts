@@ -1,5 +1,5 @@
-// The schedules of a block, or every n-th of them. They do not depend on each other: what strategies know of earlier schedules
-// changes only between two blocks.
+// The schedules of a block, or every n-th of them. They do not depend on each other: the knowledge of strategies about earlier
+// schedules changes only between two blocks.
 
 import type { Fingerprints } from "../kit/fingerprints.js";
 import { Random } from "../kit/random.js";
@@ -25,7 +25,7 @@ export interface Share {
   readonly at?: number;
 }
 
-/** What came of a schedule. */
+/** The result of a schedule. */
 export interface Outcome {
   /** Number of the schedule, from 0. */
   readonly index: number;

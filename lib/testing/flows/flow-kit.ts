@@ -147,7 +147,7 @@ export class FlowKit implements AsyncDisposable {
   }
 
   /**
-   * Kills the host as SIGKILL does: what is not committed is gone, and no code of it has an effect any more. Then a new host takes the
+   * Kills the host as SIGKILL does: uncommitted work is lost, and no code of the host has an effect any more. Then a new host takes the
    * flows, and runs them as far as they come without time.
    */
   async crash(): Promise<void> {

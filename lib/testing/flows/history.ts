@@ -6,7 +6,7 @@ import type { Store } from "../../store/index.js";
 
 /** One entry of a journal. */
 export interface FlowHistoryEntry {
-  /** What was asked: `step`, `sleep`, `receive` and so on. */
+  /** The kind of the request: `step`, `sleep`, `receive` and so on. */
   readonly kind: string;
   /** Its name, with `#2` and so on when the name was used before. */
   readonly key: string;

@@ -1,5 +1,5 @@
-// A store whose user can die: from then on no call has an effect or an answer, as when the process was killed. What was committed
-// before stays for the next one.
+// A store whose user can die: from then on no call has an effect or an answer, as when the process was killed. Earlier commits stay
+// for the next user.
 
 import type {
   Claim,
@@ -55,7 +55,7 @@ export class MortalSource implements StoreSource {
     return new MortalStore(store, life);
   }
 
-  /** From now on, whoever has the store open is dead. */
+  /** Ends the present users of the store: from now on, their calls have no effect and no answer. */
   kill(): void {
     this.#life.dead = true;
   }

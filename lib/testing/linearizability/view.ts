@@ -1,4 +1,4 @@
-// Explains why no order exists: the operations as a picture, how far an order gets, and what does not fit there.
+// Explains why no order exists: the operations as a picture, how far an order gets, and the operations that do not fit there.
 
 import { brief } from "../report/brief.js";
 import type { AnsweredOperation, Operation } from "./history.js";

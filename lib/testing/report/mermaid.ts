@@ -17,7 +17,7 @@ const FAILURE_LINES = 6;
  * Writes a schedule as a Mermaid sequence diagram. The participants are the processes, by path, in the order of their first
  * step. A note on a process shows one step and begins with the step's number. A solid arrow is a message sent; with an open
  * point the message is held. A dotted arrow is the arrival of a held message, or a spawn; an arrow with a cross is a message that
- * nobody takes. For a long schedule, the diagram shows the beginning and the end, as much as Mermaid accepts.
+ * no process takes. For a long schedule, the diagram shows the beginning and the end, as much as Mermaid accepts.
  *
  * @example
  * console.log(traceToMermaid({ steps: [], failure: undefined })); // sequenceDiagram

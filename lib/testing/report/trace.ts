@@ -47,7 +47,7 @@ export type TraceEffect =
       readonly result?: string;
     }
   | {
-      /** A message was discarded: nobody will take it. */
+      /** A message was discarded: no process will take it. */
       readonly type: "lost";
       /** Number of the message, if it was on its way or in a mailbox. */
       readonly letter?: number;
@@ -164,7 +164,7 @@ export type TraceStep = {
       readonly request: string;
       /** Number of the request; see the effect `send`. */
       readonly letter?: number;
-      /** What came of the request. */
+      /** The outcome of the request. */
       readonly outcome: RequestOutcome;
     }
   | {
@@ -189,6 +189,6 @@ export type TraceStep = {
 export interface Trace {
   /** The steps of the schedule, in order. */
   readonly steps: readonly TraceStep[];
-  /** What went wrong at its end; undefined when nothing did. */
+  /** The failure at its end; undefined when there was none. */
   readonly failure: string | undefined;
 }

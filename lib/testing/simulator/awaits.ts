@@ -1,5 +1,5 @@
 // Awaits of promises that the simulator does not settle: those of plain asynchronous functions, such as the fakes of a test. A host
-// lets nobody hold back the continuation of an await. But for a promise whose `constructor` is not Promise, the language asks the
+// lets no code hold back the continuation of an await. But for a promise whose `constructor` is not Promise, the language asks the
 // promise's `then`, and that may answer in a later step. So while an exploration runs, `constructor` is a getter, which knows that
 // it is asked for an await: nothing else asks for it directly from the awaiting code.
 

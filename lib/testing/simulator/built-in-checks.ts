@@ -1,4 +1,4 @@
-// Checks that every schedule makes, whatever the scenario: children without a supervisor, duplicate monitors, mailboxes that
+// Checks of every schedule, in any scenario: children without a supervisor, duplicate monitors, mailboxes that
 // only grow, calls in a circle, awaits that never end.
 
 import { only } from "../../process/known-options.js";

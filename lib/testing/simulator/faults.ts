@@ -205,7 +205,7 @@ export class Faults {
   private rushesLeft: number;
   /** Paused actors, with the timers that end the pauses. */
   private readonly pauses = new Map<Actor, Timer>();
-  /** What the last fault did is in the footprint of the present step. */
+  /** The footprint of the present step contains the accesses of the last fault. */
   hasFootprint = false;
   /** No fault may strike at present. */
   calm = false;

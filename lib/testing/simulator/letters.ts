@@ -1,4 +1,4 @@
-// Which message is which: a number for each message sent, also when one object is sent twice. The letters of a process are in
+// Tells messages apart: each message sent has a number, also when one object is sent twice. The letters of a process are in
 // the order of its mailbox. A mailbox may drop entries without notice, so the two are compared again before each use.
 
 import { isGone, SignalEntry, TaskEntry } from "../../process/entries.js";

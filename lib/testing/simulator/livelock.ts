@@ -15,8 +15,8 @@ const MOST_NAMES = 8;
 const EACH_ITS_OWN: ReadonlySet<string> = new Set(["number", "at", "letter", "place", "changes"]);
 
 /**
- * Whether no process was kept from running through the second half of the schedule: in a fair schedule, what is possible for long
- * enough happens.
+ * Whether no process was kept from running through the second half of the schedule: in a fair schedule, a task that is possible for
+ * long enough runs.
  *
  * @see Musuvathi and Qadeer, "Fair Stateless Model Checking", 2008
  */

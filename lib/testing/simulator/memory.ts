@@ -34,7 +34,7 @@ interface Watched {
 }
 
 export class Memory {
-  /** What was found, by the object. */
+  /** The findings, by the object. */
   readonly found: Map<object, Watched> = new Map();
   private readonly world: World;
   private readonly watched = new Map<object, Watched>();
@@ -119,7 +119,7 @@ function isContainer(one: object): boolean {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** What is directly in a container. Accessors are not called. */
+/** The direct contents of a container. Accessors are not called. */
 function contents(one: object): readonly unknown[] {
   if (one instanceof Map) return [one.size, ...[...one].slice(0, MOST_ENTRIES).flat()];
   if (one instanceof Set) return [one.size, ...[...one].slice(0, MOST_ENTRIES)];

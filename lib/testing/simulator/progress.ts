@@ -1,5 +1,5 @@
-// How far a schedule has come, as one number: what each actor has taken, and what has arrived for it, from whom and in which
-// order. Two schedules that differ only in the order of independent steps come to the same states, and so to the same numbers.
+// The progress of a schedule, as one number: the messages that each actor has taken, and those that have arrived for it, from whom and
+// in which order. Two schedules that differ only in the order of independent steps come to the same states, and so to the same numbers.
 // It runs after every step of every schedule: numbers in typed arrays, no objects.
 
 import type { Fingerprints } from "../kit/fingerprints.js";

@@ -199,7 +199,7 @@ export class Recorder {
     return running === this.world.main && doing?.type === "timer" ? doing.process : running.path;
   }
 
-  /** A message was discarded: nobody will handle it. */
+  /** A message was discarded: no process will handle it. */
   lost(to: Pid | string, message: unknown, why: DeadLetterReason): void {
     const actor = typeof to === "string" ? undefined : this.world.interceptor.actorOf(to);
     const letter = actor && this.letters.lost(actor, message);

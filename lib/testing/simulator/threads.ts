@@ -1,5 +1,5 @@
 // The threads of pools under the simulator. A thread runs the functions of its worker file in the simulation itself: each message
-// that the thread takes is a step of the worker's process, and what passes between the two is cloned as on the way to a real
+// that the thread takes is a step of the worker's process, and messages between the two are cloned as on the way to a real
 // thread. A crash of the worker's process is the end of its thread; a pause of it, or a rush of time, is a job that takes long.
 
 import type { Context } from "../../process/context.js";

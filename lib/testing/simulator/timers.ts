@@ -6,7 +6,7 @@ import { type Due, Timer, TimerQueue } from "../../process/timer-queue.js";
 import type { Actor } from "./actor.js";
 import type { TimerTask } from "./tasks.js";
 
-/** What the timers need of their world. */
+/** The part of their world that timers need. */
 export interface TimerHost {
   /** The actor that sets a timer now. */
   setter(): Actor;

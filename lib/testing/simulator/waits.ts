@@ -1,4 +1,4 @@
-// Who waits for what, since when, and what is in the way: for schedules that cannot go on.
+// Describes waits for schedules that cannot go on: the process, the event that it waits for, since when, and the obstacle.
 
 import { isGone, plain } from "../../process/entries.js";
 import { Pid } from "../../process/pid.js";

@@ -326,7 +326,7 @@ export class World {
 
   /**
    * Code looks up the `constructor` of a promise. If it awaits the promise, and the promise ends within the same step, no step came
-   * between: the code goes on in a step of its own. What both steps share is unknown, so they share everything.
+   * between: the code goes on in a step of its own. The keys that both steps share are unknown, so they share everything.
    */
   awaited(promise: object, isAwait: () => boolean): Continue | undefined {
     const owner = runningOwner();
@@ -606,7 +606,7 @@ export class World {
     if (this.options.observe) this.reads.add(key);
   }
 
-  /** What was touched between two steps belongs to none. Clearing an empty set would still allocate. */
+  /** Accesses between two steps belong to no step. Clearing an empty set would still allocate. */
   private forget(): void {
     if (this.reads.size > 0) this.reads.clear();
     if (this.writes.size > 0) this.writes.clear();

@@ -4,7 +4,7 @@
 // A's place (dynamic partial-order reduction, Flanagan and Godefroid 2005; the source sets of Abdulla, Aronsson, Jonsson and
 // Sagonas 2014 say which task). Sleep. A task that was explored from a fork need not run behind its siblings until a step
 // conflicts with it (Godefroid 1996). Where a task has another footprint than it had when it was put to sleep, the forks that
-// relied on the footprint try everything. So no outcome is lost, whatever is drawn and whatever faults strike, at the price of
+// relied on the footprint try everything. So no outcome is lost, with any draws and any faults, at the price of
 // many redundant schedules.
 
 import type { Knowledge } from "./knowledge.js";

@@ -68,7 +68,7 @@ class DelayBounded implements Chooser {
  * task is moved behind all others until it has run. Many bugs need only one or two delays, and the schedules stay close to the
  * ordinary one, so that a failure is easy to read.
  *
- * A delayed task is overtaken at most 1,000 times or half as often as the longest schedule has steps, whichever is more.
+ * A delayed task is overtaken at most 1,000 times or half as often as the longest schedule has steps: the larger number counts.
  *
  * @see Emmi, Qadeer and Rakamaric, "Delay-Bounded Scheduling", 2011
  * @throws OptionError unless `delays` is a whole number of at least 0, or for wrong rates

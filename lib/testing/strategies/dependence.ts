@@ -2,7 +2,7 @@
 
 import type { Footprint, PossibleStep } from "./strategy.js";
 
-/** What one step did, as far as other steps can depend on it. */
+/** The effects of one step, as far as other steps can depend on them. */
 export interface Deed {
   /** Steps of one chain always depend on each other: those of an actor, of a channel. */
   readonly chain: string;
@@ -10,7 +10,7 @@ export interface Deed {
   readonly writes: ReadonlySet<string>;
   /** It depends on every step. */
   readonly barrier: boolean;
-  /** It is the same whatever comes before. */
+  /** It is the same after any earlier steps. */
   readonly isFixed: boolean;
 }
 

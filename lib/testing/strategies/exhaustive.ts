@@ -148,7 +148,7 @@ function restarted(search: Search | undefined): Search | undefined {
  * are independent if their footprints share nothing that one of them writes. A step without a footprint depends on everything, as
  * do faults between steps, except crashes and failures to start. A schedule that turns out equivalent to an explored one is
  * abandoned and counts as redundant. The first draw or fault of a search makes it begin anew, more cautiously: it then runs some
- * classes more than once, and abandons more schedules. What it ran until then counts as redundant.
+ * classes more than once, and abandons more schedules. The schedules that it ran until then count as redundant.
  *
  * Equivalent schedules end in the same state, but pass through different states. So a check after every step that reads several
  * processes sees only some of the states: search without reduction for such a check.

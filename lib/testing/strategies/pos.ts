@@ -16,7 +16,7 @@ class Pos implements Chooser {
   private readonly random: Random;
   private readonly faults: FaultDraws;
   private readonly patience: Patience;
-  /** What the steps since the last pick have touched. */
+  /** The footprints of the steps since the last pick. */
   private touched: Footprint[] = [];
   private fair = false;
 

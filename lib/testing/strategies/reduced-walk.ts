@@ -160,7 +160,7 @@ export class ReducedWalk implements Chooser {
     if (this.isRunning) this.complete(state, undefined);
   }
 
-  /** Decides what comes next, if that is not decided yet: what is planned, else any task. */
+  /** Decides on the next task, if that is not decided yet: the planned task, else any. */
   private choose(state: State): void {
     if (state.branch !== undefined) return;
     const { after, isFree } = this.follow;

@@ -1,5 +1,5 @@
-// Sleep sets: Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", 1996. What was explored from a state
-// need not run again behind its alternatives, until a step that it depends on.
+// Sleep sets: Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", 1996. A task that was explored from a
+// state need not run again behind its alternatives, until a step that it depends on.
 
 import { type Deed, dependent } from "./dependence.js";
 

@@ -1,4 +1,4 @@
-// A state that a reduced search has reached: what can happen next, what was explored, and what is still to be explored from here.
+// A state that a reduced search has reached: the tasks that can run next, those already explored, and those still to explore from here.
 
 import type { Deed } from "./dependence.js";
 import { type Sleep, withExplored } from "./sleep.js";

@@ -33,7 +33,7 @@ export interface Footprint {
   readonly reads: ReadonlySet<string>;
   /** The keys that the step wrote. */
   readonly writes: ReadonlySet<string>;
-  /** The step touches the same keys whatever it reads. */
+  /** The step touches the same keys for all values that it reads. */
   readonly isFixed?: boolean;
 }
 
@@ -67,7 +67,7 @@ export interface Chooser {
   readonly redundant?: boolean;
 }
 
-/** What the schedules of one strategy have shown. */
+/** The results of the schedules of one strategy. */
 export interface StrategyYield {
   /** Schedules that the strategy made. */
   readonly schedules: number;

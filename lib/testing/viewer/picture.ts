@@ -40,7 +40,7 @@ export interface Arrow {
   readonly letter?: number;
   readonly text: string;
   readonly from: Point;
-  /** Undefined while nobody has taken the message. */
+  /** Undefined while no process has taken the message. */
   readonly to?: Point;
   /** Lane of the receiver. */
   readonly target: number;

@@ -73,7 +73,7 @@ const MAX_HELD = 100_000;
  *   time on. One tuple far in the future ends all windows before it. A tuple goes into each of its windows that is not
  *   handed over yet. When such a window has ended already, it is handed over at once. A tuple without such a window is
  *   late; see {@link WindowOptions.late}.
- * - With `by`, a retried tuple goes to the task that its first try was sent to, whatever the grouping chooses. A tuple
+ * - With `by`, a retried tuple goes to the task that its first try was sent to, even if the grouping chooses another. A tuple
  *   that fails in a task, because the task crashes or its `execute` throws, or that fails on the way there, still gets
  *   into its windows when it is retried: until then, and for at most one `messageTimeoutMs`, the task hands over no window
  *   that ends after the tuple. A restarted task knows which windows were handed over. A tuple that is retried because

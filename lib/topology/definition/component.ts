@@ -190,7 +190,7 @@ export interface BoltOptions<S extends Streams, State, In> extends Hooks<BoltCon
   readonly execute: (tuple: In, ctx: BoltContext<S, State>) => unknown;
   /** Called once in every `tickMs` of the configuration. */
   readonly tick?: (ctx: BoltContext<S, State>) => unknown;
-  /** @internal The bolt works on one tuple at a time, whatever `concurrency` says: it depends on their order. */
+  /** @internal The bolt works on one tuple at a time, even with a higher `concurrency`: it depends on their order. */
   readonly oneAtATime?: boolean;
   /** @internal The bolt collects tuples, and works only on those that it reports by `Lineage.works`. */
   readonly collects?: boolean;

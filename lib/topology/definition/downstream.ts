@@ -1,4 +1,4 @@
-// What follows from a topology's subscriptions: which bolts the tuples of a component reach, and who waits for whom.
+// Consequences of a topology's subscriptions: the bolts that the tuples of a component reach, and which component waits for which.
 
 import type { Blueprint, Subscription } from "./blueprint.js";
 import type { BoltDefinition } from "./component.js";

@@ -130,7 +130,7 @@ export class Director implements Callbacks<DirectorMessage> {
 
   signal(ctx: Context<DirectorMessage>, signal: Signal): Stop | undefined {
     if (signal.type === "down") {
-      // The tasks of the killed predecessor have ended. This director may have been told to stop meanwhile.
+      // The tasks of the killed predecessor have ended. This director may have got a request to stop meanwhile.
       if (!this.orphans.delete(signal.ref) || this.orphans.size > 0) return undefined;
       if (this.phase === "starting") this.startTree();
       else this.lifecycle.dispatch({ type: "down", reason: NORMAL, at: ctx.now(), roll: 0 });
@@ -265,7 +265,7 @@ export class Director implements Callbacks<DirectorMessage> {
     }
   }
 
-  /** The outcome of the start comes as a message, so that the director can be told to stop meanwhile. */
+  /** The outcome of the start comes as a message, so that the director can handle a request to stop meanwhile. */
   private startTree(): void {
     const { ctx } = this;
     const self = processOf(ctx as Context<never>);

@@ -8,7 +8,7 @@
 //   nothing of these ───────────────────▶ at rest
 //
 // A look reads the work in progress one field after the other and stops at the first that decides. Counting the tuples in
-// motion is cheap; what costs more is read only when nothing is in motion.
+// motion is cheap; costlier fields are read only when nothing is in motion.
 
 /** The work of a topology at one moment. */
 export interface WorkInProgress {
@@ -31,7 +31,7 @@ export interface WorkInProgress {
 export interface QuiescenceState {
   /** The topology drains. */
   readonly draining: boolean;
-  /** Somebody waits for `finished()`. */
+  /** A caller waits for `finished()`. */
   readonly finishing: boolean;
   /** By task: how many tuples a bolt had got when it was flushed last. */
   readonly flushedAt: ReadonlyMap<number, number>;
@@ -40,7 +40,7 @@ export interface QuiescenceState {
 export type QuiescenceEvent =
   /** A drain begins. */
   | { readonly type: "drain"; readonly work: WorkInProgress }
-  /** Somebody begins to wait for `finished()`. */
+  /** A caller begins to wait for `finished()`. */
   | { readonly type: "finish"; readonly work: WorkInProgress }
   /** A tuple was settled, or a task ended. */
   | { readonly type: "settled"; readonly work: WorkInProgress }

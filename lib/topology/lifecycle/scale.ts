@@ -123,7 +123,7 @@ async function finish(ctx: BodyContext<"settled">, run: RunningTopology, slot: T
   const isBusy = (): boolean =>
     slot.pending > 0 ||
     (slot.process !== undefined && slot.incarnation?.asking === true) ||
-    // What it has lost comes back to it.
+    // Tuples that the task has lost come back to it.
     slot.outstanding(ctx.now()) < Number.POSITIVE_INFINITY;
   for (let left = deadline - ctx.now(); isBusy() && left > 0; left = deadline - ctx.now()) {
     run.settlements.watch(ctx.self.process as Process);

@@ -1,5 +1,5 @@
 // Sends the tuples of a bolt with windows to their homes: a retried tuple goes to the task that its first try was sent to,
-// whichever task the grouping chooses now. Each task has windows of its own, and only that one's wait for the tuple.
+// even if the grouping chooses another one now. Each task has windows of its own, and only those of the home wait for the tuple.
 
 import type { Tuple } from "../definition/tuple.js";
 import { type Arriving, type Place, Places } from "../tracking/places.js";

@@ -1,5 +1,5 @@
-// The processes that tasks are, one after the other. The system task watches them, so that what a bolt held when it ended
-// fails at once.
+// The processes of each task, one after the other. The system task watches them, so that the tuples that a bolt held when it
+// ended fail at once.
 
 import type { Process } from "../../process/process.js";
 import { TAKEN } from "../definition/tuple.js";
@@ -41,7 +41,7 @@ export class Incarnations {
     return incarnation;
   }
 
-  /** A process has ended. What a bolt had taken and not settled fails now. */
+  /** A process has ended. The tuples that a bolt had taken and not settled fail now. */
   ended(incarnation: Incarnation): void {
     if (!this.running.delete(incarnation)) return;
     const { held, current, inWork, given, process } = incarnation;

@@ -49,7 +49,7 @@ export class Lineage {
     incarnation.result = undefined;
   }
 
-  /** What the task emits from now on is the result of this window, until it works on other tuples. */
+  /** The tuples that the task emits from now on are results of this window, until it works on other tuples. */
   emits(result: WindowResult): void {
     if (this.slot.incarnation !== undefined) this.slot.incarnation.result = result;
   }

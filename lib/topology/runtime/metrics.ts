@@ -1,5 +1,5 @@
 // The counters of tasks, and their sums. A task writes plain numbers into its own meters while it works. They are summed up
-// per component when somebody reads them. Nothing here reads a clock.
+// per component when they are read. Nothing here reads a clock.
 
 import { Histogram, Latency, type LatencyMetrics, type Span } from "./latency.js";
 

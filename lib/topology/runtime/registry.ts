@@ -1,4 +1,4 @@
-// The components of a running topology and the slots of their tasks: who there is, and who comes and goes by scaling.
+// The components of a running topology and the slots of their tasks: the present tasks, and those that scaling adds or removes.
 
 import type { Kernel } from "../../process/kernel.js";
 import type { Blueprint, ComponentPlan } from "../definition/blueprint.js";

@@ -30,7 +30,7 @@ export interface Switches {
   flowing: boolean;
   /** The topology stops, and finishes what is in flight. */
   draining: boolean;
-  /** The topology ends. What is not settled is given up. */
+  /** The topology ends. Unsettled tuples are given up. */
   ending: boolean;
   /** The topology stops at once: bolts get no time. */
   hasty: boolean;
@@ -57,7 +57,7 @@ export class RunningTopology {
   readonly acking: Acking = new Acking(this);
   readonly expiry: Expiry = new Expiry(this);
   readonly registry: Registry;
-  /** Of a topology with windows of the tuples' own time: what descends from their results. */
+  /** Of a topology with windows of the tuples' own time: the tuples that descend from their results. */
   results: WindowResults | undefined = undefined;
   /** The supervisors of ackers, bolts, spouts and system, when they run. */
   readonly groups: Map<string, Pid> = new Map();

@@ -2,7 +2,7 @@
 
 import type { Tuple } from "../definition/tuple.js";
 
-/** What a window emitted. */
+/** The tuples that a window emitted. */
 export interface WindowResult {
   /** A tuple that descends from it has failed, and with it the tuples that it was anchored to. */
   broke(descendant: Tuple): void;

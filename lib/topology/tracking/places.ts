@@ -1,5 +1,5 @@
-// Where the tuples are that a bolt with windows gets of each spout's tuple. Each of its tasks has windows of its own, so a
-// tuple has a home: the task that it came to first. Every later try of the tuple belongs there, whichever task it comes to.
+// The places of the tuples that a bolt with windows gets for each tuple of a spout. Each of its tasks has windows of its own, so a
+// tuple has a home: the task that it came to first. Every later try of the tuple belongs there, even if it comes to another task.
 //
 //             claim                    back
 //   (nothing) ─────▶ with its home ◀────────── lost

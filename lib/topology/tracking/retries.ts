@@ -17,7 +17,7 @@ import { FormerTrees } from "./former-trees.js";
 import { IdTable } from "./id-table.js";
 import { type PendingTuple, traceOf } from "./pending-tuple.js";
 
-/** What to do about a tuple. */
+/** The decision about a tuple. */
 export type Decision =
   | { readonly type: "acked"; readonly pending: PendingTuple }
   /** Emit it again, after the wait before attempt number `attempt` of the retries. */

@@ -80,7 +80,7 @@ function lifelines({ lanes, steps }: Picture, width: number): SVGElement[] {
   });
 }
 
-/** A line from the step that sends to the step that takes. A message that nobody took leads a little way to its receiver. */
+/** A line from the step that sends to the step that takes. For a message that no process took, a short line toward its receiver. */
 function lineOf({ letter, from, to, target, lost }: Arrow, width: number): SVGElement {
   const [x1, y1] = [middle(from.lane, width), row(from.step)];
   const x2 = middle(target, width);

@@ -1,7 +1,7 @@
 // A spout of ours under another host: the host's commands run its hooks, and each command is answered with `sync`.
 //
-// The other host knows nothing of retries: what failed is emitted again from here, as `retries.ts` decides for our own
-// host too. What is under way outlives a crash of the task, since the host goes on with it and tells how it ended.
+// The other host does not retry: this spout emits failed tuples again, as `retries.ts` decides for our own host too. Tuples in
+// flight survive a crash of the task, since the host goes on with them and reports how they ended.
 
 import { backoffMs } from "../../../process/backoff.js";
 import type { Context } from "../../../process/context.js";

@@ -8,7 +8,7 @@
 import type { ChildProcess } from "node:child_process";
 import { node, optionalModule } from "../../../process/node-modules.js";
 
-/** Name of an environment variable. Its value, a directory, marks a child and its descendants, whatever their group. */
+/** Name of an environment variable. Its value, a directory, marks a child and its descendants, in any process group. */
 export const MARK = "SIGNALBOX_CHILD";
 
 export const hasGroups: boolean = optionalModule("node:process")?.platform !== "win32";

@@ -6,7 +6,7 @@ import type { EmitMessage, MessageId, WorkMessage } from "../protocol/component-
 import type { SpoutCommand } from "../protocol/host-messages.js";
 import type { ShellProblem } from "./errors.js";
 
-/** A command for the program. `C` is whatever the task remembers of the hook that waits for the command's end. */
+/** A command for the program. `C` is the type of the task's record of the hook that waits for the command's end. */
 export interface Command<C> {
   readonly command: SpoutCommand;
   readonly id: MessageId | undefined;
