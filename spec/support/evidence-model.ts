@@ -49,27 +49,29 @@ export function isWatched(past: readonly PastLife[], life: number): boolean {
 
 /** Whether names reach timers and callbacks in a life: an end asked for it, and since then no life lasted for a minute or ended in order. */
 export function carriesNames(past: readonly PastLife[], life: number): boolean {
-  const before = past.slice(0, life - 1);
-  const asked = before.findLastIndex((_, at) => asksForNames(before, at));
-  const isOver = (one: PastLife, at: number): boolean =>
-    !isShort(one) || one.end === "left" || isCalm(before, at);
-  return asked >= 0 && !before.some((one, at) => at > asked && isOver(one, at));
+  // Of each life up to this one.
+  const carried = [false];
+  for (let at = 0; at < life - 1; at++) {
+    const one = past[at] as PastLife;
+    const isOver = !isShort(one) || one.end === "left" || isCalm(past, at);
+    carried.push(asksForNames(past, at, carried) || (carried[at] === true && !isOver));
+  }
+  return carried[life - 1] === true;
 }
 
-/** Code without a name ended a life, or may have ended some in a row. */
-function asksForNames(past: readonly PastLife[], at: number): boolean {
+/** Code without a name ended a life, or may have ended some in a row that carried no names. */
+function asksForNames(past: readonly PastLife[], at: number, carried: readonly boolean[]): boolean {
   const { end, by } = past[at] as PastLife;
   if (end === "word") return by === undefined;
+  if (end !== "silence") return false;
   let unnamed = 0;
   for (let i = at; i >= 0 && unnamed < UNNAMED_LIVES; i--) {
     const one = past[i] as PastLife;
-    if (!isShort(one) || isCalm(past, i)) return false;
-    if (one.end !== "silence" || !isWatched(past, i + 1)) {
-      if (i === at) return false;
-      continue;
-    }
+    // Where names were carried, an end without one is no subject's, and the count starts anew.
+    if (!isShort(one) || isCalm(past, i) || carried[i] === true) return false;
+    if (one.end !== "silence") continue;
     if (one.by !== undefined) return false;
-    unnamed++;
+    if (isWatched(past, i + 1)) unnamed++;
   }
   return unnamed >= UNNAMED_LIVES;
 }

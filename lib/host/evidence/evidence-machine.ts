@@ -260,8 +260,10 @@ function judged(last: EvidenceState, end: LifeEnd, isCounted: boolean): Evidence
     case "clean":
       // Names were known, and no subject ended the life: there is no need to carry them on.
       return { ...stopped(last), isCarrying: false };
-    case "nameless":
-      return { ...settled(last), isCarrying: true };
+    case "nameless": {
+      const { unnamed: _, ...state } = settled(last);
+      return { ...state, isCarrying: true };
+    }
     case "evidence":
       return marked(
         { ...settled(last), isCarrying: isShort(last) && last.isCarrying },
