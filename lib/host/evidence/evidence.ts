@@ -105,6 +105,8 @@ export class Evidence {
   /** The last life ended without a word, and at which subject, if that is one time more. */
   #lastEnd: { readonly subject: string | undefined } | undefined;
   #rows: StandingRows | undefined;
+  /** The row of this host has the last end. A second time it would be another end. */
+  #isShared = false;
 
   constructor(options: EvidenceOptions) {
     this.#options = options;
@@ -127,15 +129,16 @@ export class Evidence {
   }
 
   /**
-   * Counts with the other hosts of a store: writes how the last life of this one ended, and watches the others until `close`. For evidence that
-   * {@link EvidenceOptions.isCounted | is counted}.
+   * Counts with the other hosts of a store: writes how the last life of this one ended, once, and watches the others until `close`. For evidence
+   * that {@link EvidenceOptions.isCounted | is counted}.
    *
    * @throws StoreError
    */
   async share(store: Store, claim: Claim): Promise<void> {
     if (this.#folder === undefined || this.#host === undefined || !this.#options.isCounted) return;
     this.#rows ??= new StandingRows(store, claim, this.#host, () => this.#told());
-    await this.#rows.open(this.#lastEnd);
+    await this.#rows.open(this.#isShared ? undefined : this.#lastEnd);
+    this.#isShared = true;
     this.#told();
     this.#forget();
   }

@@ -12,8 +12,6 @@ export class SharedEnds {
   readonly #store: Store;
   readonly #evidence: Evidence;
   #claim: Claim | undefined;
-  /** How the last life ended is said. A second time it would be another end. */
-  #isShared = false;
   /** Under way, or done. Undefined: to be begun, or to be tried again. */
   #sharing: Promise<void> | undefined;
 
@@ -46,9 +44,7 @@ export class SharedEnds {
       if (claim === undefined) throw new ConflictError("claims", [name], "no owner", "one");
       this.#claim = claim;
     }
-    if (this.#isShared) return;
     await this.#evidence.share(this.#store, this.#current());
-    this.#isShared = true;
   }
 
   /** The claim that is held at the time of a write. */
