@@ -1,4 +1,4 @@
-// The common part of the commands of `signalbox flows`: how they reach flows, and how they show what they found.
+// The common part of the commands of `signalbox flows`: how they reach flows, and how they print results.
 
 import type { FlowOperations, FlowStatus } from "../../flow/operations/operations.js";
 import type { Values } from "../../flow/operations/values.js";

@@ -1,4 +1,4 @@
-// The common part of the commands of `signalbox pipelines`: how they reach executions, and how they show what they found.
+// The common part of the commands of `signalbox pipelines`: how they reach executions, and how they print results.
 
 import type { PayloadOptions } from "../../flow/payload/payloads.js";
 import type { AnyPipeline } from "../../pipeline/definition/pipeline.js";

@@ -54,7 +54,7 @@ const SPIN_LOOKS = 12;
 
 class Witness {
   readonly #keepers = new Set<WitnessKeeper>();
-  /** Those whose subjects are carried from the start of this life on. */
+  /** Keepers whose subjects are carried into timers and callbacks. */
   readonly #carrying = new Set<WitnessKeeper>();
   readonly #watching = new Map<WitnessKeeper, Watch>();
   /** The same, for each switch. */
