@@ -40,6 +40,19 @@ for (const name of Object.keys(SUBCOMMANDS))
   ALL.push([name], ...(await commandsOf(name)).map((command) => [name, command]));
 const WITH_OPTIONS = ALL.filter((words) => words.length === 2 || words[0] === "replay");
 
+/** The help of all, as terminals have it. A text that changes on purpose is changed in the files as well: `vitest -u`. */
+test.each(["", ...Object.keys(SUBCOMMANDS)])(
+  "the help of signalbox %s is what it was [Z691]",
+  async (name) => {
+    const texts: string[] = [];
+    for (const words of name === "" ? [[]] : ALL.filter(([first]) => first === name)) {
+      const { printed: help } = await run([...words, "--help"]);
+      texts.push(`$ signalbox ${[...words, "--help"].join(" ")}\n${help}\n`);
+    }
+    await expect(texts.join("\n")).toMatchFileSnapshot(`golden/help${name === "" ? "" : `-${name}`}.txt`);
+  },
+);
+
 describe("every subcommand", () => {
   test("of the program is tested here, and the overview names it [E13]", async () => {
     const program = readFileSync(new URL("../../lib/cli/main.ts", import.meta.url), "utf8");
