@@ -6,8 +6,11 @@ import { ENTRIES } from "./entries.mjs";
 
 const lib = new URL("../lib/", import.meta.url).pathname;
 
-/** The floors that several entries use, lowest first. */
-const SHARED = ["process", "graph", "behaviour", "supervisor", "dispatch", "store", "flow", "service"];
+/**
+ * The floors that several entries use, lowest first: a chunk also takes what its modules import and no chunk before it has. So
+ * `system.ts` has its own, or who imports it from the root would load a floor above.
+ */
+const SHARED = ["process/", "graph/", "behaviour/", "supervisor/", "dispatch/", "system.ts", "store/", "flow/", "service/"];
 
 /** Rooms whose driver is loaded when somebody opens a store of that kind; the files named here are not part of the driver. */
 const LAZY = [
@@ -43,8 +46,8 @@ const config: RolldownOptions = defineConfig({
     codeSplitting: {
       groups: [
         ...SHARED.map((floor, i) => ({
-          name: floor,
-          test: (id: string) => id.startsWith(`${lib}${floor}/`) && !isLazy(id),
+          name: floor.replace(/\/|\.ts/, ""),
+          test: (id: string) => id.startsWith(`${lib}${floor}`) && !isLazy(id),
           priority: SHARED.length - i,
         })),
         ...LAZY.map(([name, test]) => ({ name, test, priority: 0 })),
