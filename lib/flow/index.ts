@@ -1,9 +1,8 @@
 /**
  * signalbox/flow: durable flows. A flow is an ordinary async function that survives the death of its machine.
  *
- *     definition/  defineFlow, and what the code of a flow can do
- *     journal/     tables and entries: what is kept of a flow
- *     payload/     how values become durable: codecs, errors, schemas, large values
+ *     definition/  defineFlow, what the code of a flow can do, and values checked by schemas
+ *     journal/     tables and entries: what is kept of a flow, large values apart
  *     machine/     the pure transition: what is written, in which order, and when the code sees it
  *     background/  work of a host that a failing store only puts off
  *     hospital/    what becomes of flows that fail
@@ -16,6 +15,7 @@
 
 export { AdminProtocolError, AdminSocketError, RemoteOperationError } from "../admin/errors.js";
 export { HostGoneError } from "../host/index.js";
+export * from "../host/payload/index.js";
 export type { Duration, DurationParts, DurationUnit } from "../process/duration.js";
 export type { StoreOutage } from "./background/outage.js";
 export type {
@@ -73,7 +73,6 @@ export type {
   ResultOptions,
   WaitingMessage,
 } from "./operations/operations.js";
-export * from "./payload/index.js";
 export type { QueueLimitsInfo } from "./queues/declared.js";
 export type { QueueInfo } from "./queues/info.js";
 export type {

@@ -20,7 +20,7 @@ import {
 } from "signalbox/pipeline";
 import { defineTable, memory, openStore, type StoreSource } from "signalbox/store";
 import { afterEach, describe, expect, it } from "vitest";
-import { Payloads } from "../../lib/flow/payload/payloads.js";
+import { Payloads } from "../../lib/host/payload/payloads.js";
 import { sourceId } from "../../lib/pipeline/definition/message-id.js";
 import { messageBody } from "../../lib/pipeline/ledger/message-size.js";
 import { executions, messages, PIPELINE_SCHEMA, READY } from "../../lib/pipeline/ledger/tables.js";

@@ -1,6 +1,6 @@
 // Tells the program that called the command whether an error is a refusal, or means that there is no answer.
 
-import { PayloadUnreadableError } from "../../flow/payload/errors.js";
+import { PayloadUnreadableError } from "../../host/payload/errors.js";
 import { answersNo } from "../shell/answer.js";
 
 const ANSWERS =

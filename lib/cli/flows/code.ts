@@ -1,10 +1,10 @@
 // The module that `--code` names: the definitions of flows that it exports, and `payloads`, the options of their values.
 
 import type { AnyFlow } from "../../flow/definition/define.js";
-import type { PayloadOptions } from "../../flow/payload/payloads.js";
 import { Definitions } from "../../flow/runtime/options.js";
 import { payloadsOf } from "../../flow/runtime/payloads.js";
 import type { Payloads } from "../../flow/runtime/port.js";
+import type { PayloadOptions } from "../../host/payload/payloads.js";
 import { exportsOf, lacks, loadModule, payloadOptions, unusable } from "../shell/module.js";
 
 /** What a module says about flows. */

@@ -1,7 +1,7 @@
 // The module that `--code` names: the pipelines that it exports, `registry` with the types that files can name, and `payloads`, the options of
 // their values.
 
-import type { PayloadOptions } from "../../flow/payload/payloads.js";
+import type { PayloadOptions } from "../../host/payload/payloads.js";
 import type { AnyPipeline } from "../../pipeline/definition/pipeline.js";
 import { shippedAdapters, shippedSources } from "../../pipeline/shipped/types.js";
 import { type PipelineRegistry, pipelineRegistry } from "../../pipeline/yaml/registry.js";

@@ -1,6 +1,6 @@
 // The common part of the commands of `signalbox pipelines`: how they reach executions, and how they print results.
 
-import type { PayloadOptions } from "../../flow/payload/payloads.js";
+import type { PayloadOptions } from "../../host/payload/payloads.js";
 import type { AnyPipeline } from "../../pipeline/definition/pipeline.js";
 import type { ExecutionStatus } from "../../pipeline/ledger/tables.js";
 import type { PipelineOperations } from "../../pipeline/operations/operations.js";

@@ -1,7 +1,7 @@
 // Colours, times and values as commands show them to people.
 
 import { toJson } from "../../admin/json-view.js";
-import { PayloadUnreadableError } from "../../flow/payload/errors.js";
+import { PayloadUnreadableError } from "../../host/payload/errors.js";
 import { oneLine } from "../../process/printable.js";
 import { jsonText } from "./json-text.js";
 

@@ -1,7 +1,7 @@
 // The tables of flows. One row a flow, an append-only journal, and mail.
 
 import { defineTable, type Row, type Schema, type Table } from "../../store/index.js";
-import { blobs } from "../payload/blobs.js";
+import { blobs } from "./blobs.js";
 
 /**
  * What a flow is doing, as its row says. `pending` waits for its turn. The code or a step of a `running` flow runs; a `waiting` flow

@@ -1,13 +1,13 @@
 // Replays the flows of a store over new code, before it is deployed. No step runs, and nothing is written.
 
+import type { PayloadOptions } from "../../host/payload/payloads.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Store } from "../../store/index.js";
 import type { AnyFlow } from "../definition/define.js";
+import { resolved } from "../journal/blobs.js";
 import { decodeEntry, type Entry } from "../journal/entry.js";
 import { type FlowRow, flows, journal } from "../journal/tables.js";
 import type { Deviation } from "../machine/state.js";
-import { resolved } from "../payload/blobs.js";
-import type { PayloadOptions } from "../payload/payloads.js";
 import { dryReplay } from "../runtime/dry-replay.js";
 import { DivergenceError } from "../runtime/errors.js";
 import { Definitions } from "../runtime/options.js";

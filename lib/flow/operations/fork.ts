@@ -3,9 +3,9 @@
 import { OptionError } from "../../process/errors.js";
 import type { Store, Write } from "../../store/index.js";
 import { wholeClock } from "../../store/whole-clock.js";
+import { resolved } from "../journal/blobs.js";
 import { type Entry, encodeHead, type Stored } from "../journal/entry.js";
 import { type FlowRow, flows, journal, type MailRow, mail, READY_TOPIC } from "../journal/tables.js";
-import { resolved } from "../payload/blobs.js";
 import { FlowIdTakenError } from "../runtime/errors.js";
 import { MESSAGE } from "../runtime/orders.js";
 import type { FlowForkOptions } from "./operations.js";

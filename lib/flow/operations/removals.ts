@@ -18,8 +18,8 @@ import {
   type Write,
 } from "../../store/index.js";
 import { wholeClock } from "../../store/whole-clock.js";
+import { blobs, release } from "../journal/blobs.js";
 import { events, type FlowRow, flows, journal, mail, remains } from "../journal/tables.js";
-import { blobs, release } from "../payload/blobs.js";
 import { checkStatuses } from "./flow-query.js";
 import { ENDED_STATUSES, type FlowPruneOptions, type FlowStatus } from "./operations.js";
 

@@ -12,6 +12,7 @@ import { HOSPITAL_DEFAULTS } from "../hospital/defaults.js";
 import type { HospitalConfig } from "../hospital/hospital-machine.js";
 import { dischargeSet, standsStill } from "../hospital/patients.js";
 import type { Symptom } from "../hospital/symptom.js";
+import { BlobWriter, release, resolved } from "../journal/blobs.js";
 import { decodeEntry, type Entry, type Stored } from "../journal/entry.js";
 import {
   asFound,
@@ -24,7 +25,6 @@ import {
   READY_TOPIC,
   WISH_TOPIC,
 } from "../journal/tables.js";
-import { BlobWriter, release, resolved } from "../payload/blobs.js";
 import { type QueueInfo, readQueues } from "../queues/info.js";
 import { endSet, letter } from "../runtime/checkpoint.js";
 import { FlowInHospitalError, FlowNotFoundError, FlowWaitTimeoutError } from "../runtime/errors.js";

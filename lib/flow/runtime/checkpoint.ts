@@ -1,10 +1,10 @@
 // Checkpoints: the write sets of a flow. Facts go in with the outcome that they belong to, so both are durable or neither is.
 
 import type { Claim, Write, WriteSet } from "../../store/index.js";
+import { type BlobWriter, releaseAll } from "../journal/blobs.js";
 import { type Ask, encodeHead, type Stored } from "../journal/entry.js";
 import { END_TOPIC, type FlowRow, flows, journal, MAIL_TOPIC, mail, READY_TOPIC } from "../journal/tables.js";
 import type { Ending, Item } from "../machine/state.js";
-import { type BlobWriter, releaseAll } from "../payload/blobs.js";
 import { roomTopics } from "../queues/queues.js";
 import type { Call, Extra } from "./call.js";
 import { childTopic } from "./flow-code.js";

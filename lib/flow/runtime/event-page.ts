@@ -5,9 +5,9 @@ import { count, delay, flag } from "../../process/options.js";
 import type { Store } from "../../store/index.js";
 import { newsOf } from "../../store/topic-news.js";
 import { named } from "../definition/names.js";
+import { resolved } from "../journal/blobs.js";
 import type { Stored } from "../journal/entry.js";
 import { END_TOPIC, EVENT_TOPIC, type EventRow, events, isEnded } from "../journal/tables.js";
-import { resolved } from "../payload/blobs.js";
 import { FlowWaitTimeoutError } from "./errors.js";
 import { rowOf } from "./reading.js";
 

@@ -1,6 +1,7 @@
 // How the bodies of steps and transactions run: each attempt tells the machine what came of it, and whether another one is due.
 
 import { isHostOver } from "../../host/index.js";
+import { after } from "../../host/payload/codec.js";
 import { orAborted } from "../../process/or-aborted.js";
 import type { Process } from "../../process/process.js";
 import type { WorkTap } from "../../process/taps.js";
@@ -15,7 +16,6 @@ import {
 import type { StepContext } from "../definition/context.js";
 import type { Stored } from "../journal/entry.js";
 import { flows } from "../journal/tables.js";
-import { after } from "../payload/codec.js";
 import type { Call } from "./call.js";
 import type { AskOptions } from "./flow-code.js";
 import type { FlowLife } from "./flow-life.js";

@@ -1,11 +1,13 @@
 // The process of a flow: runs the code, carries out the effects of its machine, and brings back what came of them.
 
+import { after } from "../../host/payload/codec.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import { isThenable } from "../../process/thenable.js";
 import type { SqlTransaction, Write } from "../../store/index.js";
+import { checked } from "../definition/checked.js";
 import type { StepContext } from "../definition/context.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import { countedKey, outsideKey } from "../definition/names.js";
@@ -15,8 +17,6 @@ import type { Entry, Stored } from "../journal/entry.js";
 import { EVENT_TOPIC, events, type FlowRow } from "../journal/tables.js";
 import { decide } from "../machine/flow-machine.js";
 import type { Ending, FlowEffect, FlowEvent, How, Letter } from "../machine/state.js";
-import { checked } from "../payload/checked.js";
-import { after } from "../payload/codec.js";
 import { sessions } from "../sessions/tables.js";
 import type { Call, Extra, Running } from "./call.js";
 import { entriesSet } from "./checkpoint.js";

@@ -1,6 +1,8 @@
 // Options of a flow host, checked once.
 
 import { checkEvidence, type EvidenceOption, RunningHosts } from "../../host/index.js";
+import type { ErrorClass } from "../../host/payload/error-record.js";
+import type { PayloadOptions } from "../../host/payload/payloads.js";
 import { type Duration, LONGEST_DURATION_MS } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
@@ -8,8 +10,6 @@ import { count, delay, flag, text, withMethod } from "../../process/options.js";
 import type { StoreSource } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import { checkHospital, type HospitalOptions, type HospitalSettings } from "../hospital/options.js";
-import type { ErrorClass } from "../payload/error-record.js";
-import type { PayloadOptions } from "../payload/payloads.js";
 import { checkQueueName, checkQueues, type QueueOptions, type QueueSettings } from "../queues/options.js";
 import type { Schedule } from "../schedules/schedules.js";
 import { payloadsOf } from "./payloads.js";

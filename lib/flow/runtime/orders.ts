@@ -3,7 +3,9 @@
 
 import type { Kernel } from "../../process/kernel.js";
 import { type Claim, ConflictError, type Store, type Write } from "../../store/index.js";
+import { checked } from "../definition/checked.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
+import { type BlobWriter, resolved } from "../journal/blobs.js";
 import type { Stored } from "../journal/entry.js";
 import {
   asFound,
@@ -14,8 +16,6 @@ import {
   MAIL_TOPIC,
   WISH_TOPIC,
 } from "../journal/tables.js";
-import { type BlobWriter, resolved } from "../payload/blobs.js";
-import { checked } from "../payload/checked.js";
 import { checkTiming } from "../queues/options.js";
 import { MORE_TOPIC } from "../queues/tables.js";
 import { type Farewell, farewells, farewellsAnew } from "../sessions/farewell.js";

@@ -1,9 +1,9 @@
 // The values of a host's flows. `null` stands for undefined, which most steps return.
 
+import { errorClassesOf } from "../../host/payload/error-classes.js";
+import type { ErrorClass } from "../../host/payload/error-record.js";
+import { Payloads as Codecs, type PayloadOptions } from "../../host/payload/payloads.js";
 import type { Stored } from "../journal/entry.js";
-import { errorClassesOf } from "../payload/error-classes.js";
-import type { ErrorClass } from "../payload/error-record.js";
-import { Payloads as Codecs, type PayloadOptions } from "../payload/payloads.js";
 import * as flowErrors from "./errors.js";
 import type { Payloads } from "./port.js";
 

@@ -1,16 +1,16 @@
 // What a flow's process uses of its host.
 
 import type { Subject } from "../../host/index.js";
+import type { PayloadLimits } from "../../host/payload/limits.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Claim, Store } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import type { Suspension } from "../hospital/record.js";
 import type { SymptomKind } from "../hospital/symptom.js";
+import type { BlobWriter } from "../journal/blobs.js";
 import type { Ask, Entry, Stored } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import type { FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
-import type { BlobWriter } from "../payload/blobs.js";
-import type { PayloadLimits } from "../payload/limits.js";
 import type { Timing } from "../queues/options.js";
 import type { Extra } from "./call.js";
 import type { Parked } from "./parking.js";

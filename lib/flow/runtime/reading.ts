@@ -2,10 +2,10 @@
 
 import type { Store } from "../../store/index.js";
 import { JournalDamagedError } from "../hospital/errors.js";
+import { resolved } from "../journal/blobs.js";
 import { decodeEntry, type Entry } from "../journal/entry.js";
 import { type FlowRow, flows, journal, mail } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
-import { resolved } from "../payload/blobs.js";
 import { FlowNotFoundError } from "./errors.js";
 
 /** Rows of a journal, or letters, that are read at once. */

@@ -2,10 +2,10 @@
 
 import { type Claim, ConflictError, type Store, type Write, type WriteSet } from "../../store/index.js";
 import { isCurable } from "../background/background.js";
+import { type BlobWriter, releaseAll, resolved } from "../journal/blobs.js";
 import type { Entry, Stored } from "../journal/entry.js";
 import { type FlowRow, flows } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
-import { type BlobWriter, releaseAll, resolved } from "../payload/blobs.js";
 import type { Debounce } from "../queues/options.js";
 import { FlowIdTakenError, FlowInputDiffersError } from "./errors.js";
 import type { Started } from "./messages.js";

@@ -15,9 +15,9 @@ import { type PatientInfo, patientOf, patientRows } from "../hospital/patients.j
 import type { Suspension } from "../hospital/record.js";
 import type { SymptomKind } from "../hospital/symptom.js";
 import { countUnknown } from "../hospital/unknown.js";
+import type { BlobWriter } from "../journal/blobs.js";
 import type { Stored } from "../journal/entry.js";
 import { asFound, type FlowRow, flows, WISH_TOPIC } from "../journal/tables.js";
-import type { BlobWriter } from "../payload/blobs.js";
 import type { Call } from "./call.js";
 import { endSet } from "./checkpoint.js";
 import { FlowNotFoundError } from "./errors.js";

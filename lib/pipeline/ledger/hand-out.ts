@@ -4,8 +4,8 @@
 // A store of one process: which messages are handed out is known here alone, and lost with the process. A store that several processes
 // share: rows name the claim of the host that has taken them.
 
-import type { Payloads } from "../../flow/payload/payloads.js";
 import { Heartbeats } from "../../flow/runtime/heartbeats.js";
+import type { Payloads } from "../../host/payload/payloads.js";
 import { showThrown } from "../../process/show.js";
 import type { Store } from "../../store/index.js";
 import type { Sentence } from "../definition/sentence.js";

@@ -1,6 +1,6 @@
 // How large a message may be, as its row holds it.
 
-import { bytesOf, type Payloads } from "../../flow/payload/payloads.js";
+import { bytesOf, type Payloads } from "../../host/payload/payloads.js";
 import { MessageTooLargeError } from "./errors.js";
 import type { Body } from "./live-message.js";
 

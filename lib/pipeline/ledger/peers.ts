@@ -5,7 +5,7 @@
 // processes its batches, if no other host holds any of a route further upstream. A count that is out of date makes a batch smaller than it
 // could be, or lets it wait for the next look.
 
-import type { Payloads } from "../../flow/payload/payloads.js";
+import type { Payloads } from "../../host/payload/payloads.js";
 import { ConflictError, type Store } from "../../store/index.js";
 import type { LedgerListener } from "./ledger.js";
 import type { LedgerLimits } from "./limits.js";

@@ -1,7 +1,7 @@
 // What adapters remember. The store has the values; this file only knows which steps in flight are going to change them and, in a shared
 // store, what the messages in work have found there: each of their steps expects to find the same.
 
-import type { Payloads } from "../../flow/payload/payloads.js";
+import type { Payloads } from "../../host/payload/payloads.js";
 import type { RowExpectation, Store } from "../../store/index.js";
 import type { Remembered } from "./ledger.js";
 import type { Body } from "./live-message.js";

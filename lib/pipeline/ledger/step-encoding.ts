@@ -1,6 +1,6 @@
 // What a step stores, encoded at once when it is submitted: values may change afterwards.
 
-import type { Payloads } from "../../flow/payload/payloads.js";
+import type { Payloads } from "../../host/payload/payloads.js";
 import { OptionError } from "../../process/errors.js";
 import { showThrown } from "../../process/show.js";
 import { StepTooLargeError } from "./errors.js";

@@ -16,7 +16,7 @@
 // Here are the counts, the end, and the loss. In a store that several processes share, every step about a message expects that its row
 // names this host, and the ledger looks at the row of the execution at intervals, and when it is notified.
 
-import type { Payloads } from "../../flow/payload/payloads.js";
+import type { Payloads } from "../../host/payload/payloads.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Claim, Store, Write } from "../../store/index.js";
 import { PIPELINE_DEFAULTS } from "../definition/policy.js";

@@ -1,6 +1,6 @@
 // Operations on the executions of a store, for programs.
 
-import { type PayloadOptions, Payloads } from "../../flow/payload/payloads.js";
+import { type PayloadOptions, Payloads } from "../../host/payload/payloads.js";
 import { only } from "../../process/known-options.js";
 import { kernelOf, withMethod } from "../../process/options.js";
 import type { ProcessSystem } from "../../process/system.js";

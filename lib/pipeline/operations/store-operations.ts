@@ -1,7 +1,7 @@
 // The operations over a store: they read and write the tables of pipelines, and hosts learn of it by the topics that they watch. So they
 // work beside any host, on another machine, and without a host.
 
-import type { Payloads } from "../../flow/payload/payloads.js";
+import type { Payloads } from "../../host/payload/payloads.js";
 import { CallTimeoutError, OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, text } from "../../process/options.js";

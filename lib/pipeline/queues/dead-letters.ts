@@ -1,6 +1,6 @@
 // The dead letters of a queue: messages that were given up, with what went wrong in each attempt, and what people do with them.
 
-import type { Payloads } from "../../flow/payload/payloads.js";
+import type { Payloads } from "../../host/payload/payloads.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, flag } from "../../process/options.js";

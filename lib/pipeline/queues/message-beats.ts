@@ -1,7 +1,7 @@
 // The heartbeats of one attempt at a message of a queue: how far its handler has come.
 
-import type { Payloads } from "../../flow/payload/payloads.js";
 import { type Heartbeat, Heartbeats } from "../../flow/runtime/heartbeats.js";
+import type { Payloads } from "../../host/payload/payloads.js";
 import type { QueuedRow } from "./tables.js";
 
 /** What a row holds. */

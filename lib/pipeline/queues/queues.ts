@@ -1,6 +1,5 @@
 // Queues as users have them: published messages are stored, and each is handled until it is settled once.
 
-import { type PayloadOptions, Payloads } from "../../flow/payload/payloads.js";
 import {
   checkEvidence,
   type Evidence,
@@ -8,6 +7,7 @@ import {
   hostEvidence,
   STANDING_SCHEMA,
 } from "../../host/index.js";
+import { type PayloadOptions, Payloads } from "../../host/payload/payloads.js";
 import { checkBackoff } from "../../process/backoff.js";
 import type { Duration } from "../../process/duration.js";
 import { duration } from "../../process/duration.js";

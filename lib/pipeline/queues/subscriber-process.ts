@@ -1,8 +1,8 @@
 // The process of a subscriber: carries out what its machine decides. Each attempt at a message is a process of its own, linked to this
 // one: its exit ends the attempt, however it comes.
 
-import type { Payloads } from "../../flow/payload/payloads.js";
 import type { Evidence, Subject } from "../../host/index.js";
+import type { Payloads } from "../../host/payload/payloads.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { BodyContext } from "../../process/body-context.js";
 import type { Context } from "../../process/context.js";

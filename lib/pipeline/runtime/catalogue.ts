@@ -1,6 +1,6 @@
 // Where a host keeps its executions: in a store, or in memory alone.
 
-import type { Payloads } from "../../flow/payload/payloads.js";
+import type { Payloads } from "../../host/payload/payloads.js";
 import type { Store } from "../../store/index.js";
 import type { GivenUp, GiveUpRequest, Moved, MoveRequest } from "../changes/options.js";
 import type { MissingPart } from "../definition/missing.js";

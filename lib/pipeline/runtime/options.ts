@@ -1,7 +1,7 @@
 // Options of a pipeline host, checked once.
 
-import { type PayloadOptions, Payloads } from "../../flow/payload/payloads.js";
 import { checkEvidence, type EvidenceOption, RunningHosts } from "../../host/index.js";
+import { type PayloadOptions, Payloads } from "../../host/payload/payloads.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { delay, text, withMethod } from "../../process/options.js";

@@ -1,6 +1,6 @@
 // A pipeline as executions freeze it, and as replays need it.
 
-import type { Payloads } from "../../flow/payload/payloads.js";
+import type { Payloads } from "../../host/payload/payloads.js";
 import type { PipelineDefinition } from "../definition/pipeline.js";
 import type { ReplayTarget } from "../replay/begin.js";
 import type { PipelinePlan } from "./plan.js";

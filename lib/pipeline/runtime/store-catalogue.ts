@@ -1,7 +1,7 @@
 // Executions in a store, under the claim of their host.
 
-import { Payloads } from "../../flow/payload/payloads.js";
 import { STANDING_SCHEMA } from "../../host/index.js";
+import { Payloads } from "../../host/payload/payloads.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { processName } from "../../process/process-name.js";

@@ -1,6 +1,6 @@
 // Hashes of values, for the lineage: they say whether two calls had the same at hand.
 
-import type { Payloads } from "../../flow/payload/payloads.js";
+import type { Payloads } from "../../host/payload/payloads.js";
 import { node } from "../../process/node-modules.js";
 import { messageBody } from "../ledger/message-size.js";
 

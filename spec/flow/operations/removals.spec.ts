@@ -1,11 +1,11 @@
 // Removing what has ended: nothing too much, nothing too little, in small write sets.
 
 import { describe, expect, test } from "vitest";
+import { BlobWriter, blobs } from "../../../lib/flow/journal/blobs.js";
 import { encodeHead } from "../../../lib/flow/journal/entry.js";
 import { events, remains } from "../../../lib/flow/journal/tables.js";
 import { FLOW_STATUSES } from "../../../lib/flow/operations/operations.js";
 import { REMOVAL_LIMITS, Removals } from "../../../lib/flow/operations/removals.js";
-import { BlobWriter, blobs } from "../../../lib/flow/payload/blobs.js";
 import type { Write } from "../../../lib/store/index.js";
 import { flows, journal, mail, START, type Stored, storedFlows, values } from "./support/stored-flows.js";
 

@@ -19,8 +19,8 @@ import {
 import { memory, type StoreSource } from "signalbox/store";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { blobs, releaseFlow } from "../../../lib/flow/journal/blobs.js";
 import { FLOW_SCHEMA, flows as flowTable } from "../../../lib/flow/journal/tables.js";
-import { blobs, releaseFlow } from "../../../lib/flow/payload/blobs.js";
 import { storeContext } from "../../support/store-context.js";
 
 class Declined extends Error {

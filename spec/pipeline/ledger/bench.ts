@@ -9,7 +9,7 @@ import {
   type StoreSource,
   sqlite,
 } from "signalbox/store";
-import { Payloads } from "../../../lib/flow/payload/payloads.js";
+import { Payloads } from "../../../lib/host/payload/payloads.js";
 import { createExecution } from "../../../lib/pipeline/ledger/executions.js";
 import type {
   Ledger,

@@ -3,7 +3,7 @@
 import { System } from "signalbox";
 import { type Claim, memory, openStore, type Store, StoreClosedError } from "signalbox/store";
 import { expect, onTestFinished, test } from "vitest";
-import { Payloads } from "../../../lib/flow/payload/payloads.js";
+import { Payloads } from "../../../lib/host/payload/payloads.js";
 import { createExecution } from "../../../lib/pipeline/ledger/executions.js";
 import { StoreLedger } from "../../../lib/pipeline/ledger/store-ledger.js";
 import { PIPELINE_SCHEMA } from "../../../lib/pipeline/ledger/tables.js";

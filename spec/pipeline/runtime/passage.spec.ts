@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Payloads } from "../../../lib/flow/payload/payloads.js";
+import { Payloads } from "../../../lib/host/payload/payloads.js";
 import type { AdapterContext, Item, Stage } from "../../../lib/pipeline/definition/adapter.js";
 import { many } from "../../../lib/pipeline/definition/adapter.js";
 import { queue } from "../../../lib/pipeline/definition/queue.js";

@@ -3,8 +3,8 @@
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { checked, type Subject } from "../../../lib/flow/payload/checked.js";
-import { FlowInputError, MessageError, ProgressError } from "../../../lib/flow/payload/errors.js";
+import { checked, type Subject } from "../../../lib/flow/definition/checked.js";
+import { FlowInputError, MessageError, ProgressError } from "../../../lib/host/payload/errors.js";
 import type { StandardSchema } from "../../../lib/process/standard-schema.js";
 
 const INPUT: Subject = { type: "input", flow: "checkout" };

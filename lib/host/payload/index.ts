@@ -1,14 +1,12 @@
 /**
- * How the values of flows become durable.
+ * How values become durable: those of flows, of pipelines and of queues.
  *
  *     codec      PayloadCodec, the default codec, wrapping
  *     plain      the fast path: is a value plain JSON?
  *     survey     the careful walk: what cannot be stored, and what needs a record
  *     rich       everything that JSON would change, through devalue
  *     marks      which codec wrote a payload; references to large values
- *     blobs      large values in a table of their own
- *     payloads   what the engine calls
- *     checked    values from outside, and their schemas
+ *     payloads   stores and loads values: codecs, marks and limits together
  */
 
 export {

@@ -1,7 +1,7 @@
 // Values from outside, checked by the schemas of a flow's definition before anything is stored.
 
+import { FlowInputError, MessageError, ProgressError } from "../../host/payload/errors.js";
 import { type StandardSchema, validated } from "../../process/standard-schema.js";
-import { FlowInputError, MessageError, ProgressError } from "./errors.js";
 
 /** Which value is checked. */
 export type Subject =

@@ -1,8 +1,8 @@
 // Large values apart from the journal: rows of a table of their own, written in the same write set as the row that refers to them.
 
+import { PayloadUnreadableError } from "../../host/payload/errors.js";
+import { OWN, type Reference, referenceOf, referenceText, type Stored } from "../../host/payload/marks.js";
 import { defineTable, type Store, type Table, type Write } from "../../store/index.js";
-import { PayloadUnreadableError } from "./errors.js";
-import { OWN, type Reference, referenceOf, referenceText, type Stored } from "./marks.js";
 
 /**
  * With what a large value is removed: with a flow's journal, by its number; with the flow, for its mail and its events; or with its

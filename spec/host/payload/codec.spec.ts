@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { CallTimeoutError } from "signalbox";
 import { describe, expect, test } from "vitest";
-import { jsonCodec, type PayloadCodec } from "../../../lib/flow/payload/codec.js";
-import { UnstorableValueError } from "../../../lib/flow/payload/errors.js";
+import { jsonCodec, type PayloadCodec } from "../../../lib/host/payload/codec.js";
+import { UnstorableValueError } from "../../../lib/host/payload/errors.js";
 import { sized } from "../../support/proof.js";
 import { refusal, sameGraph } from "./support.js";
 

@@ -1,6 +1,6 @@
 // For the tests of payloads.
 
-import { UnstorableValueError } from "../../../lib/flow/payload/errors.js";
+import { UnstorableValueError } from "../../../lib/host/payload/errors.js";
 
 /** The error with which something is refused. */
 export function refusal(act: () => unknown): UnstorableValueError {
