@@ -325,7 +325,7 @@ export class Context<M = unknown> {
   demonitor(ref: Monitor, options?: { readonly flush?: boolean }): void {
     onlyKnown(options, FLUSH_OPTIONS);
     const process = this.#live;
-    if (!(ref instanceof Monitor)) throw new OptionError("ref", ref, "what `monitor` returned");
+    if (!(ref instanceof Monitor)) throw new OptionError("ref", ref, "a monitor made by `monitor`");
     process.kernel.links.demonitor(process, ref, options?.flush === true);
   }
 

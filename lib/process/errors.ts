@@ -52,7 +52,7 @@ export class ProcessExitedError extends SignalboxError {
   /** The exit reason of the process. */
   readonly reason: ExitReason;
   constructor(pid: Pid, reason: ExitReason) {
-    super(`${pid} has exited (${formatReason(reason)}); nothing can be done in its name any more`);
+    super(`${pid} has exited (${formatReason(reason)}); it can do nothing any more`);
     this.pid = pid;
     this.reason = reason;
   }
@@ -177,7 +177,7 @@ export class LateReplyError extends SignalboxError {
   /** The pid or the name to which the call was made. */
   readonly callee: string;
   constructor(callee: string, ending: unknown) {
-    super(`${callee} replied to a call that nobody waits for any more; the reply is discarded`, {
+    super(`${callee} replied after the caller had stopped waiting; the reply is discarded`, {
       cause: ending,
     });
     this.callee = callee;
@@ -215,7 +215,7 @@ export class CallCycleError extends SignalboxError {
     const waits = cycle.map(
       ({ from, to, method }) => `${from} waits for ${method === undefined ? "" : `${method} of `}${to}`,
     );
-    super(`these processes would wait for each other for ever: ${waits.join(", ")}`);
+    super(`these processes would wait for each other forever: ${waits.join(", ")}`);
     this.cycle = cycle;
   }
 }
@@ -368,7 +368,7 @@ export class ThrownValueError extends SignalboxError {
   static override readonly name: string = "ThrownValueError";
   readonly code = "ERR_THROWN_VALUE";
   constructor(value: unknown) {
-    super(`a value that is no Error was thrown: ${show(value)}`, { cause: value });
+    super(`a value that is not an Error was thrown: ${show(value)}`, { cause: value });
   }
 }
 

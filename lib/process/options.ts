@@ -9,7 +9,7 @@ import { isError } from "./show.js";
 export function delay(path: string, value: unknown, least = 0, orInfinity = false): number {
   if (typeof value === "number" && value >= least && (orInfinity || value !== Number.POSITIVE_INFINITY))
     return value;
-  const allowed = `a number of milliseconds, ${least} or more${orInfinity ? " (Infinity to wait for ever)" : ""}`;
+  const allowed = `a number of milliseconds, ${least} or more${orInfinity ? " (Infinity to wait forever)" : ""}`;
   throw new OptionError(path, value, allowed);
 }
 

@@ -97,5 +97,5 @@ function runIn(owner: Process, run: () => unknown): void {
 /** Cancels a timer for a user. @throws OptionError */
 export function cancelTimer(timer: TimerRef): boolean {
   if (timer instanceof OwnedTimer) return timer.cancel();
-  throw new OptionError("timer", timer, "what sendAfter, sendInterval or runAfter returned");
+  throw new OptionError("timer", timer, "a timer made by sendAfter, sendInterval or runAfter");
 }

@@ -177,7 +177,7 @@ class Rejections {
 }
 
 const STRICT =
-  "under --unhandled-rejections=strict a rejection that nobody awaited in a process ends the host, not the process; use throw (the default)";
+  "under --unhandled-rejections=strict an unhandled rejection in a process ends the host, not the process; use throw (the default)";
 
 /** The last flag counts. Flags on the command line come after flags in the environment. */
 function isStrict(): boolean {

@@ -64,7 +64,7 @@ export function reportUnowned(kernel: Kernel): void {
     if (unownedWasReported || !kernel.reports.admits("host")) return;
     unownedWasReported = true;
     const { name } = kernel.node;
-    const text = `${name}: this host has no promise hooks (node:v8). A rejection that nobody awaited ends no process here: the host handles it`;
+    const text = `${name}: this host has no promise hooks (node:v8). An unhandled rejection ends no process here: the host handles it`;
     kernel.reports.write({ level: "warn", event: "host", path: name, text });
   };
   kernel.addTimer(0, { fire });

@@ -190,7 +190,7 @@ export function crashReport(
   const whole = reason.type === "crash" ? wholeStackOf(reason.error) : undefined;
   const stack = whole && cut(whole, STACK_LENGTH);
   const frames = whole === undefined ? "" : framesIn(whole);
-  const text = `${pid} ended, and nobody was linked to it or monitored it: ${formatReason(reason)}${at}${frames}`;
+  const text = `${pid} ended, and no process was linked to it or monitored it: ${formatReason(reason)}${at}${frames}`;
   return { pid, reason, lastMessage, stack, text: printable(text) };
 }
 

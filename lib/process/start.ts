@@ -38,7 +38,7 @@ export interface StartOptions extends SpawnOptions {
   readonly timeoutMs?: number;
 }
 
-const DEFINITION = "what can be started: a server, a state machine, a supervisor or another definition";
+const DEFINITION = "a definition that can be started: of a server, a state machine, a supervisor or the like";
 const START_OPTIONS: ReadonlySet<string> = new Set<string>([...SPAWN_OPTIONS, "timeoutMs"]);
 
 /** The options of a start that has some. @throws OptionError */

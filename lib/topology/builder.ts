@@ -203,7 +203,7 @@ export class TopologyBuilder<
     other: TopologyBuilder<K2, B2>,
   ): TopologyBuilder<K & K2, B & B2> {
     if (!(other instanceof TopologyBuilder))
-      throw new OptionError("other", other, "what topology() returned");
+      throw new OptionError("other", other, "a topology made by topology()");
     // Components and subscriptions that both have from the same builder are added once.
     const drafts = other.#drafts.filter((draft) => !this.#drafts.includes(draft));
     const subscriptions = other.#subscriptions.filter(

@@ -78,7 +78,7 @@ export function fromXState<L extends AnyActorLogic>(
     at: (system, where) => ref(address("address", where), kernelOf(system)),
     restored: (snapshot) => {
       if (typeof (snapshot as typeof snapshot | null | undefined)?.status !== "string")
-        throw new OptionError("snapshot", snapshot, "what persisted() resolved to");
+        throw new OptionError("snapshot", snapshot, "a snapshot made by persisted()");
       return { [launch]: () => started(undefined, snapshot) };
     },
     [launch]: ([input]) => started(input, undefined),

@@ -90,7 +90,7 @@ describe("a call that closes a circle", () => {
         { from: b.pid, to: a.pid, method: "answer" },
       ],
       message:
-        "these processes would wait for each other for ever: <shop.1 a> waits for go of <shop.2 b>, " +
+        "these processes would wait for each other forever: <shop.1 a> waits for go of <shop.2 b>, " +
         "<shop.2 b> waits for answer of <shop.1 a>",
     });
   });

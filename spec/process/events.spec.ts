@@ -163,7 +163,7 @@ describe("a listener that throws", () => {
     expect(rejections).toEqual([]);
     expect(printed).toHaveLength(2);
     expect(printed[0]).toMatch(
-      /^shop: the sink of reports threw: Error: no ink[\s\S]*ended, and nobody[\s\S]*one/,
+      /^shop: the sink of reports threw: Error: no ink[\s\S]*ended, and no process[\s\S]*one/,
     );
     expect(printed[1]).toMatch(/^<shop\.2> ended[\s\S]*two/);
   });

@@ -49,7 +49,7 @@ describe("a check", () => {
       "periodMs must be a number of milliseconds, 1 or more; got 0.5",
     );
     expect(refused(() => delay("timeout", -3, 0, true)).message).toBe(
-      "timeout must be a number of milliseconds, 0 or more (Infinity to wait for ever); got -3",
+      "timeout must be a number of milliseconds, 0 or more (Infinity to wait forever); got -3",
     );
   });
 

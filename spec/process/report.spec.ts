@@ -17,7 +17,7 @@ describe("the report of a crash", () => {
       { message: { item: "tea", n: 3 } },
     );
     expect(report.text).toBe(
-      "<shop.17 clerk> ended, and nobody was linked to it or monitored it: crash, TypeError: no such item " +
+      "<shop.17 clerk> ended, and no process was linked to it or monitored it: crash, TypeError: no such item " +
         `at message {"item":"tea","n":3}\n${error.stack?.split("\n").slice(1).join("\n")}`,
     );
     expect(report).toMatchObject({ pid, reason: { type: "crash", error }, stack: error.stack });
@@ -26,7 +26,7 @@ describe("the report of a crash", () => {
 
   test("is one line when there is neither message nor stack", () => {
     expect(crashReport(pid, custom("out of tea"), undefined, undefined).text).toBe(
-      '<shop.17 clerk> ended, and nobody was linked to it or monitored it: custom "out of tea"',
+      '<shop.17 clerk> ended, and no process was linked to it or monitored it: custom "out of tea"',
     );
     expect(crashReport(pid, { type: "killed" }, undefined, undefined).text).toMatch(/: killed$/);
   });

@@ -31,7 +31,7 @@ export async function codeOf(module: string, load: (module: string) => Promise<o
   if (pipelines.length === 0 && registry === undefined && payloads === undefined)
     throw lacks(module, "no pipeline, no registry and no payloads", exports);
   if (registry !== undefined && !isRegistry(registry))
-    throw unusable(module, "registry must be what pipelineRegistry returns");
+    throw unusable(module, "registry must be made by pipelineRegistry()");
   return { pipelines, registry: registry ?? shipped(), payloads: payloadOptions(module, exports) };
 }
 

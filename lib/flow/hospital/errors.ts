@@ -52,8 +52,9 @@ export class CrashLoopError extends SignalboxError {
 
 const DEEDS: Readonly<Record<EvidenceKind, string>> = {
   exit: "its code called process.exit",
-  uncaught: "an error of its code that nobody caught ended the program",
+  uncaught: "an uncaught error of its code ended the program",
   spin: "its code kept the thread until the program was killed",
-  standing: "its code ran when the program ended without a word, as a native abort or a lack of memory does",
-  search: "the program died when this flow ran, and went on without it",
+  standing:
+    "its code ran when the program ended without a trace, as after a native abort or for lack of memory",
+  search: "the program died when this flow ran, and did not die without it",
 };

@@ -106,7 +106,7 @@ function textOf(event: HospitalReport): string {
       return `runs flow "${event.flow}" again in ${Math.round(visit?.afterMs ?? 0)} ms after ${why(event.record)}`;
     }
     case "observed":
-      return `keeps flow "${event.flow}" in the hospital until somebody discharges it: ${why(event.record)}`;
+      return `keeps flow "${event.flow}" in the hospital until it is discharged: ${why(event.record)}`;
     case "failed":
       return `flow "${event.flow}" has failed: ${why(event.record)}`;
     case "staff-failed":

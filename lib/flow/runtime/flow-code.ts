@@ -373,5 +373,5 @@ export interface ChildEnd {
 function isFlow(path: string, value: unknown): void {
   const { name, body } = (value ?? {}) as Partial<AnyFlow>;
   if (typeof name !== "string" || typeof body !== "function")
-    throw new OptionError(path, value, "what defineFlow returns");
+    throw new OptionError(path, value, "a definition made by defineFlow()");
 }

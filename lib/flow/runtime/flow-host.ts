@@ -239,7 +239,7 @@ export class FlowHost implements AsyncDisposable {
     attach: boolean | undefined,
   ): (id: string | undefined, input: unknown) => NewFlow | Promise<NewFlow> {
     if (typeof (flow as { readonly name?: unknown } | undefined | null)?.name !== "string")
-      throw new OptionError("flow", flow, "what defineFlow() returned");
+      throw new OptionError("flow", flow, "a definition made by defineFlow()");
     const { name, version } = flow;
     const { definitions, queues, payloads } = this.#settings;
     const definition = definitions.find(name, version);

@@ -112,7 +112,7 @@ export class Definitions {
     if (!Array.isArray(flows)) throw new OptionError("flows", flows, "a list of flow definitions");
     for (const [i, flow] of flows.entries()) {
       if (typeof flow?.body !== "function")
-        throw new OptionError(`flows[${i}]`, flow, "what defineFlow returns");
+        throw new OptionError(`flows[${i}]`, flow, "a definition made by defineFlow()");
       const versions = this.#byName.get(flow.name) ?? new Map<number, FlowDefinition<never>>();
       if (versions.has(flow.version))
         throw new OptionError(

@@ -13,6 +13,6 @@ export function readable(thrown: unknown): unknown {
     for (const name of LOOKED_AT) void (thrown as Record<string, unknown>)[name];
     return thrown;
   } catch {
-    return new Error(`what was thrown cannot be read: ${show(thrown)}`);
+    return new Error(`the thrown value cannot be read: ${show(thrown)}`);
   }
 }

@@ -40,7 +40,7 @@ export function schedule<Input>(name: string, options: ScheduleOptions<Input>): 
   checkNames(name, options, [...RULES, "flow", "input"]);
   const { flow, input, ...rules } = options;
   if (typeof flow?.body !== "function")
-    throw new OptionError(`schedule ${name}.flow`, flow, "what defineFlow returns");
+    throw new OptionError(`schedule ${name}.flow`, flow, "a definition made by defineFlow()");
   return { name, rules, flow: flow as AnyFlow, input };
 }
 
@@ -95,7 +95,7 @@ export class Schedules {
    */
   async put(given: Schedule): Promise<void> {
     if (typeof (given as Schedule | undefined | null)?.rules !== "object")
-      throw new OptionError("schedule", given, "what schedule() returned");
+      throw new OptionError("schedule", given, "a schedule made by schedule()");
     await this.#ask({ do: "put", schedule: given });
   }
 

@@ -13,7 +13,7 @@ export class SessionRejectedError extends SignalboxError {
   /** What the session was to be about. */
   readonly protocol: string;
   constructor(protocol: string, why: string) {
-    super(`nobody answers the session "${protocol}": ${why}`);
+    super(`no flow answers the session "${protocol}": ${why}`);
     this.protocol = protocol;
   }
 }

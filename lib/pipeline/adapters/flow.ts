@@ -62,7 +62,7 @@ export function startFlow<I, O, M extends MessageTypes, P, T = I>(
     typeof (flow as { readonly name?: unknown } | undefined | null)?.name !== "string" ||
     typeof flow === "function"
   )
-    throw new OptionError("flow", flow, "what defineFlow() returned");
+    throw new OptionError("flow", flow, "a definition made by defineFlow()");
   only("", options, ["input", "id", "wait"]);
   const { input, id, wait = true } = options;
   if (input !== undefined) functionOption("input", input);

@@ -95,7 +95,7 @@ export function checkHost(options: PipelineHostOptions): PipelineHostSettings {
   const plans = new Versions<PipelinePlan>();
   for (const [i, pipeline] of (pipelines as readonly AnyPipeline[]).entries()) {
     if (typeof pipeline?.options !== "object")
-      throw new OptionError(`pipelines[${i}]`, pipeline, "what definePipeline returns");
+      throw new OptionError(`pipelines[${i}]`, pipeline, "a definition made by definePipeline()");
     const plan = planOf(pipeline);
     if (!plans.add(plan))
       throw new OptionError(

@@ -34,7 +34,7 @@ const DEAD = { name: "dead letters", colour: "#a00000" };
 export function checkPipeline(pipeline: AnyPipeline): void {
   const { options } = (pipeline ?? {}) as Partial<PipelineDefinition>;
   if (!Array.isArray(options?.routes))
-    throw new OptionError("pipeline", pipeline, "what definePipeline() returned");
+    throw new OptionError("pipeline", pipeline, "a definition made by definePipeline()");
 }
 
 /**

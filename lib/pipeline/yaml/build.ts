@@ -202,7 +202,12 @@ export class FileBuilder {
       if (error instanceof OptionError && within.length > 0) {
         const at = [...here, ...within];
         this.refuse(at, this.hidden(error.allowed), this.shown(at));
-      } else this.refuse(here, `what ${type.type} can be made from: ${this.thrown(error)}`, this.shown(here));
+      } else
+        this.refuse(
+          here,
+          `a configuration of ${type.type} that can be used: ${this.thrown(error)}`,
+          this.shown(here),
+        );
     }
     return undefined;
   }

@@ -29,7 +29,7 @@ const VARIABLE_SCHEMA: JsonSchema = {
  */
 export function jsonSchemaOf(registry: PipelineRegistry): JsonSchema {
   if (!((registry as PipelineRegistry | undefined | null)?.adapters instanceof Map))
-    throw new OptionError("registry", registry, "what pipelineRegistry() returned");
+    throw new OptionError("registry", registry, "made by pipelineRegistry()");
   const definitions: Record<string, JsonSchema> = { variable: VARIABLE_SCHEMA };
   for (const [kind, types] of kindsOf(registry))
     for (const type of types.values()) {

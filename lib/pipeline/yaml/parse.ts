@@ -48,7 +48,7 @@ export async function parsePipeline(text: string, options: ParseOptions = {}): P
   const { registry = pipelineRegistry(), env = {}, file: name = "pipeline.yaml" } = options;
   textOption("file", name);
   if (!(registry.adapters instanceof Map && registry.sources instanceof Map))
-    throw new OptionError("registry", registry, "what pipelineRegistry returned");
+    throw new OptionError("registry", registry, "made by pipelineRegistry()");
   if (typeof env !== "object" || env === null) throw new OptionError("env", "(hidden)", "an object of texts");
   const { signal } = options;
   if (signal !== undefined && !(signal instanceof AbortSignal))

@@ -156,9 +156,9 @@ export function endingOf(facts: Facts): Ending {
 function textOf({ name, cause, forced, timedOut, killed, ...limits }: Facts): string {
   const why = `${name} ${because(cause, limits.startTimeoutMs)}`;
   const list = killed.length === 0 ? "" : `: ${killed.join(", ")}`;
-  if (forced) return `${why}; a second signal forced the end and killed what still ran${list}`;
+  if (forced) return `${why}; a second signal forced the end and killed the processes that still ran${list}`;
   if (timedOut)
-    return `${why}; it did not stop within ${limits.drainTimeoutMs} ms, and what still ran was killed${list}`;
+    return `${why}; it did not stop within ${limits.drainTimeoutMs} ms, and the processes that still ran were killed${list}`;
   return why;
 }
 

@@ -73,8 +73,7 @@ export function guard(kernel: Kernel, inner: unknown, layer: Layer): Guarded<nev
 }
 
 function runOf(kernel: Kernel, inner: unknown): Run {
-  if (typeof inner !== "function")
-    throw new OptionError("work", inner, "a function, or what a policy returned");
+  if (typeof inner !== "function") throw new OptionError("work", inner, "a function, guarded or not");
   if (guarded in inner) return inner[guarded] as Run;
   return (scope, args) => attempt(kernel, scope, inner as Work<readonly unknown[], unknown>, args);
 }

@@ -33,7 +33,7 @@ export class StoreDamagedError extends StoreError {
   override readonly code = "ERR_STORE_DAMAGED";
   constructor(path: string, why: string, cause?: unknown) {
     super(
-      `${path} is damaged or no store: ${why}; restore a backup, or read out what is left with sqlite3 ${path} .recover`,
+      `${path} is damaged or not a store: ${why}; restore a backup, or recover the rest with sqlite3 ${path} .recover`,
       { cause },
     );
   }
@@ -53,7 +53,7 @@ export class StoreIncompleteError extends StoreError {
   readonly missing: string;
   constructor(missing: string, why: string, witness: string) {
     super(
-      `${missing} is gone: ${why}; put it back or restore a backup. To go on without what it held, remove ${witness}`,
+      `${missing} is gone: ${why}; put it back or restore a backup. To go on without its data, remove ${witness}`,
     );
     this.missing = missing;
   }

@@ -72,7 +72,7 @@ export function storeError(path: string, error: unknown, owner?: string): Error 
 function ofHost(path: string, failure: Failure, cause: Error): Error {
   if (failure.code === THREAD_ENDED)
     return new StoreError(
-      `the store on ${path} failed: ${failure.message}; what was under way may or may not be written: open the store again and look`,
+      `the store on ${path} failed: ${failure.message}; writes in progress may or may not have been committed: open the store again and check`,
       { cause },
     );
   if (failure.code === "MOVED")

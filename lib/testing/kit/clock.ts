@@ -54,7 +54,7 @@ export class ClockLimitError extends SignalboxError {
   /** The latest first. */
   readonly processes: readonly string[];
   constructor(what: string, limit: number, processes: readonly string[], remedy: string) {
-    super(`${what}; ran last: ${processes.join(", ") || "nobody"}. ${remedy}`);
+    super(`${what}; ran last: ${processes.join(", ") || "no process"}. ${remedy}`);
     this.limit = limit;
     this.processes = processes;
   }
@@ -321,7 +321,7 @@ export class TestClock {
       `timers fired at ${limit} stops before ${what}, and at ${this.time} ms there are more`,
       limit,
       this.ranLast(),
-      "Is there an interval that nobody cancels? Move the time with advance(ms), or raise `limit`",
+      "Is there an interval that is never cancelled? Move the time with advance(ms), or raise `limit`",
     );
   }
 

@@ -316,5 +316,5 @@ function logOf(ctx: InitContext, every: number): WindowLog {
 /** @throws OptionError */
 function checkTime(time: unknown): number {
   if (typeof time === "number" && Math.abs(time) <= LAST_MS) return time;
-  throw new OptionError("what `by` returns", time, "a number of milliseconds that a Date could have");
+  throw new OptionError("the result of `by`", time, "a number of milliseconds that a Date could have");
 }

@@ -251,7 +251,7 @@ class SpoutTask {
           throw new OptionError(
             `emit.${name}(…).id`,
             undefined,
-            "given, or left out for a tuple that nobody tracks",
+            "given, or left out for a tuple that is not tracked",
           );
         else this.outlet.emit(out, values, undefined, options === NO_OPTIONS ? undefined : options);
       };

@@ -148,7 +148,9 @@ describe("the declaration of a schedule", () => {
     const { report } = new Bench();
     expect(() => schedule("a/b", { every: 1_000, flow: report })).toThrow(OptionError);
     expect(() => schedule("a", { evry: 1_000, flow: report } as never)).toThrow(/did you mean every/);
-    expect(() => schedule("a", { every: 1_000, flow: "report" } as never)).toThrow(/what defineFlow returns/);
+    expect(() => schedule("a", { every: 1_000, flow: "report" } as never)).toThrow(
+      /a definition made by defineFlow/,
+    );
     const other = schedule("a", { every: 1_000, flow: report });
     expect(() => flowHost({ store: memory(), flows: [], schedules: [other] })).toThrow(/schedules\[0\]/);
   });

@@ -248,7 +248,7 @@ routes:
       "    adapters: [{ type: throws }, { type: gives-nothing }]\n";
     expect(await linesOf(text, { registry: types })).toEqual([
       "3:15 sources.s: a source, from its type <- a value of type string",
-      "7:16 routes.a.adapters[0].config: what throws can be made from: TypeError: no such table <- nothing",
+      "7:16 routes.a.adapters[0].config: a configuration of throws that can be used: TypeError: no such table <- nothing",
       "7:34 routes.a.adapters[1]: an adapter, from its type <- undefined",
     ]);
   });
@@ -258,7 +258,7 @@ describe("parsePipeline", () => {
   it.each([
     [[7], /^text must be a text/],
     [["", { file: "" }], /^file must be/],
-    [["", { registry: {} }], /^registry must be what pipelineRegistry returned/],
+    [["", { registry: {} }], /^registry must be made by pipelineRegistry/],
     [["", { env: null }], /^env must be an object of texts; got "\(hidden\)"/],
     [["", { regsitry: 1 }], /did you mean registry/],
   ] as const)("refuses bad arguments: %j", async (args, message) => {

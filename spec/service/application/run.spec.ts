@@ -36,7 +36,7 @@ describe("a signal", () => {
     expect(code).toBe(73);
     expect(stderr.split("\n")).toEqual([
       "shop: SIGTERM; it stops within 25000 ms",
-      "shop stopped by SIGTERM; a second signal forced the end and killed what still ran: clerk",
+      "shop stopped by SIGTERM; a second signal forced the end and killed the processes that still ran: clerk",
       "",
     ]);
   });
@@ -57,7 +57,7 @@ describe("a stop", () => {
     expect(code).toBe(75);
     expect(stderr).toBe(
       "shop: SIGTERM; it stops within 50 ms\n" +
-        "shop stopped by SIGTERM; it did not stop within 50 ms, and what still ran was killed: clerk\n",
+        "shop stopped by SIGTERM; it did not stop within 50 ms, and the processes that still ran were killed: clerk\n",
     );
   });
 

@@ -177,7 +177,7 @@ describe("a guarded function may do anything", () => {
   });
 
   it("not be something else", () => {
-    expect(() => breaker()(7 as never)).toThrow("work must be a function, or what a policy returned; got 7");
+    expect(() => breaker()(7 as never)).toThrow("work must be a function, guarded or not; got 7");
     expect(() => breaker()(async () => 7).with({ singal: 1 } as never)).toThrow("did you mean signal?");
   });
 });

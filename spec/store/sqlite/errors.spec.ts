@@ -211,7 +211,7 @@ describe.each(DRIVERS)("errors on %s", (driver) => {
   it("reject what waits when the thread ends, and every later operation", async () => {
     using folder = newFolder();
     const { store, port } = await openWithPort(folder.file("a.db"), driver);
-    const waiting = expect(store.commit(order("a"))).rejects.toThrow("may or may not be written");
+    const waiting = expect(store.commit(order("a"))).rejects.toThrow("may or may not have been committed");
     await port.end();
     await waiting;
     await expect(store.get(orders, [["a"]])).rejects.toMatchObject({ code: "ERR_STORE" });

@@ -394,7 +394,7 @@ describe("runAll", () => {
     expect(error).toMatchObject({ code: "ERR_CLOCK_LIMIT", limit: 25, processes: [String(tick)] });
     expect(error.message).toBe(
       "timers fired at 25 stops before no timer was left, and at 250 ms there are more; ran last: " +
-        "<shop.2 ticker>. Is there an interval that nobody cancels? Move the time with advance(ms), or raise `limit`",
+        "<shop.2 ticker>. Is there an interval that is never cancelled? Move the time with advance(ms), or raise `limit`",
     );
     expect(clock.now).toBe(250);
   });

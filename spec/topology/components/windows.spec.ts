@@ -178,7 +178,7 @@ describe("windows by the time of tuples", () => {
     give(Number.NaN, 1e300, Number.POSITIVE_INFINITY, 3, 4);
     expect(failed()).toBe("NaN 1e+300 Infinity 3");
     expect(task.lines[0]).toBe(
-      "error: a tuple has no time: OptionError: what `by` returns must be a number of milliseconds that a Date could have; got NaN",
+      "error: a tuple has no time: OptionError: the result of `by` must be a number of milliseconds that a Date could have; got NaN",
     );
     expect(task.lines[3]).toBe("error: a tuple has no time: Error: no time");
     task.flush();
