@@ -1,8 +1,8 @@
-// One direction between two systems of a network: parcels with their latencies, in the order in which they were sent.
+// One direction between two systems of a network: packets with their latencies, in the order in which they were sent.
 
 import type { Timer } from "../../process/timer-queue.js";
 import type { Actor } from "../simulator/actor.js";
-import { Parcel } from "../simulator/parcel.js";
+import { Packet } from "../simulator/packet.js";
 import type { DeliverTask } from "../simulator/tasks.js";
 import type { World } from "../simulator/world.js";
 
@@ -11,12 +11,12 @@ export class NetworkChannel {
   readonly #from: Actor;
   readonly #to: Actor;
   readonly #task: DeliverTask;
-  /** No parcel arrives before this time, so that latencies keep the order. */
+  /** No packet arrives before this time, so that latencies keep the order. */
   #earliest = 0;
-  /** Parcels whose latency is not over, with the timers that end it. */
-  readonly #travelling = new Map<Parcel, Timer>();
-  /** Parcels that wait for the end of a silent cut; undefined when there is none. */
-  #held: Parcel[] | undefined = undefined;
+  /** Packets whose latency is not over, with the timers that end it. */
+  readonly #travelling = new Map<Packet, Timer>();
+  /** Packets that wait for the end of a silent cut; undefined when there is none. */
+  #held: Packet[] | undefined = undefined;
 
   constructor(world: World, from: Actor, to: Actor) {
     this.#world = world;
@@ -25,24 +25,24 @@ export class NetworkChannel {
     this.#task = this.#channel();
   }
 
-  /** Sends a parcel, which arrives after the parcels before it. */
-  post(parcel: Parcel, latencyMs: number): void {
-    this.#sent(parcel);
+  /** Sends a packet, which arrives after the packets before it. */
+  post(packet: Packet, latencyMs: number): void {
+    this.#sent(packet);
     this.#earliest = Math.max(this.#earliest, this.#world.now + latencyMs);
-    this.#forward(parcel, this.#earliest);
+    this.#forward(packet, this.#earliest);
   }
 
-  /** Sends a parcel that keeps no order with others. */
-  postApart(parcel: Parcel, latencyMs: number): void {
-    this.#sent(parcel);
+  /** Sends a packet that keeps no order with others. */
+  postApart(packet: Packet, latencyMs: number): void {
+    this.#sent(packet);
     const task = this.#channel();
-    if (latencyMs === 0) this.#world.agenda.post(task, parcel);
-    else this.#world.after(latencyMs, { fire: () => this.#world.agenda.post(task, parcel) });
+    if (latencyMs === 0) this.#world.agenda.post(task, packet);
+    else this.#world.after(latencyMs, { fire: () => this.#world.agenda.post(task, packet) });
   }
 
   /** Loses the signals in transit. A notice of the end of the connection stays on its way. */
   lose(): void {
-    for (const parcel of this.#taken()) if (parcel.kind === "end of the connection") this.#arrived(parcel);
+    for (const packet of this.#taken()) if (packet.kind === "end of the connection") this.#arrived(packet);
   }
 
   /** Holds the signals in transit until {@link NetworkChannel.release}. */
@@ -53,49 +53,49 @@ export class NetworkChannel {
   release(): void {
     const held = this.#held ?? [];
     this.#held = undefined;
-    for (const parcel of held) this.#arrived(parcel);
+    for (const packet of held) this.#arrived(packet);
   }
 
-  /** Removes and returns all parcels, in their order. */
-  #taken(): Parcel[] {
-    const taken = [...(this.#held ?? []), ...(this.#world.agenda.clear(this.#task) as Parcel[])];
-    for (const [parcel, timer] of this.#travelling) {
+  /** Removes and returns all packets, in their order. */
+  #taken(): Packet[] {
+    const taken = [...(this.#held ?? []), ...(this.#world.agenda.clear(this.#task) as Packet[])];
+    for (const [packet, timer] of this.#travelling) {
       this.#world.cancel(timer);
-      taken.push(parcel);
+      taken.push(packet);
     }
     this.#travelling.clear();
     if (this.#held !== undefined) this.#held = [];
     return taken;
   }
 
-  #forward(parcel: Parcel, at: number): void {
+  #forward(packet: Packet, at: number): void {
     const ms = at - this.#world.now;
     if (ms <= 0 && this.#travelling.size === 0) {
-      this.#arrived(parcel);
+      this.#arrived(packet);
       return;
     }
     const fire = (): void => {
-      this.#travelling.delete(parcel);
-      this.#arrived(parcel);
+      this.#travelling.delete(packet);
+      this.#arrived(packet);
     };
-    this.#travelling.set(parcel, this.#world.after(ms, { fire }));
+    this.#travelling.set(packet, this.#world.after(ms, { fire }));
   }
 
   /** Its latency is over: it can be delivered, unless a cut holds it. */
-  #arrived(parcel: Parcel): void {
-    if (this.#held === undefined) this.#world.agenda.post(this.#task, parcel);
-    else this.#held.push(parcel);
+  #arrived(packet: Packet): void {
+    if (this.#held === undefined) this.#world.agenda.post(this.#task, packet);
+    else this.#held.push(packet);
   }
 
-  #sent(parcel: Parcel): void {
-    // The next parcel queues behind this one, so two steps that send on this channel cannot swap places.
+  #sent(packet: Packet): void {
+    // The next packet queues behind this one, so two steps that send on this channel cannot swap places.
     this.#world.wrote(this.#to.mailbox);
-    this.#world.options.recorder?.sent(this.#from, this.#to, parcel, true);
+    this.#world.options.recorder?.sent(this.#from, this.#to, packet, true);
   }
 
   #channel(): DeliverTask {
-    return this.#world.agenda.channel(this.#from, this.#to, (parcel) => {
-      if (parcel instanceof Parcel) parcel.arrive();
+    return this.#world.agenda.channel(this.#from, this.#to, (packet) => {
+      if (packet instanceof Packet) packet.arrive();
     });
   }
 }

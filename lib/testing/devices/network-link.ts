@@ -2,7 +2,7 @@
 
 import type { Timer } from "../../process/timer-queue.js";
 import type { System } from "../../system.js";
-import { Parcel } from "../simulator/parcel.js";
+import { Packet } from "../simulator/packet.js";
 import type { World } from "../simulator/world.js";
 import {
   admits,
@@ -60,28 +60,28 @@ export class NetworkLink {
     return stopped ? "refused" : fateOf(this.#connection, from);
   }
 
-  post(from: SideIndex, parcel: Parcel, latencyMs: number): void {
-    this.#channels[from].post(parcel, latencyMs);
+  post(from: SideIndex, packet: Packet, latencyMs: number): void {
+    this.#channels[from].post(packet, latencyMs);
   }
 
   /** Sends a signal that other signals may overtake. It does not survive its connection. */
-  postApart(from: SideIndex, parcel: Parcel, latencyMs: number): void {
+  postApart(from: SideIndex, packet: Packet, latencyMs: number): void {
     const epoch = this.#epoch;
-    this.#apart(from, parcel, latencyMs, () => epoch === this.#epoch);
+    this.#apart(from, packet, latencyMs, () => epoch === this.#epoch);
   }
 
   /** Sends another copy of a signal, which may arrive when the connection is a new one. */
-  postStale(from: SideIndex, parcel: Parcel, latencyMs: number): void {
-    this.#apart(from, parcel, latencyMs, () => true);
+  postStale(from: SideIndex, packet: Packet, latencyMs: number): void {
+    this.#apart(from, packet, latencyMs, () => true);
   }
 
-  #apart(from: SideIndex, parcel: Parcel, latencyMs: number, fits: () => boolean): void {
+  #apart(from: SideIndex, packet: Packet, latencyMs: number, fits: () => boolean): void {
     const arrive = (): void => {
       this.#world.read(this.#key);
-      if (fits() && admits(this.#connection, from)) parcel.arrive();
+      if (fits() && admits(this.#connection, from)) packet.arrive();
     };
-    const { kind, content, ends } = parcel;
-    this.#channels[from].postApart(new Parcel(kind, content, arrive, ends), latencyMs);
+    const { kind, content, ends } = packet;
+    this.#channels[from].postApart(new Packet(kind, content, arrive, ends), latencyMs);
   }
 
   happen(event: ConnectionEvent): void {
@@ -119,6 +119,6 @@ export class NetworkLink {
       for (const pid of system.processes()) this.#world.interceptor.met(pid);
       system.nodeDown(other.node.id);
     };
-    this.#channels[from].post(new Parcel("end of the connection", undefined, arrive), this.#noticeMs());
+    this.#channels[from].post(new Packet("end of the connection", undefined, arrive), this.#noticeMs());
   }
 }

@@ -10,7 +10,7 @@ import type { RemoteNode } from "../../process/pid.js";
 import { remoteNodes, type WireSignal } from "../../process/remote.js";
 import type { System } from "../../system.js";
 import { durations, times } from "../simulator/options.js";
-import { Parcel } from "../simulator/parcel.js";
+import { Packet } from "../simulator/packet.js";
 import { type ProcessPattern, patternMatcher } from "../simulator/process-pattern.js";
 import type { World } from "../simulator/world.js";
 import type { SideIndex } from "./connection-machine.js";
@@ -234,44 +234,44 @@ export class SimulatedNetwork {
     if (fate === "refused" || fate === "lost") return fate === "lost";
     if (signal.type === "message" && this.#drop(to)) return true;
     const twice = signal.type === "message" && this.#may("duplicate");
-    const parcel = this.#parcel(from, to, signal);
-    const { arrive } = parcel;
+    const packet = this.#packet(from, to, signal);
+    const { arrive } = packet;
     const first = !twice
-      ? parcel
-      : new Parcel(
-          parcel.kind,
-          parcel.content,
+      ? packet
+      : new Packet(
+          packet.kind,
+          packet.content,
           () => {
             arrive();
             const ms = this.#draw(this.#duplicateMs, "late:duplicate");
             this.#world.options.recorder?.note("the network keeps a copy of this message");
-            link.postStale(side, this.#parcel(from, to, signal), ms);
+            link.postStale(side, this.#packet(from, to, signal), ms);
           },
-          parcel.ends,
+          packet.ends,
         );
     this.#post(link, from, to, first);
     return true;
   }
 
-  #parcel(from: System, to: System, signal: WireSignal): Parcel {
+  #packet(from: System, to: System, signal: WireSignal): Packet {
     const there = copySignal(signal, this.#wire(from, to));
     const arrive = (): void => {
       if (there.type !== "message") this.#world.interceptor.met(to.pidAt(there.to));
       to.deliver(there);
     };
-    return new Parcel(there.type, contentOf(there), arrive, () => ({
+    return new Packet(there.type, contentOf(there), arrive, () => ({
       to: to.pidAt(there.to),
       from: there.type === "message" ? undefined : from.pidAt(there.from),
     }));
   }
 
-  #post(link: NetworkLink, from: System, to: System, parcel: Parcel): void {
+  #post(link: NetworkLink, from: System, to: System, packet: Packet): void {
     const side = link.sideOf(from);
     const latencies = this.#latencies.find((one) => one.from(from.name) && one.to(to.name)) as Latency;
     const ms = this.#draw(latencies.ms, "latency:network");
-    const apart = (parcel.kind === "message" || parcel.kind === "reply") && this.#may("reorder");
-    if (apart) link.postApart(side, parcel, ms);
-    else link.post(side, parcel, ms);
+    const apart = (packet.kind === "message" || packet.kind === "reply") && this.#may("reorder");
+    if (apart) link.postApart(side, packet, ms);
+    else link.post(side, packet, ms);
   }
 
   #wire(from: System, to: System): Direction {
@@ -282,7 +282,7 @@ export class SimulatedNetwork {
         const link = this.#link(from, to);
         const fate = link.fate(link.sideOf(to));
         if (fate === "refused" || fate === "lost" || this.#drop(from)) return;
-        this.#post(link, to, from, new Parcel("reply", content, () => settle(this.#wire(to, from))));
+        this.#post(link, to, from, new Packet("reply", content, () => settle(this.#wire(to, from))));
       },
     };
   }

@@ -1,6 +1,6 @@
 // Makes a failing schedule as simple as possible, as long as it fails with the same bug.
 //
-// First the large parts go: the tail, faults, random numbers, whole processes, then halves, quarters, … of the wished order.
+// First the large parts go: the tail, faults, random numbers, whole processes, then halves, quarters, … of the order of the constraints.
 // A long schedule is then searched for a shorter one that begins alike. In the end, no single deviation from the ordinary
 // schedule is left that the failure does not need.
 
@@ -9,11 +9,11 @@ import { host } from "../simulator/host.js";
 import { Script } from "../simulator/oracle.js";
 import { randomWalk } from "../strategies/random-walk.js";
 import type { Chooser } from "../strategies/strategy.js";
+import { type Constraint, ConstraintWriter, Follower } from "./constraints.js";
 import { identityOf } from "./failure-identity.js";
 import { kindOf, type Runs } from "./runs.js";
 import type { ScheduleResult } from "./schedule.js";
 import { shrinkChoices } from "./shrink.js";
-import { Follower, type Wish, WishWriter } from "./wishes.js";
 
 /** Schedules of fewer steps are short enough to read. */
 const LONG = 60;
@@ -91,11 +91,11 @@ class Candidates {
   }
 
   /** The steps and draws of the best schedule. */
-  async wishes(): Promise<readonly Wish[]> {
-    const writer = new WishWriter(new Script(this.best.choices));
+  async constraints(): Promise<readonly Constraint[]> {
+    const writer = new ConstraintWriter(new Script(this.best.choices));
     this.tried++;
     await this.runs.under(writer);
-    return writer.wishes;
+    return writer.constraints;
   }
 }
 
@@ -181,22 +181,22 @@ async function dropParts(candidates: Candidates): Promise<void> {
   for (let again = true; again && !candidates.isOver(PARTS_SHARE); ) {
     again = false;
     for (const part of parts) {
-      let wishes = await candidates.wishes();
-      for (const drops of part(wishes)) {
+      let constraints = await candidates.constraints();
+      for (const drops of part(constraints)) {
         if (candidates.isOver(PARTS_SHARE)) return;
-        if (!(await candidates.improve(drops(wishes)))) continue;
+        if (!(await candidates.improve(drops(constraints)))) continue;
         again = true;
-        wishes = await candidates.wishes();
+        constraints = await candidates.constraints();
       }
     }
   }
 }
 
-/** A schedule that follows some of the wishes. */
-type Drop = (wishes: readonly Wish[]) => Chooser;
+/** A schedule that follows some of the constraints. */
+type Drop = (constraints: readonly Constraint[]) => Chooser;
 
 /** Ways to leave something out, the largest parts first. */
-const parts: readonly ((wishes: readonly Wish[]) => Iterable<Drop>)[] = [
+const parts: readonly ((constraints: readonly Constraint[]) => Iterable<Drop>)[] = [
   tails,
   faults,
   randomNumbers,
@@ -204,43 +204,44 @@ const parts: readonly ((wishes: readonly Wish[]) => Iterable<Drop>)[] = [
   chunks,
 ];
 
-function without(drops: (wish: Wish, index: number) => boolean): Drop {
-  return (wishes) => new Follower(wishes.filter((wish, index) => !drops(wish, index)));
+function without(drops: (constraint: Constraint, index: number) => boolean): Drop {
+  return (constraints) => new Follower(constraints.filter((constraint, index) => !drops(constraint, index)));
 }
 
-function* tails({ length }: readonly Wish[]): Generator<Drop> {
+function* tails({ length }: readonly Constraint[]): Generator<Drop> {
   for (let kept = 0; kept < 8; kept++) yield without((_, index) => index >= (length * kept) / 8);
 }
 
-function* faults(wishes: readonly Wish[]): Generator<Drop> {
+function* faults(constraints: readonly Constraint[]): Generator<Drop> {
   yield without(({ draw }) => draw?.isFault === true);
-  const all = wishes.filter(({ draw }) => draw?.isFault === true);
+  const all = constraints.filter(({ draw }) => draw?.isFault === true);
   for (const label of new Set(all.map(({ draw }) => draw?.label)))
     yield without(({ draw }) => draw?.label === label);
-  for (const { address } of all.reverse()) yield without((wish) => wish.address === address);
+  for (const { address } of all.reverse()) yield without((constraint) => constraint.address === address);
 }
 
-function* randomNumbers(wishes: readonly Wish[]): Generator<Drop> {
-  const isPlain = ({ draw }: Wish): boolean => draw?.isFault === false;
+function* randomNumbers(constraints: readonly Constraint[]): Generator<Drop> {
+  const isPlain = ({ draw }: Constraint): boolean => draw?.isFault === false;
   yield without(isPlain);
-  for (const actor of actorsOf(wishes)) yield without((wish) => isPlain(wish) && wish.actor === actor);
+  for (const actor of actorsOf(constraints))
+    yield without((constraint) => isPlain(constraint) && constraint.actor === actor);
 }
 
-function* processes(wishes: readonly Wish[]): Generator<Drop> {
-  for (const actor of actorsOf(wishes)) {
+function* processes(constraints: readonly Constraint[]): Generator<Drop> {
+  for (const actor of actorsOf(constraints)) {
     yield (given) => new Follower(given, new Set([actor]));
-    yield without((wish) => wish.actor === actor);
+    yield without((constraint) => constraint.actor === actor);
   }
 }
 
-function* chunks({ length }: readonly Wish[]): Generator<Drop> {
+function* chunks({ length }: readonly Constraint[]): Generator<Drop> {
   for (let size = length >> 1; size >= 8; size >>= 1)
     for (let from = 0; from < length; from += size)
       yield without((_, index) => index >= from && index < from + size);
 }
 
-function actorsOf(wishes: readonly Wish[]): readonly number[] {
-  return [...new Set(wishes.flatMap(({ actor }) => (actor === undefined ? [] : [actor])))];
+function actorsOf(constraints: readonly Constraint[]): readonly number[] {
+  return [...new Set(constraints.flatMap(({ actor }) => (actor === undefined ? [] : [actor])))];
 }
 
 /** Follows a list of choices up to a place, and another chooser from there. */

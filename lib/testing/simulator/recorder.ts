@@ -15,7 +15,7 @@ import type { ProcessChange, RequestOutcome, TraceEffect, TraceStep } from "../r
 import type { Actor } from "./actor.js";
 import { host } from "./host.js";
 import { type Letter, Letters } from "./letters.js";
-import { Parcel } from "./parcel.js";
+import { Packet } from "./packet.js";
 import type { DeliverTask, RunTask, SimulatedTask } from "./tasks.js";
 import type { World } from "./world.js";
 
@@ -126,7 +126,7 @@ export class Recorder {
     const letter = this.letters.arriving(wayOf(from, owner), item);
     const message = this.show(plain(item));
     const doing = { type: "deliver", message, ...known({ letter: letter?.number }) } as const;
-    if (item instanceof Parcel) {
+    if (item instanceof Packet) {
       this.arriving = letter;
       const { to } = item.ends();
       return { ...doing, process: to ? this.nameOf(to) : owner.path, from: letter?.from ?? from.path };
@@ -179,7 +179,7 @@ export class Recorder {
       this.letters.enter(to, { ...arriving, item });
       return;
     }
-    const ends = item instanceof Parcel ? item.ends() : undefined;
+    const ends = item instanceof Packet ? item.ends() : undefined;
     const running = ends === undefined ? from : this.world.current;
     const sender = ends?.from ? this.nameOf(ends.from) : this.senderOf(running);
     const receiver = ends?.to ? this.nameOf(ends.to) : to.path;
@@ -392,7 +392,7 @@ export class Recorder {
 
   private show(item: unknown): string {
     const nameOf = (pid: Pid): string => this.nameOf(pid);
-    if (!(item instanceof Parcel)) return messageText(item, nameOf);
+    if (!(item instanceof Packet)) return messageText(item, nameOf);
     const { kind, content } = item;
     if (kind === "message") return messageText(content, nameOf);
     return content === undefined ? kind : `${kind} (${messageText(content, nameOf)})`;

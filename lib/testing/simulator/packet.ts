@@ -3,14 +3,14 @@
 import type { Pid } from "../../process/pid.js";
 import type { WireSignal } from "../../process/remote.js";
 
-/** The processes at both ends of a parcel. Without `from` it comes from the running code. */
+/** The processes at both ends of a packet. Without `from` it comes from the running code. */
 export interface Ends {
   readonly from?: Pid | undefined;
   readonly to?: Pid | undefined;
 }
 
 /** An item in transit on a simulated network. */
-export class Parcel {
+export class Packet {
   readonly kind: WireSignal["type"] | "reply" | "end of the connection";
   /** For reports. */
   readonly content: unknown;
@@ -18,7 +18,7 @@ export class Parcel {
   readonly arrive: () => void;
   /** For reports. */
   readonly ends: () => Ends;
-  constructor(kind: Parcel["kind"], content: unknown, arrive: () => void, ends: () => Ends = () => ({})) {
+  constructor(kind: Packet["kind"], content: unknown, arrive: () => void, ends: () => Ends = () => ({})) {
     this.kind = kind;
     this.content = content;
     this.arrive = arrive;

@@ -1,12 +1,12 @@
-// A schedule as wishes: which step is to come before which, and what each draw is to be. A decision is named by what it is
-// about, such as "the third run of actor 5", and not by its place in a list. So wishes can be left out one by one, and the
+// A schedule as constraints: which step is to come before which, and what each draw is to be. A decision is named by what it is
+// about, such as "the third run of actor 5", and not by its place in a list. So constraints can be left out one by one, and the
 // others keep their meaning; in a list of choices, everything behind a change shifts.
 
 import type { Chooser, PossibleStep } from "../strategies/strategy.js";
 import { FAULT_KINDS } from "../strategies/swarm.js";
 
 /** A step, or a draw other than 0. */
-export interface Wish {
+export interface Constraint {
   readonly address: string;
   /** Number of the actor that it is about; undefined for a draw that belongs to none. */
   readonly actor: number | undefined;
@@ -56,9 +56,9 @@ function keyOf(kind: PossibleStep["kind"], actor: number): number {
   return actor * KINDS.length + KINDS.indexOf(kind);
 }
 
-/** Lets another chooser decide, and writes down its decisions as wishes. */
-export class WishWriter implements Chooser {
-  readonly wishes: Wish[] = [];
+/** Lets another chooser decide, and writes down its decisions as constraints. */
+export class ConstraintWriter implements Chooser {
+  readonly constraints: Constraint[] = [];
   private readonly addresses = new Addresses();
   private readonly chooser: Chooser;
 
@@ -73,18 +73,18 @@ export class WishWriter implements Chooser {
   draw(n: number, label: string, probability?: number, actor?: number): number {
     const value = this.chooser.draw(n, label, probability, actor);
     const address = this.addresses.draw(label, actor);
-    if (value > 0) this.wishes.push({ address, actor, draw: { value, label, isFault: isFault(label) } });
+    if (value > 0) this.constraints.push({ address, actor, draw: { value, label, isFault: isFault(label) } });
     return value;
   }
 
   ran(task: PossibleStep): void {
-    this.wishes.push({ address: this.addresses.ran(task), actor: task.actor, draw: undefined });
+    this.constraints.push({ address: this.addresses.ran(task), actor: task.actor, draw: undefined });
   }
 }
 
 /**
- * Follows wishes as far as possible. The task that became possible first runs next, unless it has a place in the wished order and
- * another task has an earlier one. A draw without a wish is ordinary.
+ * Follows constraints as far as possible. The task that became possible first runs next, unless the constraints name it and put
+ * another possible task before it. A draw without a constraint is ordinary.
  */
 export class Follower implements Chooser {
   private readonly order = new Map<string, number>();
@@ -93,9 +93,9 @@ export class Follower implements Chooser {
   private readonly last: ReadonlySet<number>;
 
   /** @param last - actors that run only when no other can */
-  constructor(wishes: readonly Wish[], last: ReadonlySet<number> = new Set()) {
+  constructor(constraints: readonly Constraint[], last: ReadonlySet<number> = new Set()) {
     this.last = last;
-    for (const [place, { address, draw }] of wishes.entries()) {
+    for (const [place, { address, draw }] of constraints.entries()) {
       if (draw === undefined) this.order.set(address, place);
       else this.draws.set(address, draw.value);
     }
@@ -106,14 +106,14 @@ export class Follower implements Chooser {
     let place = Number.POSITIVE_INFINITY;
     for (const [index, task] of tasks.entries()) {
       if (this.last.has(task.actor)) continue;
-      const wished = this.order.get(this.addresses.step(task));
+      const wanted = this.order.get(this.addresses.step(task));
       if (first < 0) {
         first = index;
-        if (wished === undefined) break;
+        if (wanted === undefined) break;
       }
-      if (wished !== undefined && wished < place) {
+      if (wanted !== undefined && wanted < place) {
         first = index;
-        place = wished;
+        place = wanted;
       }
     }
     return Math.max(0, first);
