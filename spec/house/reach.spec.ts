@@ -1,0 +1,70 @@
+// What stands in lib runs: every file is loaded, directly or not, by an entry of the package. A model that no code of the package
+// uses belongs into spec, beside the tests that it serves: a guarantee that only such a model keeps is kept by nothing.
+
+import { expect, test } from "vitest";
+import { ENTRIES } from "../../.config/entries.mjs";
+import { example, filesLoadedBy, isOfTypes, lib, type Source } from "./modules.js";
+
+/** What users load: the entries of the package, its command, and the script of the page that replays schedules. */
+const ROOTS = [
+  ...ENTRIES.map((name) => `lib/${name}.ts`),
+  "lib/cli/main.ts",
+  "lib/testing/viewer/client/main.ts",
+];
+
+/** The files that no root loads, those that hold types alone excepted. */
+function unreached(sources: readonly Source[], roots: readonly string[]): string[] {
+  const files = new Map(sources.map((source) => [source.path, source]));
+  const reached = new Set<string>();
+  const visit = (path: string): void => {
+    const source = files.get(path);
+    if (source === undefined || reached.has(path)) return;
+    reached.add(path);
+    for (const loaded of filesLoadedBy(source)) visit(loaded.replace(/\.js$/, ".ts"));
+  };
+  roots.forEach(visit);
+  return sources.filter((source) => !reached.has(source.path) && !isOfTypes(source)).map(({ path }) => path);
+}
+
+/** The count of completion, whose rules the real ledgers keep by their own code. */
+const MODELS = ["lib/pipeline/ledger/ledger-machine.ts"];
+
+test("every file of lib is reached from an entry, by a value", () => {
+  expect(ROOTS.filter((path) => !lib.some((source) => source.path === path))).toEqual([]);
+  expect(unreached(lib, ROOTS).filter((path) => !MODELS.includes(path))).toEqual([]);
+});
+
+test("the rule rejects a file that is imported for its types, and one that nobody imports", () => {
+  const machine = example(
+    "export interface State { n: number }\nexport const decide = () => 1;",
+    "lib/a/machine.ts",
+  );
+  const rejected = (code: string): string[] =>
+    unreached([example(code, "lib/index.ts"), machine], ["lib/index.ts"]);
+  expect(rejected("export const a = 1;")).toEqual(["lib/a/machine.ts"]);
+  expect(rejected('import type { State } from "./a/machine.js";')).toEqual(["lib/a/machine.ts"]);
+  expect(rejected('import { type State } from "./a/machine.js";')).toEqual(["lib/a/machine.ts"]);
+  expect(rejected('export type { State } from "./a/machine.js";')).toEqual(["lib/a/machine.ts"]);
+  expect(rejected('export type * from "./a/machine.js";')).toEqual(["lib/a/machine.ts"]);
+});
+
+test("the rule accepts a file that is loaded: by an import, a re-export, later, through another file; and types alone", () => {
+  const machine = example("export const decide = () => 1;", "lib/a/machine.ts");
+  const process = example(
+    'import { decide } from "./machine.js"; export const run = decide;',
+    "lib/a/process.ts",
+  );
+  const types = example(
+    'import type { A } from "./machine.js"; export type B = A; export interface C { b: B }',
+    "lib/a/types.ts",
+  );
+  for (const code of [
+    'import { run } from "./a/process.js";',
+    'import { type State, run } from "./a/process.js";',
+    'import "./a/process.js";',
+    'export { run } from "./a/process.js";',
+    'export * from "./a/process.js";',
+    'const process = await import("./a/process.js");',
+  ])
+    expect(unreached([example(code, "lib/index.ts"), process, machine, types], ["lib/index.ts"])).toEqual([]);
+});
