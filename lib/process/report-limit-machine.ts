@@ -2,7 +2,7 @@
 // hides no other place: the first report of each is printed. Pure.
 
 /** The place to which a report belongs, such as a supervisor by its id. */
-export type Place = number | string;
+export type ReportSource = number | string;
 
 export interface State {
   readonly perSecond: number;
@@ -13,12 +13,12 @@ export interface State {
   /** … and those that were not. */
   readonly left: number;
   /** Where the reports within it came from: so many places at most. */
-  readonly places: ReadonlySet<Place>;
+  readonly places: ReadonlySet<ReportSource>;
 }
 
 /** `over`: the time that `wake` asked for has come, or the system stops. */
 export type Event =
-  | { readonly type: "report"; readonly at: number; readonly place: Place }
+  | { readonly type: "report"; readonly at: number; readonly place: ReportSource }
   | { readonly type: "over"; readonly at: number };
 
 export type Effect =
@@ -32,7 +32,7 @@ export type Effect =
 const SECOND_MS = 1_000;
 /** Most places whose first report within a second is printed beyond the limit. */
 export const PLACES = 64;
-const NONE: ReadonlySet<Place> = new Set();
+const NONE: ReadonlySet<ReportSource> = new Set();
 
 export function initial(perSecond: number): State {
   return { perSecond, since: Number.NEGATIVE_INFINITY, count: 0, left: 0, places: NONE };

@@ -13,7 +13,7 @@ import { isFrame } from "./own-code.js";
 import type { Pid } from "./pid.js";
 import { printable } from "./printable.js";
 import type { ExitReason } from "./reason.js";
-import { decide, type Event, initial, type Place, type State } from "./report-limit-machine.js";
+import { decide, type Event, initial, type ReportSource, type State } from "./report-limit-machine.js";
 import type { SharedState } from "./shared-state.js";
 import {
   cut,
@@ -254,7 +254,7 @@ export class Reporter {
    * @param place - what the report belongs to: the supervisor or the parent, by its id. The first report of a place within a
    * second is printed beyond the limit, up to {@link PLACES}.
    */
-  admits(budget: ReportBudget, place: Place = 0): boolean {
+  admits(budget: ReportBudget, place: ReportSource = 0): boolean {
     if (this.options.to === undefined) return false;
     return budget === "gaveUp" || this.step(budget, { type: "report", at: this.host.env.now(), place });
   }

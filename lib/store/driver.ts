@@ -2,7 +2,7 @@
 
 import type { ClaimInfo } from "./claim.js";
 import type { Recovery } from "./group-commit-machine.js";
-import type { Outcome } from "./plan.js";
+import type { CommitOutcome } from "./plan.js";
 import type { Schema } from "./schema.js";
 import type { SqlTransaction, SqlTransactionOptions } from "./sql.js";
 import type { StoreContext } from "./store.js";
@@ -14,7 +14,7 @@ import type { Key, WriteSet } from "./write-set.js";
 /** The result of a group. */
 export interface Applied {
   /** For each set, in their order. */
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly CommitOutcome[];
   /**
    * For how many milliseconds the driver held the event loop after the call of `apply` had returned. Groups become smaller when
    * they hold it for long.

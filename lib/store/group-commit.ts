@@ -14,7 +14,7 @@ import {
   waiting,
 } from "./group-commit-machine.js";
 import type { StoreLimits } from "./limits.js";
-import type { Outcome } from "./plan.js";
+import type { CommitOutcome } from "./plan.js";
 import type { StoreContext } from "./store.js";
 import { checkSet } from "./values.js";
 import type { Committed, WriteSet } from "./write-set.js";
@@ -35,7 +35,7 @@ export interface Committer {
   /** The error that a writer gets for one of the driver. */
   wrap(error: unknown): Error;
   /** A group was committed, and its writers have their results. */
-  committed(sets: readonly WriteSet[], outcomes: readonly Outcome[]): void;
+  committed(sets: readonly WriteSet[], outcomes: readonly CommitOutcome[]): void;
 }
 
 /** A submitted set. */
@@ -58,7 +58,7 @@ export class GroupCommit {
   readonly #state: State<Submitted>;
   readonly #due = (): void => this.#event({ type: "due" });
   /** The driver's outcomes of the group that is being settled. */
-  #outcomes: readonly Outcome[] = [];
+  #outcomes: readonly CommitOutcome[] = [];
   #error: Error | undefined;
   #ended: (() => void) | undefined;
   /** How long the settling of the last group took. */
@@ -192,7 +192,7 @@ export class GroupCommit {
 
 const DONE: Committed = { results: [] };
 /** The outcomes of a group whose sets ask for nothing. */
-const NONE: readonly Outcome[] = [];
+const NONE: readonly CommitOutcome[] = [];
 const NOTHING: Applied = { outcomes: NONE };
 
 /** Sets that only wait for those before them. */

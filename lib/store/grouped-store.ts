@@ -14,7 +14,7 @@ import { FencedError, StoreClosedError, StoreError, StoreUnsupportedError } from
 import { GatheredScans } from "./gathered-scans.js";
 import { GroupCommit, type Settled } from "./group-commit.js";
 import type { StoreLimits } from "./limits.js";
-import type { Outcome } from "./plan.js";
+import type { CommitOutcome } from "./plan.js";
 import { checkScan } from "./scans.js";
 import type { SqlTransaction, SqlTransactionOptions } from "./sql.js";
 import type { Scan, Store, StoreContext, Take, Watcher } from "./store.js";
@@ -68,7 +68,7 @@ export class StoreEngine {
     return new StoreError(`the store ${this.driver.label} failed: ${firstLine(error)}`, { cause: error });
   }
 
-  #committed(sets: readonly WriteSet[], outcomes: readonly Outcome[]): void {
+  #committed(sets: readonly WriteSet[], outcomes: readonly CommitOutcome[]): void {
     let topics: Set<string> | undefined;
     for (let i = 0; i < sets.length; i++) {
       const outcome = outcomes[i];

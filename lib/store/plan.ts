@@ -30,12 +30,12 @@ export interface Found {
 }
 
 /** The outcome of one write set: its results, or the error with which it was refused. */
-export type Outcome = Committed | Error;
+export type CommitOutcome = Committed | Error;
 
 /** The decision on a group. */
 export interface Plan {
   /** For each set, in their order. Some results are put there by {@link numbered} when the statements are carried out. */
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly CommitOutcome[];
   /** All in one transaction. Empty when nothing is to be written. */
   readonly statements: readonly Statement[];
 }
@@ -62,7 +62,7 @@ class Planner {
     this.found = found;
   }
 
-  decide({ writes, expect, claim }: WriteSet): Outcome {
+  decide({ writes, expect, claim }: WriteSet): CommitOutcome {
     if (claim !== undefined && !this.isHeld(claim)) return new FencedError(claim.name, claim.token);
     const results = Array<number>(writes.length).fill(0);
     try {

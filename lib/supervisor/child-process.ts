@@ -11,7 +11,7 @@ import type { Claim } from "../process/via.js";
 import { childLaunch, countedAs, type FullChildSpec, type Shutdown } from "./child.js";
 
 /** How the start of a child ended. */
-export interface Outcome {
+export interface ChildStartOutcome {
   readonly type: "outcome";
   readonly id: string;
   readonly outcome: StartOutcome;
@@ -19,7 +19,7 @@ export interface Outcome {
 
 /** Spawns a child that is linked to its supervisor. The outcome of the start arrives as a message. @throws NameTakenError */
 export function launchChild<M>(
-  ctx: Context<M | Outcome>,
+  ctx: Context<M | ChildStartOutcome>,
   spec: FullChildSpec,
   args: readonly unknown[],
   id: string = spec.id,

@@ -13,7 +13,7 @@ import type { ReplyTo, Request } from "../process/request.js";
 import { supervising } from "../process/start.js";
 import { actual, SoleVia } from "../process/via.js";
 import type { FullChildSpec } from "./child.js";
-import { abortStart, killAfter, launchChild, type Outcome } from "./child-process.js";
+import { abortStart, type ChildStartOutcome, killAfter, launchChild } from "./child-process.js";
 import { countOf } from "./counts.js";
 import { AT_ONCE, decide, holderOf, initial, isRestart, listed } from "./dynamic-machine.js";
 import type { DynamicConfig, DynamicEffect, DynamicEvent, DynamicState } from "./dynamic-protocol.js";
@@ -29,7 +29,7 @@ const SETTLE = { type: "settle" } as const;
 
 type Message =
   | SupervisorMessage
-  | Outcome
+  | ChildStartOutcome
   | typeof GO_ON
   | typeof SETTLE
   | { readonly type: "retry" | "resume"; readonly id: string };
@@ -258,7 +258,7 @@ class DynamicProcess implements Holder {
     }
   }
 
-  private startEnded({ id: key, outcome }: Outcome): DynamicEvent<Pid> {
+  private startEnded({ id: key, outcome }: ChildStartOutcome): DynamicEvent<Pid> {
     switch (outcome.type) {
       case "started":
         return { type: "started", key, at: this.ctx.now() };

@@ -15,7 +15,7 @@ export interface Config extends RestartLimits {
 }
 
 /** A start or stop, which takes time. The first step of the agenda is in progress. */
-export type Step<P> =
+export type AgendaStep<P> =
   | { readonly do: "stop"; readonly id: string; readonly token?: number }
   | { readonly do: "start"; readonly id: string; readonly why: "boot" | "restart" }
   | {
@@ -32,7 +32,7 @@ export interface State<P> {
   readonly children: Roster<P>;
   /** Times of the restarts within the period. */
   readonly restarts: Queue<number>;
-  readonly agenda: Queue<Step<P>>;
+  readonly agenda: Queue<AgendaStep<P>>;
   /** Events that came while something was in progress. */
   readonly deferred: Queue<Event<P>>;
   /** The reason with which the supervisor will exit, once it is closing. */
@@ -50,7 +50,7 @@ export function withRestarts<P>(state: State<P>, restarts: Queue<number>): State
   return { config, children, restarts, agenda, deferred, closing, booting };
 }
 
-export function withAgenda<P>(state: State<P>, agenda: Queue<Step<P>>): State<P> {
+export function withAgenda<P>(state: State<P>, agenda: Queue<AgendaStep<P>>): State<P> {
   const { config, children, restarts, deferred, closing, booting } = state;
   return { config, children, restarts, agenda, deferred, closing, booting };
 }

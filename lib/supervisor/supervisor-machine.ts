@@ -16,9 +16,9 @@ import { Queue } from "./queue.js";
 import { countRestart, isRestarted } from "./restart-rule.js";
 import { type Child, newChild, Roster } from "./roster.js";
 import {
+  type AgendaStep,
   type Config,
   type State,
-  type Step,
   withAgenda,
   withChildren,
   withDeferred,
@@ -30,7 +30,7 @@ export type { Config, State };
 
 export function initial<P>(config: Config, specs: readonly FullChildSpec[]): State<P> {
   const children = Roster.of<P>(specs.map((spec) => newChild(spec)));
-  const [restarts, agenda, deferred] = [Queue.of<number>(), Queue.of<Step<P>>(), Queue.of<Event<P>>()];
+  const [restarts, agenda, deferred] = [Queue.of<number>(), Queue.of<AgendaStep<P>>(), Queue.of<Event<P>>()];
   return { config, children, restarts, agenda, deferred, closing: undefined, booting: true };
 }
 
@@ -85,7 +85,7 @@ function begin<P>(
   switch (event.type) {
     case "boot": {
       const starts = [...state.children].map(
-        (child): Step<P> => ({ do: "start", id: child.spec.id, why: "boot" }),
+        (child): AgendaStep<P> => ({ do: "start", id: child.spec.id, why: "boot" }),
       );
       return proceed(withAgenda(state, Queue.of(starts)), effects);
     }
@@ -148,7 +148,7 @@ function restart<P>(
   effects.push({ type: "report", restart: { id, reason, strategy, siblings, intensityLeft, delayMs } });
   if (intensityLeft < 0) return close(down(counted, child), SHUTDOWN, effects);
   const marked = restarting(counted, child, range, reason, attempts, at + delayMs);
-  const stops: Step<P>[] = [];
+  const stops: AgendaStep<P>[] = [];
   for (let i = range.length - 1; i >= 0; i--) stops.push({ do: "stop", id: (range[i] as Child<P>).spec.id });
   if (backoff === undefined) {
     for (const one of range) stops.push({ do: "start", id: one.spec.id, why: "restart" });
@@ -182,7 +182,9 @@ function restarting<P>(
 
 /** Adds the starts of `id` and of the siblings that its strategy restarts with it to the agenda. */
 function startRange<P>(state: State<P>, id: string): State<P> {
-  const starts = rangeOf(state, id).map((one): Step<P> => ({ do: "start", id: one.spec.id, why: "restart" }));
+  const starts = rangeOf(state, id).map(
+    (one): AgendaStep<P> => ({ do: "start", id: one.spec.id, why: "restart" }),
+  );
   return withAgenda(state, state.agenda.concat(starts));
 }
 
@@ -210,7 +212,7 @@ function completed<P>(
         effects.push({ type: "answer", token: asked.token, answer: { ok: true, pid: event.pid } });
       // A child that was added while the supervisor closes is stopped first, because it started last.
       const late = state.closing !== undefined && step.why === "add";
-      const agenda = late ? Queue.of<Step<P>>([{ do: "stop", id: step.id }, ...rest]) : rest;
+      const agenda = late ? Queue.of<AgendaStep<P>>([{ do: "stop", id: step.id }, ...rest]) : rest;
       return proceed(withAgenda(replace(done, up), agenda), effects);
     }
     case "ignored": {
@@ -249,7 +251,7 @@ function completed<P>(
 
 function stepStopped<P>(
   state: State<P>,
-  step: Extract<Step<P>, { do: "stop" }>,
+  step: Extract<AgendaStep<P>, { do: "stop" }>,
   effects: Effect<P>[],
 ): State<P> {
   if (step.token !== undefined)
@@ -286,7 +288,7 @@ function asked<P>(state: State<P>, token: number, request: Ask, effects: Effect<
 }
 
 /** Begins a step while the agenda is empty. */
-function begun<P>(state: State<P>, step: Step<P>, effects: Effect<P>[]): State<P> {
+function begun<P>(state: State<P>, step: AgendaStep<P>, effects: Effect<P>[]): State<P> {
   return proceed(withAgenda(state, Queue.of([step])), effects);
 }
 
@@ -294,7 +296,9 @@ function begun<P>(state: State<P>, step: Step<P>, effects: Effect<P>[]): State<P
 function close<P>(state: State<P>, reason: ExitReason, effects: Effect<P>[]): State<P> {
   if (state.closing !== undefined) return state;
   const step = state.agenda.first;
-  const stops = [...state.children].reverse().map((child): Step<P> => ({ do: "stop", id: child.spec.id }));
+  const stops = [...state.children]
+    .reverse()
+    .map((child): AgendaStep<P> => ({ do: "stop", id: child.spec.id }));
   const closing: State<P> = { ...state, closing: reason, deferred: Queue.of() };
   if (step === undefined) return proceed({ ...closing, agenda: Queue.of(stops) }, effects);
   const spec = step.do === "start" ? childOf(state, step)?.spec : undefined;
@@ -334,7 +338,7 @@ function proceed<P>(state: State<P>, effects: Effect<P>[]): State<P> {
 }
 
 /** The child of a step. A child that is being added is not in the list yet. */
-function childOf<P>(state: State<P>, step: Step<P>): Child<P> | undefined {
+function childOf<P>(state: State<P>, step: AgendaStep<P>): Child<P> | undefined {
   return step.do === "start" && (step.why === "add" || step.why === "again")
     ? step.child
     : find(state, step.id);

@@ -12,7 +12,7 @@ import { crash, isOrderly } from "../process/reason.js";
 import type { ReplyTo } from "../process/request.js";
 import { supervising } from "../process/start.js";
 import { checkChild, type FullChildSpec } from "./child.js";
-import { abortStart, hasStarted, killAfter, launchChild, type Outcome } from "./child-process.js";
+import { abortStart, type ChildStartOutcome, hasStarted, killAfter, launchChild } from "./child-process.js";
 import { countOf } from "./counts.js";
 import type { Answer, Ask, Effect, Event, Restarting } from "./protocol.js";
 import type { ChildInfo, SupervisorMessage, SupervisorState } from "./ref.js";
@@ -22,7 +22,10 @@ import type { Child } from "./roster.js";
 import { statusOf } from "./status.js";
 import { type Config, decide, initial, type State } from "./supervisor-machine.js";
 
-type Message = SupervisorMessage | Outcome | { readonly type: "retry" | "resume"; readonly id: string };
+type Message =
+  | SupervisorMessage
+  | ChildStartOutcome
+  | { readonly type: "retry" | "resume"; readonly id: string };
 
 /** The behaviour to spawn for a supervisor. */
 export function supervisorBehaviour(

@@ -8,7 +8,7 @@ import {
   type Event,
   initial,
   PLACES,
-  type Place,
+  type ReportSource,
   type State,
 } from "../../lib/process/report-limit-machine.js";
 
@@ -23,7 +23,7 @@ class Told {
     this.state = initial(perSecond);
   }
 
-  report(at: number, place: Place = 0): void {
+  report(at: number, place: ReportSource = 0): void {
     if (this.due !== undefined && this.due <= at) this.tell({ type: "over", at: this.due });
     this.tell({ type: "report", at, place });
   }

@@ -4,7 +4,7 @@ import type { Store, WriteSet } from "../../store/index.js";
 import { wholeClock } from "../../store/whole-clock.js";
 import { type FlowRow, flows } from "../journal/tables.js";
 import { type Candidate, NO_USE, type QueueLimits, type Rate, type Use } from "./choice.js";
-import { type Place, QUEUE_PAGE, type Turns, type View } from "./queue-machine.js";
+import { type PageEnd, QUEUE_PAGE, type Turns, type View } from "./queue-machine.js";
 import { gates, starts } from "./tables.js";
 
 /**
@@ -33,7 +33,7 @@ export async function readPage(
   store: Store,
   queue: string,
   limits: QueueLimits,
-  from: Place | undefined,
+  from: PageEnd | undefined,
   turns: Turns,
   accepts: Accepts = () => true,
 ): Promise<Page> {
@@ -163,14 +163,14 @@ async function expiredOf(
 
 interface Swept {
   readonly candidates: readonly Candidate[];
-  readonly next: Place | undefined;
+  readonly next: PageEnd | undefined;
 }
 
 /** Waiting flows by rank, and within a rank by key, from the key behind the one that was served last. */
 async function sweep(
   store: Store,
   queue: string,
-  from: Place | undefined,
+  from: PageEnd | undefined,
   turns: Turns,
   accepts: Accepts,
 ): Promise<Swept> {
@@ -196,7 +196,7 @@ async function rankAfter(
   queue: string,
   rank: number | undefined,
   turns: Turns,
-): Promise<Place | undefined> {
+): Promise<PageEnd | undefined> {
   const after = rank === undefined ? {} : { after: rank };
   const [row] = await store.scan(flows, { index: "waiting", prefix: [queue], limit: 1, ...after });
   return row && { rank: row.rank, after: turns.get(row.rank), upTo: undefined };
@@ -210,7 +210,7 @@ function candidate({ number, id, queue_key: lane, rank, epoch }: FlowRow): Candi
 async function lanesOf(
   store: Store,
   queue: string,
-  { rank, after, upTo }: Place,
+  { rank, after, upTo }: PageEnd,
   accepts: Accepts,
 ): Promise<readonly [lanes: Candidate[][], last: string | undefined]> {
   const limit = 4 * PER_LANE;

@@ -29,7 +29,7 @@ export interface QueueConfig {
 }
 
 /** A place in the order of the waiting flows: where a page ended. */
-export interface Place {
+export interface PageEnd {
   readonly rank: number;
   /** Only keys after this one. */
   readonly after: string | undefined;
@@ -48,7 +48,7 @@ export interface View {
   /** In the order that `choose` expects. */
   readonly candidates: readonly Candidate[];
   /** Where the next page begins. Undefined: there are no further waiting flows. */
-  readonly next: Place | undefined;
+  readonly next: PageEnd | undefined;
 }
 
 /** The key that was served last, by rank: the next turn is that of the key behind it. */
@@ -91,7 +91,7 @@ export type QueueEvent =
 
 export type QueueEffect =
   /** Read a page, from `from` or from the start. `turns`: who was served last. */
-  | { readonly type: "read"; readonly from: Place | undefined; readonly turns: Turns }
+  | { readonly type: "read"; readonly from: PageEnd | undefined; readonly turns: Turns }
   /** Give these flows a slot, if the queue still has this version. */
   | {
       readonly type: "admit";
@@ -147,7 +147,7 @@ function isFull({ here, config }: QueueState): boolean {
   return here >= config.limits.perHost;
 }
 
-function read(state: QueueState, from: Place | undefined): Decision {
+function read(state: QueueState, from: PageEnd | undefined): Decision {
   // A further page says nothing about what has changed before it.
   const stale = from !== undefined && state.stale;
   const reading = { ...state, phase: "reading" as const, view: undefined, blocked: false, stale };

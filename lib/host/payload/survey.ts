@@ -35,7 +35,7 @@ export function survey(value: unknown): Found {
 }
 
 /** One step of a path; formatted only for an error. */
-type Step = string | number | { readonly text: string };
+type PathStep = string | number | { readonly text: string };
 
 class Survey implements Found {
   readonly specials: Specials = new Map();
@@ -43,7 +43,7 @@ class Survey implements Found {
   /** In the order in which they were met, so that a part that turns out to be unstorable can be forgotten. */
   readonly #met = new Set<object>();
   /** From the value to the member that is looked at. After an error it stays where it was. */
-  readonly #trail: Step[] = [];
+  readonly #trail: PathStep[] = [];
 
   visit(value: unknown): void {
     switch (typeof value) {
@@ -116,7 +116,7 @@ class Survey implements Found {
   }
 
   /** A member; reading may throw. */
-  #member(of: object, key: string, step: Step): void {
+  #member(of: object, key: string, step: PathStep): void {
     let value: unknown;
     try {
       value = (of as Record<string, unknown>)[key];
@@ -127,7 +127,7 @@ class Survey implements Found {
     this.#under(step, value);
   }
 
-  #under(step: Step, value: unknown): void {
+  #under(step: PathStep, value: unknown): void {
     if (
       (typeof value === "object" && value !== null) ||
       typeof value === "function" ||
@@ -206,7 +206,7 @@ function forget(from: Set<object> | Specials, size: number): void {
 
 const IDENTIFIER = /^[a-zA-Z_$][a-zA-Z_$0-9]*$/;
 
-function textOf(step: Step): string {
+function textOf(step: PathStep): string {
   if (typeof step === "number") return `[${step}]`;
   if (typeof step === "object") return step.text;
   return IDENTIFIER.test(step) ? `.${step}` : `[${show(step)}]`;

@@ -6,21 +6,21 @@ import type { AdaptivePolicy } from "../definition/policy.js";
 import type { ConcurrencyChange } from "./events.js";
 
 /** Where a route is. */
-type Place = Pick<ConcurrencyChange, "pipeline" | "execution" | "route">;
+type RouteNames = Pick<ConcurrencyChange, "pipeline" | "execution" | "route">;
 
 /** Least attempts of a window, where the policy does not say. */
 const WINDOW = 10;
 
 export class Adaptive {
   readonly #kernel: Kernel;
-  readonly #place: Place;
+  readonly #place: RouteNames;
   readonly #limited: (limit: number) => void;
   #state;
 
   /** @param limited - called when the route may have another number of workers */
   constructor(
     kernel: Kernel,
-    { pipeline, execution, route }: Place,
+    { pipeline, execution, route }: RouteNames,
     { targetMs, window = WINDOW }: AdaptivePolicy,
     most: number,
     limited: (limit: number) => void,

@@ -20,10 +20,10 @@ export const EXECUTION_LIST_LIMITS: {
 const FILTERS = ["status", "pipeline", "idPrefix", "createdFrom", "createdBelow"];
 
 /** A place in a list: the number of an execution, or its id where the list has the order of ids. */
-type Place = string | number;
+type ListPosition = string | number;
 
 /** @throws OptionError */
-export function queryOf(options: ExecutionListOptions): PageQuery<ExecutionRow, Place> {
+export function queryOf(options: ExecutionListOptions): PageQuery<ExecutionRow, ListPosition> {
   only("", options, [...FILTERS, "order", "limit", "cursor"]);
   const { order = "newest", limit = EXECUTION_LIST_LIMITS.page, cursor, ...filter } = options;
   oneOf("order", order, ["newest", "oldest"]);
@@ -57,11 +57,11 @@ function statusesOf(given: ExecutionFilter["status"]): readonly ExecutionStatus[
 }
 
 /** Names a place in a list, for people. */
-export function cursorOf(place: Place): string {
+export function cursorOf(place: ListPosition): string {
   return typeof place === "number" ? String(place) : `id:${place}`;
 }
 
-function placeOf(cursor: unknown, byId: boolean): Place {
+function placeOf(cursor: unknown, byId: boolean): ListPosition {
   if (typeof cursor === "string") {
     if (byId && cursor.startsWith("id:")) return cursor.slice("id:".length);
     if (!byId && /^\d{1,15}$/.test(cursor)) return Number(cursor);
@@ -73,7 +73,7 @@ function scansOf(
   { idPrefix, pipeline }: ExecutionFilter,
   statuses: readonly ExecutionStatus[] | undefined,
   reverse: boolean,
-  after: Place | undefined,
+  after: ListPosition | undefined,
 ): Scan[] {
   if (idPrefix !== undefined)
     return [after === undefined ? { index: "id", from: idPrefix } : { index: "id", after }];

@@ -6,7 +6,7 @@ import { isThenable } from "../../process/thenable.js";
 import type { BatchContext, Item } from "../definition/adapter.js";
 import type { Remembered } from "../ledger/ledger.js";
 import type { CallRecord } from "../ledger/lineage.js";
-import { type Hashes, hashesOf, type Passage, type Place, toTheEnd } from "./passage.js";
+import { type Hashes, hashesOf, type Passage, type PassageContext, toTheEnd } from "./passage.js";
 import type { BatchPlan } from "./plan.js";
 import type { Batch } from "./processor-machine.js";
 
@@ -44,7 +44,7 @@ const NO_HASHES: Hashes = {};
 /** Calls the adapter with a batch. Synchronous as long as adapters are. Never throws. */
 export function emitBatch(
   { adapter, rest }: BatchPlan,
-  place: Place,
+  place: PassageContext,
   passage: Passage,
   batch: Batch,
 ): BatchOutcome | Promise<BatchOutcome> {
@@ -97,14 +97,14 @@ function resultsOf(adapter: string, given: unknown): readonly unknown[] {
 }
 
 class BatchCall implements BatchContext {
-  readonly #place: Place;
+  readonly #place: PassageContext;
   readonly #passage: Passage;
   readonly #batch: Batch;
   readonly #adapter: string;
   readonly fail: (index: number, error: unknown) => void;
 
   constructor(
-    place: Place,
+    place: PassageContext,
     passage: Passage,
     batch: Batch,
     adapter: string,

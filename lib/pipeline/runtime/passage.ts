@@ -28,13 +28,13 @@ import type { Recollections } from "./recollections.js";
 import type { ValueHash } from "./value-hash.js";
 
 /** An adapter of a segment, ready to be called. */
-interface Step {
+interface AdapterStep {
   readonly adapter: Adapter;
   readonly test: Test | undefined;
 }
 
 /** Adapters that are called one after another. */
-export type Segment = readonly Step[];
+export type Segment = readonly AdapterStep[];
 
 /** @throws OptionError when a condition is malformed */
 export function segmentOf(stages: readonly Stage[]): Segment {
@@ -45,7 +45,7 @@ export function segmentOf(stages: readonly Stage[]): Segment {
 }
 
 /** What the passages of a route have in common. */
-export interface Place {
+export interface PassageContext {
   readonly pipeline: string;
   readonly execution: string;
   readonly route: string;
@@ -93,7 +93,7 @@ export class Passage implements AdapterContext, Abortable {
   beganMs: number = NOT_BEGUN;
   /** The attempt takes too long, and has failed by that: the result of its adapter does not count. */
   overdue: Error | undefined;
-  readonly #place: Place;
+  readonly #place: PassageContext;
   readonly #by: Attempting;
   #controller: AbortController | undefined;
   #adapter = "";
@@ -105,7 +105,7 @@ export class Passage implements AdapterContext, Abortable {
   #key: string | undefined;
   #several: Several | undefined;
 
-  constructor(place: Place, message: Message, by: Attempting) {
+  constructor(place: PassageContext, message: Message, by: Attempting) {
     this.#place = place;
     this.message = message;
     this.calls = place.clock === undefined ? undefined : [];
@@ -321,7 +321,7 @@ export class Passage implements AdapterContext, Abortable {
     const segment = this.#segment;
     let value = first;
     for (let at = from; at < segment.length; at++) {
-      const given = this.#invoke(segment[at] as Step, value);
+      const given = this.#invoke(segment[at] as AdapterStep, value);
       if (given === undefined || given instanceof Many) return this.#next(at, given);
       if (isThenable(given)) {
         this.#at = at;
@@ -351,7 +351,7 @@ export class Passage implements AdapterContext, Abortable {
     const segment = this.#segment;
     for (; this.#at < segment.length; this.#at++) {
       for (let item = several.item; item !== undefined; item = several.item) {
-        const given = this.#invoke(segment[this.#at] as Step, item.value);
+        const given = this.#invoke(segment[this.#at] as AdapterStep, item.value);
         if (isThenable(given)) return given;
         several.take(given as Adapted<unknown>);
       }
@@ -360,7 +360,7 @@ export class Passage implements AdapterContext, Abortable {
     return undefined;
   }
 
-  #invoke({ adapter, test }: Step, value: unknown): unknown {
+  #invoke({ adapter, test }: AdapterStep, value: unknown): unknown {
     this.#adapter = adapter.name;
     const { calls } = this;
     const isSkipped = test !== undefined && !test(value);

@@ -25,7 +25,7 @@ import type { Ledger, Message } from "../ledger/ledger.js";
 import type { CallRecord, LineageEntry } from "../ledger/lineage.js";
 import type { BatchOutcome, BatchRun } from "./batch-run.js";
 import { Gathering } from "./gathering.js";
-import type { Passage, Place } from "./passage.js";
+import type { Passage, PassageContext } from "./passage.js";
 import type { RoutePlan } from "./plan.js";
 import {
   type Batch,
@@ -46,7 +46,7 @@ export interface ProcessorPort {
   readonly kernel: Kernel;
   readonly ledger: Ledger;
   readonly permits: Permits;
-  readonly place: Place;
+  readonly place: PassageContext;
   /** How many bytes a value has, for batches that are limited by them. */
   bytesOf(value: unknown): number;
   /** The number of messages that the route holds in batches has changed. */

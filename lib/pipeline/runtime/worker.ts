@@ -11,7 +11,7 @@ import { isThenable } from "../../process/thenable.js";
 import type { RouteOutcome } from "../../service/telemetry/pipeline-taps.js";
 import type { Message } from "../ledger/ledger.js";
 import { type BatchOutcome, type BatchRun, emitBatch } from "./batch-run.js";
-import { NOT_BEGUN, Passage, type Place, type Segment } from "./passage.js";
+import { NOT_BEGUN, Passage, type PassageContext, type Segment } from "./passage.js";
 import type { BatchPlan } from "./plan.js";
 
 /** Messages that a worker was given. Changed in place by the worker, read by the processor. */
@@ -37,7 +37,7 @@ export interface Progress {
 }
 
 export interface WorkerSettings {
-  readonly place: Place;
+  readonly place: PassageContext;
   readonly segment: Segment;
   readonly batch: BatchPlan | undefined;
   /** Why a message is not let in, if it is not. */

@@ -131,7 +131,7 @@ function tokensOf(yaml: YamlPackage, text: string, syntax: Report): Yaml.CST.Tok
   return tokens;
 }
 
-interface Place {
+interface NodeOffsets {
   readonly offset: number;
   readonly nameOffset: number;
 }
@@ -155,7 +155,7 @@ class Walk {
   private readonly yaml: YamlPackage;
   private readonly variables: Variables;
   private readonly faults: OffsetFault[];
-  private readonly places = new Map<string, Place>();
+  private readonly places = new Map<string, NodeOffsets>();
   private readonly faulty = new Set<string>();
   /** The places of values that have a faulty one in them. */
   private readonly around = new Set<string>();

@@ -37,7 +37,7 @@ export interface LimiterStatus {
 /** Runs a function after a time, and returns the call that prevents it. */
 export type After = (delayMs: number, fn: () => void) => () => void;
 
-interface Place extends Wanted {
+interface WaitingCall extends Wanted {
   readonly applicant: Applicant;
   /** When it came, if metrics are in use. */
   readonly since: number | undefined;
@@ -52,7 +52,7 @@ export class LimiterCore implements GaugeSource {
   private readonly after: After;
   private readonly pid: Pid | undefined;
   /** Those without an answer. */
-  private readonly places = new Map<number, Place>();
+  private readonly places = new Map<number, WaitingCall>();
   /** Prevents the alarm of a key. */
   private readonly alarms = new Map<string, () => void>();
   private lastId = 0;
@@ -84,7 +84,7 @@ export class LimiterCore implements GaugeSource {
   ask({ key, permits }: Wanted, applicant: Applicant): () => void {
     const id = ++this.lastId;
     const since = this.kernel.taps === undefined ? undefined : this.kernel.env.now();
-    const place: Place = { key, permits, applicant, since, stay: nothing };
+    const place: WaitingCall = { key, permits, applicant, since, stay: nothing };
     this.places.set(id, place);
     this.dispatch({ type: "ask", id, key, permits, now: this.kernel.env.now() });
     const leave = (outcome: "left" | "timeout"): void => {
@@ -161,7 +161,7 @@ export class LimiterCore implements GaugeSource {
     this.alarms.set(key, this.after(inMs, due));
   }
 
-  private take(id: number): Place | undefined {
+  private take(id: number): WaitingCall | undefined {
     const place = this.places.get(id);
     this.places.delete(id);
     place?.stay();

@@ -4,7 +4,7 @@
 import type { ClaimInfo } from "../claim.js";
 import type { DriverHost, HeldClaim } from "../driver.js";
 import { StoreUnsupportedError } from "../errors.js";
-import { type Found, needs, type Outcome, plan } from "../plan.js";
+import { type CommitOutcome, type Found, needs, plan } from "../plan.js";
 import { rangeScan } from "../scans.js";
 import type { Schema } from "../schema.js";
 import { checkSchemas, migrationsFrom } from "../schema-versions.js";
@@ -18,7 +18,7 @@ export interface Flight {
   readonly sets: readonly WriteSet[];
   readonly host: DriverHost;
   /** Its outcomes, once it is on the disk; `lost` by a power loss. */
-  fate: readonly Outcome[] | "lost" | undefined;
+  fate: readonly CommitOutcome[] | "lost" | undefined;
 }
 
 interface ClaimRow {
@@ -76,7 +76,7 @@ export class MemoryData {
   }
 
   /** Puts a group on the disk: all of it, at this moment. */
-  commit({ sets, host }: Flight): readonly Outcome[] {
+  commit({ sets, host }: Flight): readonly CommitOutcome[] {
     const needed = needs(sets);
     const rows = new Map<string, AnyRow[]>();
     const counts = new Map<string, number[]>();
@@ -147,7 +147,7 @@ export class MemoryData {
   }
 
   /** Tells the other hosts. The own one knows from its group commit. */
-  #notify(sets: readonly WriteSet[], outcomes: readonly Outcome[], own: DriverHost): void {
+  #notify(sets: readonly WriteSet[], outcomes: readonly CommitOutcome[], own: DriverHost): void {
     if (this.hosts.size < 2) return;
     const accepted = sets.filter((_, i) => !(outcomes[i] instanceof Error));
     const topics = new Set(accepted.flatMap((set) => set.notify ?? []));

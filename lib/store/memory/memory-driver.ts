@@ -5,7 +5,7 @@ import type { ClaimInfo } from "../claim.js";
 import type { Applied, CheckedScan, DriverHost, HeldClaim, StoreDriver } from "../driver.js";
 import { StoreClosedError } from "../errors.js";
 import type { Recovery } from "../group-commit-machine.js";
-import type { Outcome } from "../plan.js";
+import type { CommitOutcome } from "../plan.js";
 import type { Schema } from "../schema.js";
 import type { AnyRow, Table } from "../table.js";
 import type { Key, WriteSet } from "../write-set.js";
@@ -107,7 +107,7 @@ export class MemoryDriver implements StoreDriver {
   }
 
   /** The group reaches the disk, unless a power loss was faster. */
-  #land(flight: Flight): readonly Outcome[] {
+  #land(flight: Flight): readonly CommitOutcome[] {
     if (flight.fate === "lost") throw new LostConnection("the power failed before the commit");
     flight.fate ??= this.#touch("write").commit(flight);
     return flight.fate;

@@ -2,10 +2,10 @@
 
 import {
   type ClaimNeeds,
+  type CommitOutcome,
   type Needs,
   needs,
   numbered,
-  type Outcome,
   type Plan,
   plan,
   type Statement,
@@ -45,7 +45,7 @@ export async function carryOut(
   sets: readonly WriteSet[],
   first: First,
   hopeful: boolean,
-): Promise<readonly Outcome[] | typeof FENCED> {
+): Promise<readonly CommitOutcome[] | typeof FENCED> {
   const needed = needs(sets);
   const reads = readsOf(on, needed);
   const before = [...first.commands, ...reads.map(({ command }) => command)];
@@ -71,7 +71,7 @@ async function append(
   needed: Needs,
   first: First,
   before: readonly Command[],
-): Promise<readonly Outcome[] | typeof FENCED> {
+): Promise<readonly CommitOutcome[] | typeof FENCED> {
   const { outcomes, statements } = plan(sets, needed, {
     rows: new Map(),
     counts: new Map(),

@@ -8,7 +8,7 @@ import type { DriverHost, HeldClaim } from "../driver.js";
 import { classOf, classOfSqlState, told, toldIn } from "../error-classes.js";
 import { FencedError } from "../errors.js";
 import type { Line, Ticket } from "../line.js";
-import type { Outcome } from "../plan.js";
+import type { CommitOutcome } from "../plan.js";
 import type { SqlResult, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from "../sql.js";
 import {
   SqlError,
@@ -256,9 +256,11 @@ class Attempt<T> implements SqlTransaction {
     if (set.notify !== undefined) this.#on.committed(set.notify);
   }
 
-  async #write(connection: Connection, set: WriteSet, first: First): Promise<Outcome | undefined> {
+  async #write(connection: Connection, set: WriteSet, first: First): Promise<CommitOutcome | undefined> {
     // Only a hopeful one is refused as a whole.
-    return ((await carryOut({ ...this.#on, connection }, [set], first, false)) as readonly Outcome[])[0];
+    return (
+      (await carryOut({ ...this.#on, connection }, [set], first, false)) as readonly CommitOutcome[]
+    )[0];
   }
 
   /**

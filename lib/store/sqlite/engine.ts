@@ -14,7 +14,7 @@ import type {
   Query,
   Rows,
   Settings,
-  Step,
+  StatementBatch,
   Written,
 } from "./jobs.js";
 import type {
@@ -174,7 +174,7 @@ export class SqliteEngine {
     return undefined;
   }
 
-  #write(steps: readonly Step[]): Written {
+  #write(steps: readonly StatementBatch[]): Written {
     const db = this.#db;
     db.exec("begin immediate");
     try {
@@ -186,7 +186,10 @@ export class SqliteEngine {
     }
   }
 
-  #step(db: SqliteConnection, { head, tuple, tail, most, width, values, fixed = [] }: Step): number {
+  #step(
+    db: SqliteConnection,
+    { head, tuple, tail, most, width, values, fixed = [] }: StatementBatch,
+  ): number {
     this.#at = head;
     const rows = width === 0 ? 1 : values.length / width;
     if (rows <= most) return db.run(head + tuples(tuple, rows) + tail, [...fixed, ...values]);
@@ -239,7 +242,7 @@ export class SqliteEngine {
     }
   }
 
-  #finish(id: number, steps: readonly Step[]): Finished {
+  #finish(id: number, steps: readonly StatementBatch[]): Finished {
     try {
       const result = this.#decide({ type: "finish", id }) as Finished | undefined;
       if (result !== undefined) return result;

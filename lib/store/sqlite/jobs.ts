@@ -30,7 +30,7 @@ export interface Settings {
  * Statements that differ in their parameters alone: `head`, then `tuple` for each of at most `most` rows, then `tail`. `width` values
  * belong to each row; `fixed` ones come before those of the rows, in each statement.
  */
-export interface Step {
+export interface StatementBatch {
   readonly head: string;
   readonly tuple: string;
   readonly tail: string;
@@ -50,11 +50,11 @@ export type Job =
   | { readonly type: "open"; readonly settings: Settings }
   | { readonly type: "read"; readonly queries: readonly Query[] }
   /** All steps in one transaction, or none. */
-  | { readonly type: "write"; readonly steps: readonly Step[] }
+  | { readonly type: "write"; readonly steps: readonly StatementBatch[] }
   /** The next statement of a transaction of the user. */
   | { readonly type: "execute"; readonly id: number; readonly query: Query }
   /** The end of a transaction of the user, with what commits together with it. */
-  | { readonly type: "finish"; readonly id: number; readonly steps: readonly Step[] }
+  | { readonly type: "finish"; readonly id: number; readonly steps: readonly StatementBatch[] }
   | { readonly type: "abandon"; readonly id: number }
   | { readonly type: "checkpoint" }
   /** From now on every commit is synced. */

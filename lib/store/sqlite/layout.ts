@@ -4,7 +4,7 @@
 import type { Migration, Schema } from "../schema.js";
 import { migrationsFrom } from "../schema-versions.js";
 import type { Table } from "../table.js";
-import type { Query, Rows, Step } from "./jobs.js";
+import type { Query, Rows, StatementBatch } from "./jobs.js";
 import { PREFIX, quoted, TableSql } from "./table-sql.js";
 
 /** Marks a file as a store: "Sigb" in ASCII. */
@@ -26,10 +26,17 @@ const FORMATS: readonly (readonly string[])[] = [
   ],
 ];
 
-const plain = (sql: string): Step => ({ head: sql, tuple: "", tail: "", most: 1, width: 0, values: [] });
+const plain = (sql: string): StatementBatch => ({
+  head: sql,
+  tuple: "",
+  tail: "",
+  most: 1,
+  width: 0,
+  values: [],
+});
 
 /** From the format of the file to that of this release. */
-export function formatSteps(found: number): Step[] {
+export function formatSteps(found: number): StatementBatch[] {
   const steps = FORMATS.slice(found + 1).flat();
   return steps.length === 0 ? [] : [...steps, `pragma user_version = ${FORMAT}`].map(plain);
 }
@@ -65,7 +72,11 @@ interface Index {
  *
  * @throws StoreVersionError when the file has a newer version of a schema, or one from before the first release
  */
-export function layoutSteps(label: string, schemas: readonly Schema[], found: readonly Rows[]): Step[] {
+export function layoutSteps(
+  label: string,
+  schemas: readonly Schema[],
+  found: readonly Rows[],
+): StatementBatch[] {
   const [known, columns, indexes] = found as unknown as readonly [
     readonly Known[],
     readonly Column[],
@@ -80,7 +91,7 @@ export function layoutSteps(label: string, schemas: readonly Schema[], found: re
   for (const schema of schemas)
     migrations.set(schema, migrationsFrom(label, schema, versions.get(schema.name), hasTable));
   const made = new Map(indexes.map((row) => [row.name, row.sql]));
-  const steps: Step[] = [];
+  const steps: StatementBatch[] = [];
   for (const schema of schemas) {
     for (const table of schema.tables) steps.push(...tableSteps(table, has, made));
     for (const { sql = [], drop = [] } of migrations.get(schema) ?? [])
@@ -99,10 +110,10 @@ function tableSteps(
   table: Table,
   has: ReadonlyMap<string, Set<string>>,
   made: ReadonlyMap<string, string>,
-): Step[] {
+): StatementBatch[] {
   const sql = new TableSql(table);
   const columns = has.get(sql.plainName);
-  const steps: Step[] =
+  const steps: StatementBatch[] =
     columns === undefined
       ? [plain(sql.create())]
       : sql.columns.filter((name) => !columns.has(name)).map((name) => plain(sql.addColumn(name)));

@@ -14,7 +14,7 @@ import type { Key, WriteSet } from "../write-set.js";
 import type { EnginePort } from "./engine-port.js";
 import { isTooMuch, storeError } from "./failures.js";
 import { checkBackup, forgetOwner } from "./files.js";
-import type { Answers, Query, Rows, Step, Written } from "./jobs.js";
+import type { Answers, Query, Rows, StatementBatch, Written } from "./jobs.js";
 import { CLAIMS, LAYOUT, layoutSteps } from "./layout.js";
 import type { SqliteSettings } from "./settings.js";
 import { SqlTransactions } from "./sql-transactions.js";
@@ -32,7 +32,7 @@ interface KnownClaim {
 
 /** The steps of a write, and the statements that they come from. */
 interface Writes {
-  readonly steps: readonly Step[];
+  readonly steps: readonly StatementBatch[];
   readonly statements: readonly Statement[];
 }
 
@@ -302,7 +302,7 @@ export class SqliteDriver implements StoreDriver {
     for (const [i, statement] of statements.entries()) {
       if (statement.type === "clear") numbered(statement.slots, 0, changes[i] as number);
       if (statement.type !== "insert" || statement.slots === undefined) continue;
-      const { values, width } = steps[i] as Step;
+      const { values, width } = steps[i] as StatementBatch;
       for (let n = 0; n < statement.rows.length; n++)
         numbered(statement.slots, n, values[n * width] as number);
     }
@@ -336,7 +336,7 @@ export class SqliteDriver implements StoreDriver {
     }
   }
 
-  async #write(steps: readonly Step[]): Promise<Answers["write"]> {
+  async #write(steps: readonly StatementBatch[]): Promise<Answers["write"]> {
     try {
       const written = await this.#port.ask({ type: "write", steps });
       this.#wal.written(written.walBytes);

@@ -12,7 +12,7 @@ import {
   valuesOf,
 } from "../table-shape.js";
 import type { Key } from "../write-set.js";
-import type { Query, Step } from "./jobs.js";
+import type { Query, StatementBatch } from "./jobs.js";
 
 /** Names of the library's tables begin so: users may not touch them, and have all other names for themselves. */
 export const PREFIX = "signalbox_";
@@ -48,10 +48,10 @@ export class TableSql {
   readonly plainName: string;
   readonly #name: string;
   readonly #names: readonly string[];
-  readonly #updates = new Map<string, Omit<Step, "values">>();
-  readonly #inserts = new Map<string, Omit<Step, "values">>();
-  readonly #deletes: Omit<Step, "values">;
-  readonly #deletesBelow: Omit<Step, "values">;
+  readonly #updates = new Map<string, Omit<StatementBatch, "values">>();
+  readonly #inserts = new Map<string, Omit<StatementBatch, "values">>();
+  readonly #deletes: Omit<StatementBatch, "values">;
+  readonly #deletesBelow: Omit<StatementBatch, "values">;
 
   constructor(table: Table) {
     this.table = table;
@@ -118,7 +118,7 @@ export class TableSql {
   }
 
   /** What a statement of a plan asks for. `numbers`: of the rows of a counted table. */
-  step(statement: Statement, number: () => number): Step {
+  step(statement: Statement, number: () => number): StatementBatch {
     switch (statement.type) {
       case "insert":
         return this.#insert(statement.rows, number, false);
@@ -192,7 +192,7 @@ export class TableSql {
 
   /** The number of a counted row is its first value. Columns that are null in all rows are left out. */
   /** Columns that are null in all rows are left out. `replace`: rows with the same keys get these values, and null elsewhere. */
-  #insert(rows: readonly AnyRow[], number: () => number, replace: boolean): Step {
+  #insert(rows: readonly AnyRow[], number: () => number, replace: boolean): StatementBatch {
     const { counted } = this.shape;
     const used = this.#names.filter(
       (name) => name !== counted && rows.some((row) => (row[name] ?? null) !== null),
@@ -237,7 +237,7 @@ export class TableSql {
     return values;
   }
 
-  #update(columns: readonly string[], rows: readonly AnyRow[]): Step {
+  #update(columns: readonly string[], rows: readonly AnyRow[]): StatementBatch {
     const text = columns.join();
     let step = this.#updates.get(text);
     const { key } = this.shape;
@@ -254,7 +254,7 @@ export class TableSql {
     return { ...step, values: rows.flatMap((row) => valuesOf(row, names) as Value[]) };
   }
 
-  #delete(keys: readonly Key[]): Step {
+  #delete(keys: readonly Key[]): StatementBatch {
     const prefix = this.#commonPrefix(keys);
     if (prefix === undefined) return { ...this.#deletes, values: keys.flat() };
     const last = prefix.length;
@@ -275,7 +275,7 @@ export class TableSql {
   }
 
   /** With row values SQLite searches by the first column alone, so keys of several columns are joined. */
-  #deletesByRow(): Omit<Step, "values"> {
+  #deletesByRow(): Omit<StatementBatch, "values"> {
     const { key } = this.shape;
     const width = key.length;
     if (!this.#hasRowid) {
@@ -293,7 +293,7 @@ export class TableSql {
   }
 
   /** Keys that differ in their last column alone. */
-  #deletesByPrefix(): Omit<Step, "values"> {
+  #deletesByPrefix(): Omit<StatementBatch, "values"> {
     const { key } = this.shape;
     const above = key.slice(0, -1);
     const where = above.length === 0 ? "" : `${matches(above)} and `;
@@ -301,7 +301,7 @@ export class TableSql {
     return { head, tuple: "?", tail: ")", most: ROWS, width: 1 };
   }
 
-  #clear(name: string, prefix: Key): Step {
+  #clear(name: string, prefix: Key): StatementBatch {
     const index = this.shape.indexes.get(name) as IndexShape;
     const [where, values] = this.#where({ index, prefix });
     return {

@@ -4,7 +4,7 @@
 import { ThreadError } from "../report/errors.js";
 import { host, type SimulatorThread } from "../simulator/host.js";
 import type { CrewPlan } from "./crew-plan.js";
-import type { Outcome } from "./share.js";
+import type { ScheduleOutcome } from "./share.js";
 import { type Block, type News, THREAD, type Work } from "./thread.js";
 
 /** A thread that is silent for so long hangs. It gives a sign of life between two schedules, once a second. */
@@ -15,7 +15,7 @@ export class Crew {
   /** Rejects when a thread fails or the exploration is aborted. */
   private readonly broken: Promise<never>;
   private fail: (error: unknown) => void = () => undefined;
-  private readonly waiting = new Map<number, (outcomes: readonly Outcome[]) => void>();
+  private readonly waiting = new Map<number, (outcomes: readonly ScheduleOutcome[]) => void>();
   /** For each thread that works, stops waiting for a sign of life. */
   private readonly watches = new Map<number, () => void>();
   private readonly signal: AbortSignal | undefined;
@@ -38,10 +38,10 @@ export class Crew {
   }
 
   /** Runs the schedules of a block. Resolves with their outcomes in order: all up to the first failing one, if time suffices. */
-  async run(block: Block): Promise<readonly Outcome[]> {
+  async run(block: Block): Promise<readonly ScheduleOutcome[]> {
     const shares = this.threads.map(
       (thread, number) =>
-        new Promise<readonly Outcome[]>((resolve) => {
+        new Promise<readonly ScheduleOutcome[]>((resolve) => {
           this.waiting.set(number, resolve);
           this.watch(number);
           thread.tell(block);

@@ -13,7 +13,7 @@ import { type Exploration, type ExplorationEnd, Findings, KEPT } from "./finding
 import type { ExplorePlan } from "./options.js";
 import { Runs } from "./runs.js";
 import type { Scenario } from "./schedule.js";
-import { type Outcome, runShare } from "./share.js";
+import { runShare, type ScheduleOutcome } from "./share.js";
 
 /** Schedules in the first blocks, and in every later one. */
 const FIRST_BLOCKS = [1, 7, 8, 16, 32, 64, 128] as const;
@@ -145,12 +145,12 @@ export class Explorer {
   }
 
   /** An outcome of another thread, which does not know what the others have seen. */
-  private merged(outcome: Outcome): Outcome {
+  private merged(outcome: ScheduleOutcome): ScheduleOutcome {
     const fresh = outcome.result.fresh.filter((state) => this.seen.add(state));
     return { ...outcome, result: { ...outcome.result, fresh } };
   }
 
-  private async counted({ result, by, failed, second }: Outcome): Promise<void> {
+  private async counted({ result, by, failed, second }: ScheduleOutcome): Promise<void> {
     const { findings, runs } = this;
     findings.count(result, by);
     if (second !== undefined) throw await divergence(runs, result, second);

@@ -26,7 +26,7 @@ export interface Share {
 }
 
 /** The result of a schedule. */
-export interface Outcome {
+export interface ScheduleOutcome {
   /** Number of the schedule, from 0. */
   readonly index: number;
   /** Name of the strategy that made it. */
@@ -41,7 +41,7 @@ export interface Outcome {
 export async function* runShare(
   runs: Runs,
   { first, last, history, seen, deadline = Number.POSITIVE_INFINITY, of = 1, at = 0 }: Share,
-): AsyncGenerator<Outcome, void> {
+): AsyncGenerator<ScheduleOutcome, void> {
   const { strategy, recheck } = runs.plan;
   for (let index = first; index < last; index++) {
     if (index % of !== at) continue;

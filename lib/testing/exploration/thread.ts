@@ -11,7 +11,7 @@ import { exclusively } from "./exclusive.js";
 import { planExploration } from "./options.js";
 import { Runs } from "./runs.js";
 import type { Scenario } from "./schedule.js";
-import { type Outcome, runShare } from "./share.js";
+import { runShare, type ScheduleOutcome } from "./share.js";
 
 /** The module that a thread is started with. */
 export const THREAD: string = import.meta.url;
@@ -37,7 +37,7 @@ export interface Block {
 /** What a thread says. */
 export type News =
   | { readonly type: "alive" }
-  | { readonly type: "done"; readonly outcomes: readonly Outcome[] }
+  | { readonly type: "done"; readonly outcomes: readonly ScheduleOutcome[] }
   | { readonly type: "failed"; readonly why: string };
 
 const say = (news: News): void => host.work?.say(news);
@@ -50,7 +50,7 @@ async function serve({ source, options, strategy, thread, threads }: Work): Prom
     const block = told as Block;
     const shares = { ...block, seen, of: threads, at: thread, deadline: host.now() + block.budgetMs };
     exclusively(async () => {
-      const outcomes: Outcome[] = [];
+      const outcomes: ScheduleOutcome[] = [];
       const begin = host.now();
       let spoke = begin;
       for await (const outcome of runShare(runs, shares)) {
@@ -75,7 +75,7 @@ async function scenarioOf({ module, export: name }: ScenarioSource): Promise<Sce
 }
 
 /** Without what no other thread can use, or needs. */
-function portable(outcome: Outcome): Outcome {
+function portable(outcome: ScheduleOutcome): ScheduleOutcome {
   const { result, second, failed } = outcome;
   const isCompared = failed || second !== undefined;
   return {

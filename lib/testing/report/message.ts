@@ -8,7 +8,7 @@ import { SignalEntry, TaskEntry } from "../../process/entries.js";
 import { Pid } from "../../process/pid.js";
 import { type ExitReason, formatReason } from "../../process/reason.js";
 import { messageOf, Request } from "../../process/request.js";
-import type { Outcome } from "../../supervisor/child-process.js";
+import type { ChildStartOutcome } from "../../supervisor/child-process.js";
 import { brief } from "./brief.js";
 import { InjectedCrash } from "./errors.js";
 
@@ -77,7 +77,7 @@ export function eventText({ type, ...data }: TypedEvent, text: (value: unknown) 
 }
 
 /** The message that a supervisor sends itself when the start of a child has ended. */
-function isStartOutcome(item: unknown): item is Outcome {
-  const { type, id, outcome } = (item ?? {}) as Partial<Outcome>;
+function isStartOutcome(item: unknown): item is ChildStartOutcome {
+  const { type, id, outcome } = (item ?? {}) as Partial<ChildStartOutcome>;
   return type === "outcome" && typeof id === "string" && typeof outcome?.type === "string";
 }

@@ -44,7 +44,7 @@ interface Deed {
 }
 
 /** A deed at its position in the schedule. */
-interface Step {
+interface CautiousStep {
   readonly deed: Deed;
   readonly offer: Offer | undefined;
   /** The fork at which it was picked; undefined when there was no choice. */
@@ -153,7 +153,7 @@ export class CautiousWalk implements Chooser {
   /** It always takes the place of another search. */
   isAnew = true;
   private readonly path = new Path<ReducedTaskFork, ReducedDrawFork>();
-  private readonly steps: Step[] = [];
+  private readonly steps: CautiousStep[] = [];
   /** Steps of the present execution. */
   private ranSteps = 0;
   /** The fork at which the present step was picked. */
@@ -267,7 +267,7 @@ export class CautiousWalk implements Chooser {
     return offers;
   }
 
-  private add(ran: Omit<Step, "sleep" | "past">): void {
+  private add(ran: Omit<CautiousStep, "sleep" | "past">): void {
     const { deed, offer, fork } = ran;
     if (offer !== undefined) this.otherwise(offer, deed);
     const past = this.findRaces(ran);
@@ -294,11 +294,11 @@ export class CautiousWalk implements Chooser {
   }
 
   /** Orders a new step after earlier ones, and schedules the reversal of each race that it ends. */
-  private findRaces(step: Omit<Step, "sleep" | "past">): Uint8Array {
+  private findRaces(step: Omit<CautiousStep, "sleep" | "past">): Uint8Array {
     const past = new Uint8Array(this.steps.length);
     for (let i = past.length - 1; i >= 0; i--) {
       if (past[i] === 1) continue;
-      const earlier = this.steps[i] as Step;
+      const earlier = this.steps[i] as CautiousStep;
       const enables = step.offer?.enabler === i;
       if (!enables && !conflict(earlier.deed, step.deed)) continue;
       if (!enables) this.reverse(i, step.offer, past);
@@ -313,7 +313,7 @@ export class CautiousWalk implements Chooser {
    * of these that can come first will do; a sleeping task was tried already.
    */
   private reverse(early: number, late: Offer | undefined, past: Uint8Array): void {
-    const { fork } = this.steps[early] as Step;
+    const { fork } = this.steps[early] as CautiousStep;
     if (fork === undefined) return;
     const free: number[] = [];
     let candidate: number | undefined;

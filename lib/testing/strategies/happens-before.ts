@@ -7,7 +7,7 @@ import { type Deed, isCause } from "./dependence.js";
 export type Clock = readonly number[];
 
 /** A step's place in the order. */
-export interface Place {
+export interface StepOrder {
   readonly clock: Clock;
   /** Number of its chain. */
   readonly chain: number;
@@ -25,7 +25,7 @@ interface Touches {
 interface Entry {
   readonly key: string;
   readonly deed: Deed;
-  readonly place: Place;
+  readonly place: StepOrder;
 }
 
 /** The order of the steps of one schedule. A step costs time in proportion to its footprint and to the number of chains. */
@@ -44,7 +44,7 @@ export class HappensBefore {
    * @param enabler - the step that made it possible; -1 for the beginning
    * @param isFree - false for a step that only runs when all others have run: it races with none
    */
-  add(key: string, deed: Deed, enabler: number, isFree: boolean): Place {
+  add(key: string, deed: Deed, enabler: number, isFree: boolean): StepOrder {
     const index = this.steps.length;
     const chain = this.chainOf(deed.chain);
     const candidates = this.candidates(deed, chain, enabler);

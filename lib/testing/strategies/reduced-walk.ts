@@ -10,7 +10,7 @@
 // ends this search, and another begins anew, with cautious-walk.ts.
 
 import { chainOf, type Deed, deedOf } from "./dependence.js";
-import { HappensBefore, type Place } from "./happens-before.js";
+import { HappensBefore, type StepOrder } from "./happens-before.js";
 import { Knowledge } from "./knowledge.js";
 import { type Sleep, sleepAfter } from "./sleep.js";
 import { type Offer, State } from "./state.js";
@@ -30,9 +30,9 @@ interface Missed extends Movable {
   readonly offer: Offer;
 }
 
-interface Step extends Missed {
+interface ReducedStep extends Missed {
   readonly deed: Deed;
-  readonly place: Place;
+  readonly place: StepOrder;
   /** The tasks that sleep after it. */
   readonly sleep: Sleep<Offer>;
   /** Earlier steps that it races with, as long as the race can be a reason for another schedule. */
@@ -58,7 +58,7 @@ export class ReducedWalk implements Chooser {
     late >= this.steps.length || this.order.precedes(early, late);
   /** The state before each step, and the one at the end. */
   private readonly states: State[] = [];
-  private readonly steps: Step[] = [];
+  private readonly steps: ReducedStep[] = [];
   /** Number of steps of the present execution. */
   private ranSteps = 0;
   /** The state in which the next step is chosen or running; undefined after a step. */
@@ -238,7 +238,7 @@ export class ReducedWalk implements Chooser {
    * Plans a schedule in which the later step of a race comes before the earlier one. Returns whether nothing is left to do about
    * the race in other schedules that begin with the two steps.
    */
-  private reverse(early: number, late: Step): boolean {
+  private reverse(early: number, late: ReducedStep): boolean {
     const state = this.states[early] as State;
     return state.isForced || this.planBefore(state, { ...late, isGuess: !late.deed.isFixed }, late.index);
   }
@@ -268,7 +268,7 @@ export class ReducedWalk implements Chooser {
   private independentOf(early: number, same: number, late: Missed): Missed[] {
     const sequence: Missed[] = [];
     for (let i = early + 1; i < this.steps.length; i++)
-      if (i !== same && !this.order.precedes(early, i)) sequence.push(this.steps[i] as Step);
+      if (i !== same && !this.order.precedes(early, i)) sequence.push(this.steps[i] as ReducedStep);
     sequence.push(late);
     return sequence;
   }

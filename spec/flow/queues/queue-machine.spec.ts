@@ -12,7 +12,7 @@ import {
 import {
   decide,
   initial,
-  type Place,
+  type PageEnd,
   type QueueEvent,
   type QueueState,
   type Turns,
@@ -31,7 +31,7 @@ const free: QueueLimits = {
 };
 
 type Pending =
-  | { readonly type: "read"; readonly from: Place | undefined; readonly turns: Turns }
+  | { readonly type: "read"; readonly from: PageEnd | undefined; readonly turns: Turns }
   | { readonly type: "answer"; readonly view: View }
   | {
       readonly type: "admit";

@@ -1,7 +1,7 @@
 // A naive model of a queue in a store: all flows in one array, everything counted by going through it.
 
 import type { Candidate, QueueLimits, Use } from "../../../lib/flow/queues/choice.js";
-import type { Place, Turns, View } from "../../../lib/flow/queues/queue-machine.js";
+import type { PageEnd, Turns, View } from "../../../lib/flow/queues/queue-machine.js";
 
 export interface Job extends Candidate {
   state: "delayed" | "waiting" | "running" | "ended";
@@ -52,11 +52,11 @@ export class World {
   }
 
   /** A page: keys in the order of their turns, rank by rank. */
-  page(from: Place | undefined, turns: Turns): View {
+  page(from: PageEnd | undefined, turns: Turns): View {
     const waiting = this.in("waiting");
     const candidates: Candidate[] = [];
     let lanes = 0;
-    let next: Place | undefined;
+    let next: PageEnd | undefined;
     for (const place of this.#places(from, turns)) {
       if (lanes === this.pageLanes) {
         next = place.start;
@@ -74,13 +74,13 @@ export class World {
   }
 
   /** All keys that wait, from a place on, each with the place just before it. */
-  #places(from: Place | undefined, turns: Turns): { lane: string; start: Place }[] {
+  #places(from: PageEnd | undefined, turns: Turns): { lane: string; start: PageEnd }[] {
     const ranks = [...new Set(this.in("waiting").map(({ rank }) => rank))].sort((a, b) => a - b);
-    const found: { lane: string; start: Place }[] = [];
+    const found: { lane: string; start: PageEnd }[] = [];
     for (const rank of ranks) {
       if (from !== undefined && rank < from.rank) continue;
       const turn = turns.get(rank);
-      let parts: Place[] = [{ rank, after: turn, upTo: undefined }];
+      let parts: PageEnd[] = [{ rank, after: turn, upTo: undefined }];
       if (turn !== undefined) parts.push({ rank, after: undefined, upTo: turn });
       if (from?.rank === rank) parts = [from, ...(from.upTo === undefined ? parts.slice(1) : [])];
       for (const { after, upTo } of parts) {
