@@ -16,6 +16,7 @@
  *     host/         what durable hosts share: evidence of who ran when a program died
  *     flow/         signalbox/flow: durable flows over a store: journal, machine, host, hospital, queues, schedules, sessions
  *     service/      signalbox/service: a whole service around a tree: run, health, HTTP, pools, protection, telemetry
+ *     pipeline/     signalbox/pipeline: queues, routes and adapters whose executions know when they are done; durable queues
  *     otel/         signalbox/otel: telemetry as OpenTelemetry's traces and metrics
  *     xstate/       signalbox/xstate: XState's machines as processes
  *     testing/      signalbox/testing: the simulator

@@ -3,14 +3,13 @@
  *
  * A room imports only from rooms below it:
  *
- *     command/          command.ts is the program `signalbox`, which shows a kept failure and runs it again
  *     exploration/      explorer.ts runs a scenario under many schedules, schedule.ts runs one; simulation.ts is the `sim` of a
  *                       scenario; findings.ts counts what is new; minimize.ts and shrink.ts simplify a failing schedule
  *     devices/          disk.ts and network.ts, which fail like real ones; node.ts, a machine that loses power; io.ts, for fakes
  *                       of everything else
  *     simulator/        world.ts holds the systems of one schedule, and executes one step of what agenda.ts says is
  *                       possible; oracle.ts decides and writes down; faults.ts strikes; built-in-checks.ts finds leaks
- *     strategies/       how schedules are searched: at random, by priorities, by delays, exhaustively
+ *     strategies/       how schedules are searched, one file for each: at random, by priorities, by delays, exhaustively
  *     linearizability/  history.ts records operations, check.ts judges them
  *     viewer/           page.ts writes a trace as an HTML page: picture.ts says what it shows, client/ is the page's own code
  *     report/           errors.ts and failure.ts explain a failing schedule; token.ts replays it; render.ts and mermaid.ts
