@@ -148,7 +148,7 @@ export class CalleeExitedError extends SignalboxError {
 
 /**
  * A callee replied to a call that it had answered before. The first reply counts, and this one is discarded.
- * Carried by the event `discardedReply`; nobody throws it.
+ * The event `discardedReply` carries it; it is never thrown.
  *
  * @remedy Find the second reply with the stack of the error. `open` of the caller is false once the call is
  * answered.
@@ -166,7 +166,7 @@ export class DoubleReplyError extends SignalboxError {
 
 /**
  * A callee replied to a call whose caller waits no more: it timed out, was aborted or exited. The reply is
- * discarded, and `cause` says how the wait ended. Carried by the event `discardedReply`; nobody throws it.
+ * discarded, and `cause` says how the wait ended. The event `discardedReply` carries it; it is never thrown.
  *
  * @remedy Nothing, if it is rare. Otherwise give callers more time, or look at `open` of the caller before
  * the work.

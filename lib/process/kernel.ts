@@ -50,7 +50,7 @@ export class Kernel implements ScheduledSystem {
   readonly scheduler: Scheduler;
   readonly events: SystemEvents;
   readonly interception: Interception | undefined;
-  /** Where code says what it reads and changes, if anybody wants to know. */
+  /** Code declares here what it reads and changes, for an interception. */
   readonly shared: SharedState | undefined;
   readonly names: Names;
   readonly groups: Groups;

@@ -1,4 +1,4 @@
-// Errors as loggers get them: a logger writes all of an error, and anybody can throw one of a hundred megabytes.
+// Errors as loggers get them: a logger writes all of an error, and any code can throw one of a hundred megabytes.
 
 import { printable } from "./printable.js";
 import { cut, framesOf, isError, MESSAGE_LENGTH, show, showError } from "./show.js";

@@ -16,7 +16,7 @@ export class StoreError extends SignalboxError {
 /**
  * An expectation of a write set did not hold, or a row that it inserts is there already. Nothing of the set was written.
  *
- * @remedy Read the rows again, decide again, commit again; or report to the user that somebody was faster.
+ * @remedy Read the rows again, decide again, commit again; or report to the user that another writer was faster.
  */
 export class ConflictError extends SignalboxError {
   static override readonly name: string = "ConflictError";

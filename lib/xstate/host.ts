@@ -12,7 +12,7 @@ import { NotHostedError } from "./errors.js";
 /** The hosts of systems of XState. An actor knows its system, and nothing else about where it runs. */
 const hosts = new WeakMap<AnyActorRef["system"], Host>();
 
-/** The host whose actor is being made: nobody knows its system yet. */
+/** The host whose actor is being made: its system is not known yet. */
 let creating: Host | undefined;
 
 export class Host {
@@ -23,7 +23,7 @@ export class Host {
     this.ctx = ctx;
   }
 
-  /** Makes an actor in this process. What runs meanwhile, such as an initial `assign`, is hosted too. */
+  /** Makes an actor in this process. Code that runs meanwhile, such as an initial `assign`, is hosted too. */
   create<A extends AnyActorRef>(make: () => A): A {
     const before = creating;
     creating = this;

@@ -1,4 +1,4 @@
-// What a server is asked or given that it cannot take.
+// Errors of servers: an unknown method, and a result of a handler that is not allowed.
 
 import { SignalboxError } from "../../process/errors.js";
 import { kindOf } from "../../process/show.js";

@@ -27,7 +27,8 @@ export class JournalDamagedError extends SignalboxError {
  * between. It is kept in the hospital before any of its code runs, and the host serves its other flows. After a wait that grows it runs
  * again. A kill from outside, a deploy and a loss of power are no evidence.
  *
- * @remedy Look at what the flow does next: the evidence says whether it called `process.exit`, threw where nobody catches, kept the thread,
+ * @remedy Look at what the flow does next: the evidence says whether it called `process.exit`, threw an error that was not caught, kept
+ * the thread,
  * or took all memory. Mend the code, then discharge the flow.
  */
 export class CrashLoopError extends SignalboxError {

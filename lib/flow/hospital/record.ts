@@ -20,7 +20,9 @@ export interface Visit {
   readonly symptom: Symptom;
   /** The decision. */
   readonly decision: Decided;
-  /** Who of the staff decided so. */
+  /**
+   * Names of the staff members whose diagnosis counted; `maxFlows` alone when the hospital was full; empty when no member was competent.
+   */
   readonly by: readonly string[];
   /** How many milliseconds the flow waited before it ran again, if it did. */
   readonly afterMs?: number;
@@ -41,7 +43,9 @@ export interface HospitalRecord {
   readonly symptom: Symptom;
   /** Where the flow was at the last error. */
   readonly suspension: Suspension;
-  /** Who of the staff decided. */
+  /**
+   * Names of the staff members whose diagnosis counted; `maxFlows` alone when the hospital was full; empty when no member was competent.
+   */
   readonly by: readonly string[];
   /** When the flow runs again, in milliseconds since 1970. Absent: it is under observation. */
   readonly dueAt?: number;

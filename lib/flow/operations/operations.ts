@@ -38,7 +38,10 @@ export interface FlowSummary {
   readonly parent?: string;
   /** The queue to which it belongs. */
   readonly queue?: string;
-  /** What was asked of it and has not happened yet: `pause`, `cancel` or `kill`. */
+  /**
+   * An operation that was requested and has not happened yet: `pause`, `cancel`, `kill`, or `observe` with a reason. `fork` while the
+   * journal of a fork is being copied.
+   */
   readonly wish?: string;
   /** Why it is in the hospital, or failed: one line. */
   readonly problem?: string;

@@ -1,5 +1,5 @@
-// Tables of queues. Which flows wait and which hold a slot is in the rows of the flows themselves, so it changes with them in one
-// commit: a flow that ends, or goes to the hospital, gives its slot back by the same write.
+// Tables of queues. The rows of the flows themselves say which flows wait and which hold a slot, so both change in one commit: a flow that
+// ends, or goes to the hospital, gives its slot back by the same write.
 
 import { defineTable, type Schema, type Table } from "../../store/index.js";
 

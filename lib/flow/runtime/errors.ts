@@ -170,7 +170,7 @@ function whyEnded(status: FlowFailedError["status"], cause: unknown): string {
 export class FlowNotFoundError extends SignalboxError {
   static override readonly name: string = "FlowNotFoundError";
   readonly code = "ERR_FLOW_NOT_FOUND";
-  /** The id that nobody has. */
+  /** The id that no flow has. */
   readonly flowId: string;
   constructor(flowId: string) {
     super(`there is no flow "${flowId}" in the store`);

@@ -95,7 +95,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     return this.#life.cancelling.signal;
   }
 
-  /** The code has made all asks that its journal tells of, and all that it can make without a further outcome. */
+  /** The code has made all asks in its journal, and all that it can make without a further outcome. */
   get isCaughtUp(): boolean {
     return this.#life.state.caughtUp;
   }

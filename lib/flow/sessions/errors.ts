@@ -3,7 +3,7 @@
 import { SignalboxError } from "../../process/errors.js";
 
 /**
- * Nobody answers a session: the flow does not exist, has ended, or does not answer this protocol.
+ * No flow answers a session: the flow does not exist, has ended, or does not answer this protocol.
  *
  * @remedy Give the answering definition the option `answers`, or call `flow.accept` with the same protocol in the flow that runs.
  */
@@ -61,7 +61,7 @@ export class SessionEndedError extends SignalboxError {
 }
 
 /**
- * Two receives wait in one session, or nobody answered a session in time.
+ * Two receives wait in one session, or no flow answered a session in time.
  *
  * @remedy Await the first receive before the next. Give the flow that answers more time, or look why it does not accept.
  */

@@ -5,9 +5,10 @@ import { type ExitReason, formatReason } from "../../process/reason.js";
 import { isHostOver } from "./host-over.js";
 
 /**
- * The host of a handle has ended, and no other host of its definition has started in its place: within 60 seconds, or before whoever could
- * start one ended, too. `claimLost` says that the host had lost its claim: it was out of reach of its store for longer than its lease, or
- * stood still. What the store has is not lost: hosts of other programs go on with it. `cause` is the error with which the host ended.
+ * The host of a handle has ended, and no other host of its definition has started in its place: within 60 seconds, or before the
+ * supervisor that could start one ended, too. `claimLost` says that the host had lost its claim: it was out of reach of its store for
+ * longer than its lease, or
+ * stood still. Nothing in the store is lost: hosts of other programs go on with it. `cause` is the error with which the host ended.
  *
  * @remedy Run hosts as children of a supervisor, which starts them again; handles go on by themselves then. With `request` other than
  * `withdrawn`, look first whether the operation took place before you repeat it.

@@ -4,9 +4,9 @@ import { SignalboxError } from "../../process/errors.js";
 import { show } from "../../process/show.js";
 
 /**
- * There is no dead letter with this id: it never was one, or somebody has replayed, retried, edited or dropped it.
+ * There is no dead letter with this id: it never was one, or it was replayed, retried, edited or dropped.
  *
- * @remedy List the dead letters, and the records of what became of others. What was replayed is replayed once more with `again: true`.
+ * @remedy List the dead letters, and the records of what became of others. With `again: true` a letter is replayed once more.
  */
 export class DeadLetterNotFoundError extends SignalboxError {
   static override readonly name: string = "DeadLetterNotFoundError";

@@ -4,7 +4,7 @@ import { SignalboxError } from "../../process/errors.js";
 import { type Fault, faultText } from "./fault.js";
 
 /**
- * An adapter gave up on a message: it goes into the dead letters at once, whatever attempts are left.
+ * An adapter gave up on a message: it goes into the dead letters at once, even if attempts are left.
  *
  * @remedy Look at the dead letter and its history, mend the message or the adapter, and replay it.
  */

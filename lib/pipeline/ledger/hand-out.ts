@@ -1,7 +1,8 @@
 // Hands the messages of an execution's queues out to the routes that asked for them: children that were just committed, pages of rows,
 // and retried messages. Rows are read only as far as routes ask; a timer wakes it when the next delayed message is due.
 //
-// A store of one process: which messages are handed out is known here alone, and lost with the process. A store that several processes
+// A store of one process: this file alone knows which messages are handed out, and forgets it with the process. A store that several
+// processes
 // share: rows name the claim of the host that has taken them.
 
 import { Heartbeats } from "../../flow/runtime/heartbeats.js";

@@ -193,7 +193,7 @@ export interface Ledger {
   recall(adapter: string, key: string): Promise<unknown>;
   /** The message in work that has recalled this does not need it any more: the step that settles it was submitted, or there is none. */
   forget(adapter: string, key: string): void;
-  /** Runs the code of a batch of several messages of a queue: which of them ends a process is not known. */
+  /** Runs the code of a batch of several messages of a queue: it is unknown which of them ends a process. */
   runBatch?<T>(queue: string, fn: () => T): T;
   /** Whether batches of a queue have ended a process: then its messages go one by one for a while. @param messages - how many are asked about */
   isBatchAccused?(queue: string, messages: number): boolean;

@@ -100,7 +100,7 @@ export class StepCommits {
     while (count < this.#gathered.length && weight < batchMessages) {
       const entry = this.#gathered[count] as Entry;
       const { step, bodies } = entry;
-      // Which of them is wrong is known once the first is written.
+      // The first write shows which of them is wrong.
       if (!follows(step, places)) break;
       size += sizeOf(entry);
       if (size > commitSize && count > 0) break;

@@ -55,7 +55,10 @@ export type ChannelEffect =
   | { readonly type: "name"; readonly channel: string; readonly before: string | undefined }
   /** Marks all ready messages as unsent, then the channel as complete. */
   | { readonly type: "resend"; readonly channel: string }
-  /** No process uses it, or ever will: if the removal fails, the channel stays empty. */
+  /**
+   * The store does not name this channel. It is new and unused, or it is the former one, which a process that is late may still use. A
+   * failed removal leaves it behind, and no message depends on it.
+   */
   | { readonly type: "remove"; readonly channel: string }
   /** Letters go there, and come from there. */
   | { readonly type: "open"; readonly channel: string }
@@ -131,7 +134,7 @@ function named(state: ChannelState, isNamed: boolean): Decision {
     return [next, [{ type: "remove", channel: channel as string }, ...effects]];
   }
   const [next, effects] = resending({ ...state, failures: 0 });
-  // If the channel is not lost after all, a process that still uses it finds out.
+  // If the broker still has the former channel, the removal makes the processes that use it look again.
   return [next, before === undefined ? effects : [{ type: "remove", channel: before }, ...effects]];
 }
 

@@ -38,7 +38,7 @@ export class QueueClosedError extends SignalboxError {
 /**
  * A handler returned something that is no status. The attempt has failed; the message is tried again, as the queue's policy says.
  *
- * @remedy Return `done`, `retry()` or `dead()`, and await whatever they depend on.
+ * @remedy Return `done`, `retry()` or `dead()`, after an await of the work that it depends on.
  */
 export class QueueStatusError extends SignalboxError {
   static override readonly name: string = "QueueStatusError";
@@ -75,8 +75,8 @@ export class CarrierError extends SignalboxError {
 }
 
 /**
- * A broker does not have a channel that it had: it has lost its data, or somebody has removed the channel. Queues make another one and send
- * all ready messages again; nobody sees this error but who uses a carrier directly.
+ * A broker does not have a channel that it had: it has lost its data, or the channel was removed. Queues make another one and send
+ * all ready messages again; only code that uses a carrier directly gets this error.
  *
  * @remedy Look why the broker has lost its data. Nothing is lost: the store has all messages.
  */
@@ -94,7 +94,8 @@ export class ChannelGoneError extends SignalboxError {
 /**
  * A letter is larger than its broker allows. Nothing was published.
  *
- * @remedy Raise the limit of the broker (`max_payload` of NATS). Queues never get here: their letters are short, whatever the messages are.
+ * @remedy Raise the limit of the broker (`max_payload` of NATS). Queues never get here: their letters are short, however large the
+ * messages are.
  */
 export class LetterTooLargeError extends SignalboxError {
   static override readonly name: string = "LetterTooLargeError";

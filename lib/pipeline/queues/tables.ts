@@ -140,5 +140,5 @@ export const SUBSCRIBER_CLAIMS = "queues/";
 export const SHARER_CLAIMS = "queue-ends/";
 /** The topics of all queues begin so. */
 export const QUEUE_TOPICS = "queues/";
-/** The topic that tells of messages of a queue. */
+/** The topic of notifications about messages of a queue. */
 export const topicOf = (queue: string): string => `${QUEUE_TOPICS}${queue}/`;

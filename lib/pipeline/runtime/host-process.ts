@@ -226,7 +226,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     for (const record of await catalogue.unannounced()) await this.#announce(record.id);
   }
 
-  /** Tells of an execution that cannot end with the definition that this host has. Looked at once in the life of a host. */
+  /** Reports an execution that cannot end with the definition that this host has. Looked at once in the life of a host. */
   #lookAt(record: Record, catalogue: Catalogue): void {
     if (this.#lookedAt.has(record.number)) return;
     this.#lookedAt.add(record.number);
@@ -243,7 +243,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     });
   }
 
-  /** Tells of executions that neither this host nor another one can run. */
+  /** Reports executions that neither this host nor another one can run. */
   async #lookAtOrphans(orphans: readonly Record[], catalogue: Catalogue): Promise<void> {
     const now = this.#ctx.now();
     if (orphans.length === 0 || now < this.#orphansLookMs) return;

@@ -1,4 +1,4 @@
-// A source of CSV records, read by csv-parse (an optional peer). Which bytes are a record is decided by record-splitter.ts, so that the
+// A source of CSV records, read by csv-parse (an optional peer). record-splitter.ts decides which bytes are a record, so that the
 // checkpoint is exact and a damaged record stays alone; csv-parse reads its fields.
 
 import type { Options } from "csv-parse/sync";

@@ -53,7 +53,10 @@ export interface Application {
   handlerOf(signal: string): (() => unknown) | undefined;
 }
 
-/** The state of the process as the handle of the service sees it. The process writes it, the end included. */
+/**
+ * The state of the process as the handle of the service sees it. The process writes it; the handle writes the end of a process that was
+ * killed along with its system.
+ */
 export interface Progress {
   phase: Phase;
   ending: Ending | undefined;

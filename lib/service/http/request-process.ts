@@ -75,7 +75,7 @@ export function handleRequest(
     outgoing.on("close", () => {
       if (isHandled) resolve();
     });
-    // The client may disconnect while the response is written. Then there is no one left to answer.
+    // The client may disconnect while the response is written. Then there is no client left to answer.
     outgoing.on("error", ignore);
     const result = handle(ctx, handling, exchange, draining);
     if (isThenable(result)) result.then(handled, reject);

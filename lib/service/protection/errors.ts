@@ -2,7 +2,7 @@
 
 import { SignalboxError } from "../../process/errors.js";
 
-/** `instanceof` of whatever was thrown: that may be a Proxy that throws at it. */
+/** `instanceof` of any thrown value: a Proxy may throw at it. */
 export function isA<T extends Error>(error: unknown, Class: abstract new (...args: never) => T): error is T {
   try {
     return error instanceof Class;
@@ -96,7 +96,7 @@ export class BulkheadFullError extends SignalboxError {
 }
 
 /**
- * A guarded function did not end in time. Its `signal` was aborted, and what it does later is ignored.
+ * A guarded function did not end in time. Its `signal` was aborted, and its later result is ignored.
  *
  * @remedy Pass `signal` of the attempt on to `fetch`, to the database driver and to calls, or raise `timeoutMs`.
  */

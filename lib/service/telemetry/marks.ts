@@ -10,7 +10,7 @@ import type { MessageBegin } from "./events.js";
 export interface Mark extends Pick<MessageBegin, "kind" | "name" | "cause"> {
   /** When it was sent. */
   readonly sentAt: number;
-  /** It is timed for the metrics, and no event tells of it. */
+  /** It is timed for the metrics, and emits no event. */
   readonly isPrivate?: boolean;
 }
 

@@ -312,7 +312,7 @@ export class Recorder implements Taps {
       : new PlainMark("cast", cast.method, undefined, this.now());
   }
 
-  /** Whether anybody listens to messages. */
+  /** Whether messages have a listener. */
   private get listens(): boolean {
     return CHANNELS["message:begin"].hasSubscribers || CHANNELS["message:end"].hasSubscribers;
   }

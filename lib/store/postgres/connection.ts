@@ -83,7 +83,7 @@ export class ServerError extends StoreError {
 }
 
 /**
- * The connection has gone, and with it the answers to what was sent. The cause of other errors; nobody throws it to a user.
+ * The connection has gone, and with it the answers to what was sent. It is the cause of other errors, and never thrown to users itself.
  *
  * @remedy None is needed: the store connects again, and repeats what was interrupted or finds out what became of it.
  */

@@ -55,7 +55,7 @@ export function pgConnector(label: string, settings: PgSettings): Connector {
         connectionTimeoutMillis: settings.connectMs,
         keepAlive: true,
         pipeline: true,
-        // `binary` reads as text alone: what comes is asked for as text.
+        // `parserOf` reads the text format. A client asks for it unless its option `binary` is true.
         types: { getTypeParser: parserOf as never },
       });
       const connection = new PgConnection(client, settings, events, after);

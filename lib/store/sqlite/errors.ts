@@ -1,4 +1,4 @@
-// Errors of stores on SQLite. What they are made from is in failures.ts, which is loaded when a store is opened.
+// Errors of stores on SQLite. failures.ts makes them, and is loaded when a store is opened.
 
 import { StoreError } from "../errors.js";
 

@@ -87,7 +87,7 @@ export function checkBackup(path: string): void {
     throw new StoreFileError(dirname(whole), "is no folder: create it first");
 }
 
-/** Only the user of this process may read and write the file, whatever the umask says: stores hold private data of their users. */
+/** Only the user of this process may read and write the file, regardless of the umask: stores hold private data of their users. */
 const PRIVATE = 0o600;
 
 /**
@@ -101,7 +101,7 @@ export function createPrivate(path: string): void {
   try {
     const descriptor = fs.openSync(path, "wx", PRIVATE);
     fs.fchmodSync(descriptor, PRIVATE);
-    // Closed before anybody in this process has opened it: no lock is lost.
+    // Closed before other code of this process opens it: no lock is lost.
     fs.closeSync(descriptor);
   } catch (error) {
     if ((error as { code?: string }).code !== "EEXIST")

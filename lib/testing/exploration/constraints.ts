@@ -1,6 +1,6 @@
-// A schedule as constraints: which step is to come before which, and what each draw is to be. A decision is named by what it is
-// about, such as "the third run of actor 5", and not by its place in a list. So constraints can be left out one by one, and the
-// others keep their meaning; in a list of choices, everything behind a change shifts.
+// A schedule as a list of constraints: steps in a wanted order, and the draws that are not 0. The address of a constraint names its step
+// or draw, such as "the third run of actor 5", and not a position in a list. So constraints can be left out one by one, and the others
+// keep their meaning; in a list of choices a change would shift all later ones.
 
 import type { Chooser, PossibleStep } from "../strategies/strategy.js";
 import { FAULT_KINDS } from "../strategies/swarm.js";

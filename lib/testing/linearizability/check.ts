@@ -70,8 +70,8 @@ const HIGHEST_MOST = 10_000_000;
  * effect at any moment after its begin, or never.
  *
  * The search is by Wing and Gong (1993), with the memory of Lowe (2017). Several hundred operations take milliseconds. It is slow
- * when many operations overlap and their order shows late or never: writers that fill a long queue before anybody takes from
- * it, or a dozen writes without an answer. Then `partition` and a good `key` help; see {@link SequentialModel}.
+ * when many operations overlap and their order shows late or never: writers that fill a long queue before any reader takes from it, or a
+ * dozen writes without an answer. Then `partition` and a good `key` help; see {@link SequentialModel}.
  *
  * @throws LinearizabilityLimitError when `most` states were not enough; SequentialModelError when the model is wrong;
  * OptionError

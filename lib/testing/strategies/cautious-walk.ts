@@ -78,7 +78,7 @@ function sameActor(a: TaskName, b: TaskName): boolean {
   return a.actor === b.actor && numbered(a) === numbered(b);
 }
 
-/** What the number of a task counts. */
+/** The kind of thing that the number of a task names: `run` and `resume` both name a process, the others a channel or a request. */
 function numbered({ kind }: TaskName): string {
   return kind === "resume" ? "run" : kind;
 }

@@ -106,7 +106,10 @@ export function plan(
   return isSame;
 }
 
-/** Adds a plan. What is known of a task comes before a guess about it, and stands in for the guess. */
+/**
+ * Adds a plan. A plan with a known step of a task goes in front of the task's plan whose step is unknown, the guess. If the guess is free,
+ * each known plan of the task becomes free and a guess too, unless it is solid.
+ */
 function add(plans: Planned[], one: Planned): void {
   const place = plans.findIndex(({ key, deed }) => key === one.key && deed === undefined);
   const guess = one.deed === undefined ? one : plans[place];

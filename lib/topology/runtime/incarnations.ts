@@ -49,7 +49,8 @@ export class Incarnations {
     if (current?.state === TAKEN) held.add(current);
     for (const tuple of inWork) if (tuple.state === TAKEN) held.add(tuple);
     inWork.clear();
-    // What a batch or a window only collects did no harm, if it is known what did.
+    // A bolt that collects tuples (a batch, a window) says in `given` which ones its function got. If the function had some, or the
+    // process did not crash, only those are blamed, and all others are innocent. Otherwise the culprit is unknown, and all are blamed.
     const isKnown = given !== undefined && (given.length > 0 || process.exitReason?.type !== "crash");
     const worked = new Set(given);
     for (const tuple of held) tuple.channel?.lost(tuple, isKnown && !worked.has(tuple));

@@ -1,5 +1,5 @@
-// The reliable tuples of a spout's task in flight: emitted as trees, at most `maxPending` at a time. What becomes of a
-// tuple, `retries.ts` decides; the spout's task carries the decisions out.
+// The reliable tuples of a spout's task in flight: emitted as trees, at most `maxPending` at a time. `retries.ts` decides about each
+// tuple; the spout's task carries the decisions out.
 
 import type { Context } from "../../process/context.js";
 import { invariant } from "../../process/invariant.js";
