@@ -498,7 +498,7 @@ describe("what is wrong", () => {
     [["--json", "list"], "the command comes before its options"],
     [["list", "--stat", "x", ...STORE], "flows list: there is no option --stat"],
     [["list", "--statuss", "x", ...STORE], "did you mean --status?"],
-    [["list", "x", ...STORE], "flows list: there is no place for x"],
+    [["list", "x", ...STORE], "flows list: too many arguments: x"],
     [["show", ...STORE], "flows show: ID is missing"],
     [["pause", ...STORE], "flows pause: ID is missing"],
     [["send", "a", ...STORE], "flows send: TOPIC is missing"],

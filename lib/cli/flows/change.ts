@@ -27,15 +27,15 @@ function each(
 
 const retry = defineCommand({
   words: ["ID…"],
-  summary: "does again what failed, and all that came after it",
+  summary: "repeats the failed step, and everything that came after it",
   options: {
     from: {
       value: "STEP",
-      help: "does this step or wait again, and all that came after it: charge, or charge#2",
+      help: "repeats this step or wait, and everything that came after it: charge, or charge#2",
     },
   },
   run: ({ words, options: { from } }, { host, json, operations }) =>
-    forEach(words, { host, json, done: "is tried again", exitOf }, (id) =>
+    forEach(words, { host, json, done: "is retried", exitOf }, (id) =>
       operations.retry(id, from === undefined ? {} : { from }),
     ),
 });
@@ -47,10 +47,10 @@ const fork = defineCommand({
     id: { value: "ID", help: "the id of the new flow. Default: a new one" },
     from: {
       value: "STEP",
-      help: "the history up to this step or wait, which is done again. Default: everything is done again",
+      help: "keeps the history before this step or wait, which is repeated. Default: keeps none, and repeats everything",
     },
-    input: { value: "JSON", help: "another input; without --from" },
-    result: { value: "JSON", help: "another result of the step that --from names" },
+    input: { value: "JSON", help: "another input; not with --from" },
+    result: { value: "JSON", help: "another result for the step of --from" },
   },
   run: async ({ words: [id], options }, context) => {
     const made = await context.operations.fork(id as string, {
@@ -68,7 +68,10 @@ const start = defineCommand({
   words: ["NAME", "[INPUT]"],
   summary: "starts a flow by the name of its definition; the input is JSON",
   options: {
-    id: { value: "ID", help: "the id of the flow; a flow that has it is left as it is. Default: a new one" },
+    id: {
+      value: "ID",
+      help: "the id of the flow. If a flow has it already, nothing changes. Default: a new one",
+    },
   },
   run: async ({ words: [name, input], options: { id } }, context) => {
     const value = input === undefined ? undefined : jsonGiven("INPUT", input);
@@ -121,8 +124,11 @@ const prune = defineCommand({
   words: [],
   summary: "removes flows that have ended",
   options: {
-    "older-than": { value: "LENGTH", help: 'only flows that ended so long ago, such as "30 days"' },
-    keep: { value: "COUNT", help: "leaves so many of them, those that ended last" },
+    "older-than": {
+      value: "LENGTH",
+      help: 'only flows that ended at least this long ago, such as "30 days"',
+    },
+    keep: { value: "COUNT", help: "keeps this many, those that ended last" },
     status: { value: "STATUS", many: true, help: "only completed, failed, cancelled or killed ones" },
     name: { value: "NAME", help: "only flows of this definition" },
   },
@@ -143,7 +149,7 @@ const prune = defineCommand({
 
 const backup = defineCommand({
   words: ["FILE"],
-  summary: "writes a copy of the store to a new file, while its host works on",
+  summary: "writes a copy of the store to a new file, while its host keeps running",
   options: {},
   run: async ({ words: [path] }, context) => {
     await context.operations.backup(context.host.absolute(path as string));
@@ -157,11 +163,13 @@ export const CHANGE: Readonly<Record<string, FlowsCommand>> = {
   send,
   await: wait,
   pause: each("stops flows at their next step, until they are resumed", "pauses", (on, id) => on.pause(id)),
-  resume: each("lets paused flows go on", "goes on", (on, id) => on.resume(id)),
+  resume: each("resumes paused flows", "is resumed", (on, id) => on.resume(id)),
   cancel: each("asks flows to end; their code may clean up", "is asked to end", (on, id) => on.cancel(id)),
   kill: each("ends flows without running their code again", "is killed", (on, id) => on.kill(id)),
   retry,
-  discharge: each("lets flows of the hospital go on at once", "is discharged", (on, id) => on.discharge(id)),
+  discharge: each("lets failed flows in the hospital run again at once", "is discharged", (on, id) =>
+    on.discharge(id),
+  ),
   fork,
   remove: each("removes flows that have ended", "is removed", (on, id) => on.remove(id)),
   prune,

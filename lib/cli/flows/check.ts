@@ -11,7 +11,7 @@ import { type CommandContext, defineCommand, type FlowsCommand } from "./context
 const check = defineCommand({
   words: [],
   summary:
-    "replays every flow in flight over new code, before it is deployed; exit code 1 if one does not fit",
+    "replays every flow in flight over new code, before you deploy it; exit code 1 if one does not fit",
   options: {},
   opensStore: true,
   run: async (_given, context) => {

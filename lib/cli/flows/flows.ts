@@ -18,12 +18,12 @@ const COMMON = {
   store: STORE,
   code: {
     value: "MODULE",
-    help: "a module that exports the flows, and `payloads` if their values have a codec of their own",
+    help: "a module that exports the flows, and `payloads` if their values have their own codec",
   },
   json: { help: "prints one JSON document" },
 } as const satisfies OptionSpecs;
 
-const ABOUT = `Looks at durable flows and changes them. A SQLite file belongs to the program that has it open: the command asks that program,
+const ABOUT = `Inspects and changes durable flows. A SQLite file belongs to the program that has it open: the command asks that program,
 over the socket beside the file. It opens the file itself when no program has it.`;
 
 const EXITS = `exit codes: 0 fine; 1 the answer is no: there is no such flow, it is in another state, it failed, or does not fit its new code;

@@ -25,20 +25,20 @@ const FILTERS = {
   status: {
     value: "STATUS",
     many: true,
-    help: `only these; several times for several: ${FLOW_STATUSES.join(", ")}`,
+    help: `only this status, may be repeated: ${FLOW_STATUSES.join(", ")}`,
   },
   name: { value: "NAME", help: "only flows of this definition" },
   version: { value: "VERSION", help: "only flows of this version of it" },
-  id: { value: "PREFIX", help: "only flows whose ids begin so" },
+  id: { value: "PREFIX", help: "only flows whose ids begin with this" },
   queue: { value: "QUEUE", help: "only flows of this queue" },
   parent: { value: "ID", help: "only flows that this one started" },
-  "created-after": { value: "WHEN", help: 'a moment, or how long ago: "2 hours"' },
+  "created-after": { value: "WHEN", help: 'a time, or an age such as "2 hours"' },
   "created-before": { value: "WHEN", help: "likewise" },
   "updated-after": { value: "WHEN", help: "likewise" },
   "updated-before": { value: "WHEN", help: "likewise" },
-  oldest: { help: "the oldest first, not the newest" },
+  oldest: { help: "lists the oldest first" },
   limit: { value: "COUNT", help: `most flows. Default ${LIST_LIMIT}` },
-  cursor: { value: "CURSOR", help: "goes on where the list before ended" },
+  cursor: { value: "CURSOR", help: "the cursor that the previous page printed" },
 } as const satisfies OptionSpecs;
 
 function filterOf({ options }: Given<typeof FILTERS>, { host }: CommandContext): FlowListOptions {
@@ -110,7 +110,7 @@ const list = defineCommand({
 
 const hospital = defineCommand({
   words: [],
-  summary: "lists the flows in the hospital, and why they are there",
+  summary: "lists the failed flows in the hospital, and the error of each",
   options: { limit: FILTERS.limit, cursor: FILTERS.cursor },
   run: async ({ options: { limit, cursor } }, context) => {
     const filter = { status: "hospitalized", ...(cursor !== undefined && { cursor }) } as const;
@@ -120,7 +120,7 @@ const hospital = defineCommand({
 
 const show = defineCommand({
   words: ["ID"],
-  summary: "shows a flow, and what it waits for",
+  summary: "shows a flow, with its waits and unread messages",
   options: {},
   run: async ({ words: [id] }, context) => {
     const flow = await context.operations.inspect(id as string);
@@ -179,7 +179,7 @@ const history = defineCommand({
   words: ["ID"],
   summary: "prints what a flow has done, one line for each entry of its journal",
   options: {
-    after: { value: "NUMBER", help: "only entries behind this one" },
+    after: { value: "NUMBER", help: "only entries after this one" },
     limit: { value: "COUNT", help: "most entries. Default: all" },
   },
   run: async ({ words: [id], options: { after, limit } }, context) => {
@@ -199,7 +199,7 @@ const events = defineCommand({
   summary: "prints what a flow has published, one line for each event",
   options: {
     topic: { value: "TOPIC", help: "only events of this topic" },
-    after: { value: "POSITION", help: "only events behind this one" },
+    after: { value: "POSITION", help: "only events after this one" },
     follow: { help: "waits for further events, until the flow has ended" },
   },
   run: async ({ words: [id], options: { topic, after, follow } }, context) => {

@@ -9,10 +9,10 @@ import { type CommandContext, defineCommand, type FlowsCommand } from "./context
 
 const schedules = defineCommand({
   words: [],
-  summary: "lists the schedules, when they are due next, and what they started last",
+  summary: "lists the schedules, with their next times and the flows that they started last",
   options: {
-    pause: { value: "NAME", many: true, help: "first stops this schedule, until it is resumed" },
-    resume: { value: "NAME", many: true, help: "first lets this schedule go on from now" },
+    pause: { value: "NAME", many: true, help: "first pauses this schedule" },
+    resume: { value: "NAME", many: true, help: "first resumes this schedule" },
   },
   run: async ({ options: { pause, resume } }, context) => {
     const { operations } = context;

@@ -86,13 +86,13 @@ export function endText(found: ExecutionSummary, { style }: CommandContext): str
 
 const replay = defineCommand({
   words: ["ID"],
-  summary: "does messages of an execution again, in a new execution; prints its id",
+  summary: "repeats messages of an execution in a new execution, and prints its id",
   options: {
-    dead: { help: "its dead letters, or those of --route: they go over to the new execution" },
+    dead: { help: "its dead letters, or those of --route: they move to the new execution" },
     again: { help: "also dead letters that were replayed before" },
     route: { value: "ROUTE", help: "all messages that this route took, if their values were kept" },
-    message: { value: "MESSAGE", many: true, help: "this message; several times for several" },
-    partial: { help: "with --route: what can be had, when values of others are gone" },
+    message: { value: "MESSAGE", many: true, help: "this message, may be repeated" },
+    partial: { help: "with --route: skips the messages whose values were not kept" },
     id: { value: "ID", help: "the id of the new execution. Default: a new one" },
     file: { value: "FILE", help: "the file of the pipeline, where no host has the store open" },
   },
@@ -116,15 +116,14 @@ const replay = defineCommand({
 
 const giveUp = defineCommand({
   words: ["ID"],
-  summary:
-    "ends messages and open sources of an execution that cannot or shall not go on; they count as dropped",
+  summary: "gives up messages and open sources of an execution; they count as dropped",
   options: {
-    reason: { value: "TEXT", help: "why, for those who look at the execution later" },
-    stranded: { help: "all that it needs and its pipeline does not have" },
-    all: { help: "all that is left: the execution completes" },
-    queue: { value: "QUEUE", many: true, help: "all messages of this queue; several times for several" },
-    source: { value: "SOURCE", many: true, help: "this source gives nothing more; likewise" },
-    message: { value: "MESSAGE", many: true, help: "this message; likewise" },
+    reason: { value: "TEXT", help: "the reason, for the record" },
+    stranded: { help: "the messages and sources that its pipeline cannot handle any more" },
+    all: { help: "everything that is left: the execution completes" },
+    queue: { value: "QUEUE", many: true, help: "all messages of this queue, may be repeated" },
+    source: { value: "SOURCE", many: true, help: "this source, may be repeated" },
+    message: { value: "MESSAGE", many: true, help: "this message, may be repeated" },
   },
   run: async ({ words: [id], options }, context) => {
     const { reason, stranded, all, queue, source, message } = options;
@@ -157,12 +156,12 @@ const giveUp = defineCommand({
 
 const move = defineCommand({
   words: ["ID"],
-  summary: "moves messages to another route of the pipeline; by default all that no route of it takes",
+  summary: "moves messages to another route of the pipeline; by default all that no route takes",
   options: {
-    to: { value: "ROUTE", help: "the route that takes them from here on" },
-    queue: { value: "QUEUE", many: true, help: "all messages of this queue; several times for several" },
-    message: { value: "MESSAGE", many: true, help: "this message; likewise" },
-    reason: { value: "TEXT", help: "why, for those who look at the messages later" },
+    to: { value: "ROUTE", help: "the route that takes them now" },
+    queue: { value: "QUEUE", many: true, help: "all messages of this queue, may be repeated" },
+    message: { value: "MESSAGE", many: true, help: "this message, may be repeated" },
+    reason: { value: "TEXT", help: "the reason, for the record" },
     file: { value: "FILE", help: "the file of the pipeline, where no host has the store open" },
   },
   run: async ({ words: [id], options }, context) => {
@@ -190,12 +189,12 @@ const move = defineCommand({
 export const CHANGE: Readonly<Record<string, PipelinesCommand>> = {
   wait,
   pause: each(
-    "gives no more work to the workers of executions, until they are resumed",
+    "pauses executions: their workers get no more messages until they are resumed",
     "is paused",
     (on, id) => on.pause(id),
   ),
-  resume: each("lets paused executions go on", "goes on", (on, id) => on.resume(id)),
-  cancel: each("ends executions: what is in work is aborted", "is cancelled", (on, id) => on.cancel(id)),
+  resume: each("resumes paused executions", "is resumed", (on, id) => on.resume(id)),
+  cancel: each("ends executions, and aborts the work in progress", "is cancelled", (on, id) => on.cancel(id)),
   move,
   "give-up": giveUp,
   replay,

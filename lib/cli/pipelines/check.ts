@@ -24,7 +24,7 @@ interface CheckedExecution {
 const check = defineCommand({
   words: [],
   summary:
-    "looks whether every execution in flight can end with new code, before it is deployed; exit code 1 if one cannot",
+    "checks that every execution in flight can end with new code, before you deploy it; exit code 1 if one cannot",
   options: {},
   run: async (_given, context) => {
     const { code, host, json, style } = context;

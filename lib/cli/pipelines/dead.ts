@@ -24,13 +24,15 @@ const dead = defineCommand({
   options: {
     limit: { value: "COUNT", help: "most letters. Default: all" },
     route: { value: "ROUTE", help: "only those of this route" },
-    records: { help: "lists what became of letters that are dead no more: who did what, when and why" },
+    records: {
+      help: "lists the letters that are no longer dead: replayed, put back or dropped, by whom, when and why",
+    },
   },
   run: async ({ words: [id], options: { route, limit, records } }, context) => {
     const most = defined({ limit: limit === undefined ? undefined : numberGiven("limit", limit, 1) });
     const operations = await context.operations();
     if (records) {
-      if (route !== undefined) throw new Misuse("--route has no place beside --records");
+      if (route !== undefined) throw new Misuse("--route cannot be combined with --records");
       return printed("records", operations.deadRecords(id as string, most), recordText, context);
     }
     const letters = operations.deadLetters(id as string, { ...most, ...defined({ route }) });
@@ -72,15 +74,15 @@ function recordText(record: DeadMessageRecord, { style, host }: CommandContext):
 }
 
 const DEED = {
-  by: { value: "NAME", help: "who does it, for the record. Default: the user of this terminal" },
-  reason: { value: "TEXT", help: "why, for the record" },
+  by: { value: "NAME", help: "your name, for the record. Default: the user of this terminal" },
+  reason: { value: "TEXT", help: "the reason, for the record" },
 } as const satisfies OptionSpecs;
 
 const CHOICE = {
-  all: { help: "without MESSAGE: all dead letters, or all that the other options leave" },
+  all: { help: "without MESSAGE: all dead letters that the other options allow" },
   route: { value: "ROUTE", help: "without MESSAGE: only those of this route" },
   error: { value: "TEXT", help: "without MESSAGE: only those whose last error contains this" },
-  before: { value: "WHEN", help: 'without MESSAGE: given up before a moment, or so long ago: "2 hours"' },
+  before: { value: "WHEN", help: 'without MESSAGE: given up before a time, or an age such as "2 hours"' },
   limit: { value: "COUNT", help: "without MESSAGE: most letters. Default: all" },
 } as const satisfies OptionSpecs;
 
@@ -174,16 +176,13 @@ const edit = defineCommand({
 export const DEAD: Readonly<Record<string, PipelinesCommand>> = {
   dead,
   retry: ofLetters(
-    "puts dead letters back where they died, with all of their attempts; a completed execution goes on",
+    "puts dead letters back into their queues with all attempts left; a completed execution runs again",
     "go on",
     false,
     (on, id, which, deed) => on.retryDead(id, which, deed),
   ),
   edit,
-  drop: ofLetters(
-    "gives dead letters up for good, with a reason",
-    "are dropped",
-    true,
-    (on, id, which, deed) => on.dropDead(id, which, { reason: "", ...deed }),
+  drop: ofLetters("drops dead letters for good, with a reason", "are dropped", true, (on, id, which, deed) =>
+    on.dropDead(id, which, { reason: "", ...deed }),
   ),
 };

@@ -27,15 +27,15 @@ const FILTERS = {
   status: {
     value: "STATUS",
     many: true,
-    help: `only these; several times for several: ${EXECUTION_STATUSES.join(", ")}`,
+    help: `only this status, may be repeated: ${EXECUTION_STATUSES.join(", ")}`,
   },
   pipeline: { value: "NAME", help: "only executions of this pipeline" },
-  id: { value: "PREFIX", help: "only executions whose ids begin so" },
-  "created-after": { value: "WHEN", help: 'a moment, or how long ago: "2 hours"' },
+  id: { value: "PREFIX", help: "only executions whose ids begin with this" },
+  "created-after": { value: "WHEN", help: 'a time, or an age such as "2 hours"' },
   "created-before": { value: "WHEN", help: "likewise" },
-  oldest: { help: "the oldest first, not the newest" },
+  oldest: { help: "lists the oldest first" },
   limit: { value: "COUNT", help: `most executions. Default ${LIST_LIMIT}` },
-  cursor: { value: "CURSOR", help: "goes on where the list before ended" },
+  cursor: { value: "CURSOR", help: "the cursor that the previous page printed" },
 } as const satisfies OptionSpecs;
 
 function filterOf({ options }: Given<typeof FILTERS>, { host }: CommandContext): ExecutionListOptions {
@@ -175,7 +175,7 @@ function heartbeatLines({ heartbeats = [] }: ExecutionDetails): string[] {
 }
 
 const RANGE = {
-  after: { value: "MESSAGE", help: "only messages behind this id" },
+  after: { value: "MESSAGE", help: "only messages after this id" },
   limit: { value: "COUNT", help: "most messages. Default: all" },
 } as const satisfies OptionSpecs;
 
@@ -211,7 +211,7 @@ const lineage = defineCommand({
       const filter = route === undefined ? range : { ...range, route };
       return printMessages(operations.messages(id as string, filter), context);
     }
-    if (route !== undefined) throw new Misuse("--route has no place beside a MESSAGE");
+    if (route !== undefined) throw new Misuse("--route cannot be combined with a MESSAGE");
     if (children) return printMessages(operations.children(id as string, message, range), context);
     if (batch) return printMessages(operations.batch(id as string, message), context);
     const found = await operations.lineage(id as string, message);
@@ -272,7 +272,7 @@ function lineageText({ message, chain, children }: Lineage, context: CommandCont
 
 const failures = defineCommand({
   words: ["ID"],
-  summary: "lists the messages of which an attempt has failed, those that succeeded later among them",
+  summary: "lists the messages with a failed attempt, also those that succeeded later",
   options: { ...RANGE, route: { value: "ROUTE", help: "only messages of this route" } },
   run: async ({ words: [id], options }, context) => {
     const { route } = options;

@@ -22,10 +22,10 @@ const COMMON = {
     value: "MODULE",
     help: "a module that exports pipelines, `registry` with the types that files name, or `payloads`",
   },
-  json: { help: "prints one JSON document; `run` prints one a line" },
+  json: { help: "prints one JSON document; `run` prints one per line" },
 } as const satisfies OptionSpecs;
 
-const ABOUT = `Checks and runs pipelines, looks at their executions and changes these. A SQLite file belongs to the program that has it open: the
+const ABOUT = `Checks and runs pipelines, inspects and changes their executions. A SQLite file belongs to the program that has it open: the
 command asks that program, over the socket beside the file. It opens the file itself when no program has it.`;
 
 const EXITS = `exit codes: 0 fine; 1 the answer is no: a file has faults, an execution cannot end with the code, failed, was cancelled or has ended, there is none of this id,

@@ -27,17 +27,17 @@ import { pipelineOf } from "./files.js";
 import { count, progressLine } from "./progress.js";
 
 const OPTIONS = {
-  id: { value: "ID", help: "the id of the execution; one that has it is gone on with. Default: a new one" },
-  new: { help: "starts another execution, although one of this pipeline was interrupted" },
+  id: { value: "ID", help: "the id of the execution, which continues if it exists. Default: a new one" },
+  new: { help: "starts another execution, even if one of this pipeline was interrupted" },
   input: { value: "JSON", help: "the input of the sources" },
   message: {
     value: "QUEUE=JSON",
     many: true,
-    help: "a message that is there from the start; several times for several of one queue",
+    help: "a message to begin with; may be repeated for the same queue",
   },
   drain: {
     value: "LENGTH",
-    help: 'how long workers have to end what they have at hand, when it is interrupted. Default "5 s"',
+    help: 'how long workers may finish their messages after an interruption. Default "5 s"',
   },
 } as const satisfies OptionSpecs;
 
@@ -48,7 +48,7 @@ const EVERY_LINE_MS = 1_000;
 const run = defineCommand({
   words: ["PIPELINE"],
   summary:
-    "runs a pipeline, a file or a name of the module, until it has completed; goes on with what was interrupted",
+    "runs a pipeline, a file or a name of the module, until it has completed; continues an interrupted execution",
   options: OPTIONS,
   run: async (given, context) => {
     const interruption = context.host.interruption();
@@ -123,7 +123,9 @@ function tellLeft({ id, done, pending }: Left, what: string, context: CommandCon
   const { store } = context;
   const again = store === undefined ? undefined : `signalbox pipelines run ${what} --store ${store}`;
   const fate =
-    again === undefined ? "what was not done is lost: --store keeps it" : `the next start goes on: ${again}`;
+    again === undefined
+      ? "the pending messages are lost: --store keeps them"
+      : `the next start continues: ${again}`;
   tell(
     context,
     { event: "interrupted", id, done, pending, ...(again !== undefined && { again }) },
@@ -143,7 +145,7 @@ async function begin(
   if (first !== undefined) {
     if (options.input !== undefined || options.message.length > 0)
       throw new Misuse(
-        `the execution ${first} was interrupted, and goes on with what it was given: leave out --input and --message, or pass --new`,
+        `the execution ${first} was interrupted, and continues with its first input: leave out --input and --message, or pass --new`,
       );
     const execution = host.get(first);
     await execution.resume();

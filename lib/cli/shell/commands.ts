@@ -110,7 +110,7 @@ function checkWords(wanted: readonly string[], given: readonly string[]): void {
   if (missing !== undefined) throw new Misuse(`${missing.replace("…", "")} is missing`);
   if (wanted.at(-1)?.replace("]", "").endsWith("…")) return;
   if (given.length > wanted.length)
-    throw new Misuse(`there is no place for ${given.slice(wanted.length).join(" ")}`);
+    throw new Misuse(`too many arguments: ${given.slice(wanted.length).join(" ")}`);
 }
 
 function overview<C extends Command<never>>({ name, usage, about, exits, commands }: CommandSet<C>): string {

@@ -133,7 +133,7 @@ describe("run", () => {
     });
     expect(first.code).toBe(130);
     expect(first.printed).toMatch(
-      /interrupted: 1 done, 2 pending; the next start goes on: signalbox pipelines run job --store jobs\.db$/,
+      /interrupted: 1 done, 2 pending; the next start continues: signalbox pipelines run job --store jobs\.db$/,
     );
     const refused = await runCommand([...command, "--drain", "1ms", ...messages(1)], host);
     expect(refused).toMatchObject({ code: 2, complaints: expect.stringContaining("leave out --input") });
@@ -299,7 +299,7 @@ describe("on a store", () => {
     expect(JSON.parse((await run("list", "--json", "--status", "paused")).printed).executions).toHaveLength(
       1,
     );
-    expect(await run("resume", "b")).toMatchObject({ code: 0, printed: "b: goes on" });
+    expect(await run("resume", "b")).toMatchObject({ code: 0, printed: "b: is resumed" });
     const late = await run("wait", "b", "--timeout", "1ms");
     expect(late).toMatchObject({ code: 1, complaints: expect.stringContaining("did not end within") });
     expect(late.drawn[0]).toMatch(/^\[░{20}\] {3}0 % {2}0 done {2}2 pending/);

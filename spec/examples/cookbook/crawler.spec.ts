@@ -82,7 +82,7 @@ it("what fails again and again is given up, what is missing at once, and the res
   await clock.until(system.stop());
 });
 
-it("a stop cuts off what is in work, and the next start goes on: no page is lost, none done is fetched again", async () => {
+it("a stop cuts off what is in work, and the next start continues: no page is lost, none done is fetched again", async () => {
   let aborted = false;
   const { clock, open, requests, saved } = web({
     [A]: html("1", "2", "3"),
