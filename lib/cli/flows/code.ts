@@ -3,8 +3,8 @@
 import type { AnyFlow } from "../../flow/definition/define.js";
 import { Definitions } from "../../flow/runtime/options.js";
 import { payloadsOf } from "../../flow/runtime/payloads.js";
-import type { Payloads } from "../../flow/runtime/port.js";
 import type { PayloadOptions } from "../../host/payload/payloads.js";
+import type { Values } from "../../host/payload/values.js";
 import { exportsOf, lacks, loadModule, payloadOptions, unusable } from "../shell/module.js";
 
 /** What a module says about flows. */
@@ -13,7 +13,7 @@ export interface Code {
   /** As the module exports them. */
   readonly options: PayloadOptions;
   /** How its values are written and read. */
-  readonly payloads: Payloads;
+  readonly payloads: Values;
 }
 
 /** Loads a module. It must export flows, alone or in lists, or `payloads`. @throws Misuse */

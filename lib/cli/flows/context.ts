@@ -1,7 +1,7 @@
 // The common part of the commands of `signalbox flows`: how they reach flows, and how they print results.
 
 import type { FlowOperations, FlowStatus } from "../../flow/operations/operations.js";
-import type { Values } from "../../flow/operations/values.js";
+import type { ValueCodec } from "../../host/payload/values.js";
 import type { Store } from "../../store/index.js";
 import type { OptionSpecs } from "../shell/arguments.js";
 import type { Command } from "../shell/commands.js";
@@ -21,7 +21,7 @@ export interface FlowsHost extends StoreCommandHost {
   /**
    * Reaches the flows of a store: a file, or a URL of PostgreSQL. `payloads` read its values where no host does it. @throws Error
    */
-  open(store: string, payloads?: Values): Promise<Opened>;
+  open(store: string, payloads?: ValueCodec): Promise<Opened>;
   /** Opens the tables of a store; of a file that a host has open, those of a copy that the host makes. @throws Error */
   openStore(store: string): Promise<{ readonly store: Store; close(): Promise<void> }>;
   /** A path from the root. */

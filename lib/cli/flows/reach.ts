@@ -4,7 +4,7 @@
 import { FLOW_SCHEMA } from "../../flow/journal/tables.js";
 import { openOperations } from "../../flow/operations/open-operations.js";
 import { remoteOperations } from "../../flow/operations/operations-protocol.js";
-import type { Values } from "../../flow/operations/values.js";
+import type { ValueCodec } from "../../host/payload/values.js";
 import type { Store, StoreSource } from "../../store/index.js";
 import { temporaryFolder } from "../shell/host.js";
 import { contextOf, existing, hostOf, sourceOf } from "../shell/reach.js";
@@ -16,7 +16,11 @@ import type { Opened } from "./context.js";
  * @param warn - takes warnings of a store that is opened here
  * @param payloads - read and write the values of a store that is opened here; a host uses its own
  */
-export async function reach(store: string, warn: (text: string) => void, payloads?: Values): Promise<Opened> {
+export async function reach(
+  store: string,
+  warn: (text: string) => void,
+  payloads?: ValueCodec,
+): Promise<Opened> {
   const client = await hostOf(store);
   if (client !== undefined)
     return {

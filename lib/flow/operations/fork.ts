@@ -1,5 +1,6 @@
 // A fork: a new flow with the journal of another one up to a step, and the messages that the other one had not received by then.
 
+import type { ValueCodec } from "../../host/payload/values.js";
 import { OptionError } from "../../process/errors.js";
 import type { Store, Write } from "../../store/index.js";
 import { wholeClock } from "../../store/whole-clock.js";
@@ -10,7 +11,6 @@ import { FlowIdTakenError } from "../runtime/errors.js";
 import { MESSAGE } from "../runtime/orders.js";
 import type { FlowForkOptions } from "./operations.js";
 import { cutBefore, doneAt } from "./rewind.js";
-import type { Values } from "./values.js";
 
 /** Most rows that one write set copies, and the length of their values at which it ends. */
 const BATCH = 500;
@@ -18,7 +18,7 @@ const BATCH_LENGTH = 1 << 20;
 
 interface Port {
   readonly store: Store;
-  readonly payloads: Values;
+  readonly payloads: ValueCodec;
 }
 
 interface Numbered {

@@ -1,5 +1,6 @@
 // Operations on the flows of a store, for programs.
 
+import type { ValueCodec } from "../../host/payload/values.js";
 import type { Environment } from "../../process/environment.js";
 import { kernelOf, withMethod } from "../../process/options.js";
 import type { ProcessSystem } from "../../process/system.js";
@@ -10,7 +11,6 @@ import { OPERATED_SCHEMAS } from "../runtime/schemas.js";
 import type { FlowOperations } from "./operations.js";
 import { Removals } from "./removals.js";
 import { type OperationsPort, StoreOperations } from "./store-operations.js";
-import type { Values } from "./values.js";
 
 /** Operations with a handle of their own on a store. */
 export interface OpenFlowOperations extends FlowOperations, AsyncDisposable {
@@ -38,7 +38,7 @@ export function openFlowOperations(system: ProcessSystem, store: StoreSource): P
 export async function openOperations(
   source: StoreSource,
   context: StoreContext,
-  payloads: Values = payloadsOf({}, []),
+  payloads: ValueCodec = payloadsOf({}, []),
 ): Promise<OpenFlowOperations> {
   const store = await source.open(OPERATED_SCHEMAS, context);
   const port = portOn(store, context.environment, (ms, fn) => context.after(ms, fn), payloads);
@@ -50,7 +50,7 @@ export function portOn(
   store: Store,
   environment: Environment,
   after: OperationsPort["after"],
-  payloads: Values,
+  payloads: ValueCodec,
 ): OperationsPort {
   return { store, payloads, removals: new Removals(store), id: () => environment.id(), after };
 }

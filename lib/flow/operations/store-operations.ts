@@ -1,6 +1,7 @@
 // The operations over a store: they read and write the tables of flows, and the hosts learn of it by the topics that they watch. So
 // they work beside any host, on another machine, and without a host.
 
+import type { ValueCodec } from "../../host/payload/values.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, delay, text } from "../../process/options.js";
@@ -63,12 +64,11 @@ import {
 } from "./operations.js";
 import { checkPrune, type Removals } from "./removals.js";
 import { cutAtFailure, cutAtSymptom, cutBefore, type EntryHead } from "./rewind.js";
-import type { Values } from "./values.js";
 
 /** What the operations use of their surroundings. */
 export interface OperationsPort {
   readonly store: Store;
-  readonly payloads: Values;
+  readonly payloads: ValueCodec;
   readonly removals: Removals;
   /** An id that no other flow or message has. */
   id(): string;

@@ -2,6 +2,7 @@
 // For the read-back check of `verify`, and for checking stored flows against new code before it is deployed.
 
 import { NOBODY, type Subject } from "../../host/index.js";
+import type { Values } from "../../host/payload/values.js";
 import { InvariantError } from "../../process/errors.js";
 import { waitForExit } from "../../process/exited.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -11,7 +12,7 @@ import type { Ask, Entry } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import { DISTURBANCES, type Disturbance, Disturbed, withDisturbances } from "./disturbance.js";
 import { FlowProcess } from "./flow-process.js";
-import type { FlowLimits, FlowPort, Payloads, Sought } from "./port.js";
+import type { FlowLimits, FlowPort, Sought } from "./port.js";
 import type { ReplayTimers } from "./replay-timers.js";
 
 /** What a dry replay needs. */
@@ -20,7 +21,7 @@ export interface DryReplay {
   readonly definition: FlowDefinition<never>;
   readonly row: FlowRow;
   readonly history: readonly Entry[];
-  readonly payloads: Payloads;
+  readonly payloads: Values;
   readonly limits: FlowLimits;
   /** What is different for the code. Absent: nothing. */
   readonly disturbance?: Disturbance;

@@ -1,9 +1,9 @@
 // Heartbeats of the steps of one flow, or of the adapters that work on one message: how far each has come. The last ones are in the row
 // of the flow or the message, written once a second at most, and the next attempt gets the last one that was written.
 
+import type { ValueCodec } from "../../host/payload/values.js";
 import { isThenable } from "../../process/thenable.js";
 import type { Stored } from "../journal/entry.js";
-import type { Payloads } from "./port.js";
 
 /** The last heartbeat of a step or an adapter. */
 export interface Heartbeat {
@@ -15,7 +15,7 @@ export interface Heartbeat {
 
 /** What heartbeats use of their owner. */
 export interface HeartbeatPort {
-  readonly payloads: Pick<Payloads, "encode" | "decode">;
+  readonly payloads: ValueCodec;
   /** Names the step or adapter that beats under a key, for errors. */
   named(key: string): string;
   now(): number;

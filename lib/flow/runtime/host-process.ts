@@ -2,6 +2,7 @@
 // It is the supervisor of their processes; the hospital is its restart strategy.
 
 import { type Evidence, hostEvidence, STANDING_SCHEMA, type Subject } from "../../host/index.js";
+import type { Values } from "../../host/payload/values.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
@@ -41,7 +42,7 @@ import { News, type NewsHost } from "./news.js";
 import type { HostSettings } from "./options.js";
 import { inputOf, Orders, type OrdersHost } from "./orders.js";
 import { type ParkingHost, park } from "./parking.js";
-import type { FlowLimits, FlowPort, Interceptor, NewChild, Payloads, RecordedFlow } from "./port.js";
+import type { FlowLimits, FlowPort, Interceptor, NewChild, RecordedFlow } from "./port.js";
 import { findFlow } from "./reading.js";
 import { Requests, type RequestsHost } from "./requests.js";
 import type { Guest } from "./room.js";
@@ -108,7 +109,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     return this.#ctx.self;
   }
 
-  get payloads(): Payloads {
+  get payloads(): Values {
     return this.#settings.payloads;
   }
   get limits(): FlowLimits {

@@ -3,6 +3,7 @@
 import { checkEvidence, type EvidenceOption, RunningHosts } from "../../host/index.js";
 import type { ErrorClass } from "../../host/payload/error-record.js";
 import type { PayloadOptions } from "../../host/payload/payloads.js";
+import type { Values } from "../../host/payload/values.js";
 import { type Duration, LONGEST_DURATION_MS } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
@@ -13,7 +14,7 @@ import { checkHospital, type HospitalOptions, type HospitalSettings } from "../h
 import { checkQueueName, checkQueues, type QueueOptions, type QueueSettings } from "../queues/options.js";
 import type { Schedule } from "../schedules/schedules.js";
 import { payloadsOf } from "./payloads.js";
-import { FLOW_DEFAULTS, type FlowLimits, type Interceptor, type Payloads } from "./port.js";
+import { FLOW_DEFAULTS, type FlowLimits, type Interceptor } from "./port.js";
 import type { HostService } from "./services.js";
 import { Turns } from "./turns.js";
 
@@ -97,7 +98,7 @@ export interface HostSettings {
   readonly hospital: HospitalSettings;
   readonly evidence: EvidenceOption | undefined;
   readonly interceptors: readonly Interceptor[];
-  readonly payloads: Payloads;
+  readonly payloads: Values;
   readonly queues: ReadonlyMap<string, QueueSettings>;
   readonly schedules: readonly Schedule[] | undefined;
   readonly services: readonly HostService[];

@@ -1,6 +1,7 @@
 // Orders of flows and their users to other flows: starts, mail, wishes, and notices of an end. Each is a set of writes, which the asking
 // flow commits with its checkpoint.
 
+import type { Values } from "../../host/payload/values.js";
 import type { Kernel } from "../../process/kernel.js";
 import { type Claim, ConflictError, type Store, type Write } from "../../store/index.js";
 import { checked } from "../definition/checked.js";
@@ -24,7 +25,7 @@ import { letter } from "./checkpoint.js";
 import { FlowIdTakenError, UnknownFlowError } from "./errors.js";
 import { newRow } from "./new-row.js";
 import type { HostSettings } from "./options.js";
-import type { NewChild, NewFlow, Payloads } from "./port.js";
+import type { NewChild, NewFlow } from "./port.js";
 import { findFlow, rowOf } from "./reading.js";
 
 /** What orders use of their host. */
@@ -32,7 +33,7 @@ export interface OrdersHost {
   readonly kernel: Kernel;
   readonly store: Store;
   readonly claim: Claim;
-  readonly payloads: Payloads;
+  readonly payloads: Values;
   readonly blobs: BlobWriter;
   now(): number;
   definition(name: string, version: number | undefined): FlowDefinition<never> | undefined;
@@ -251,7 +252,7 @@ function joined(parts: readonly Extra[]): Extra {
 
 /** Checks and encodes an input. */
 export function inputOf(
-  payloads: Payloads,
+  payloads: Values,
   { name, options }: FlowDefinition<never>,
   input: unknown,
   id: string,

@@ -1,7 +1,7 @@
 // What a flow's process uses of its host.
 
 import type { Subject } from "../../host/index.js";
-import type { PayloadLimits } from "../../host/payload/limits.js";
+import type { Values } from "../../host/payload/values.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Claim, Store } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
@@ -15,25 +15,6 @@ import type { Timing } from "../queues/options.js";
 import type { Extra } from "./call.js";
 import type { Parked } from "./parking.js";
 import type { Guest } from "./room.js";
-
-/** How values become durable. Text and bytes; `null` stands for undefined. */
-export interface Payloads {
-  readonly limits: PayloadLimits;
-  /**
-   * @param where - the owner of the value, for errors
-   * @param root - the name of the value in the paths of errors
-   * @throws UnstorableValueError, PayloadTooLargeError
-   */
-  encode(
-    value: unknown,
-    where: string,
-    root: "input" | "result" | "message" | "progress",
-  ): Stored | Promise<Stored>;
-  /** Encodes a thrown value. Never refuses one. */
-  encodeThrown(thrown: unknown): Stored | Promise<Stored>;
-  /** @throws PayloadUnreadableError */
-  decode(stored: Stored): unknown;
-}
 
 /** A flow's transition. */
 export type Transition = (state: FlowState, event: FlowEvent) => [FlowState, readonly FlowEffect[]];
@@ -98,7 +79,7 @@ export interface FlowPort {
   readonly kernel: Kernel;
   readonly store: Store;
   readonly claim: Claim;
-  readonly payloads: Payloads;
+  readonly payloads: Values;
   /** Puts large values apart. */
   readonly blobs: BlobWriter;
   readonly limits: FlowLimits;

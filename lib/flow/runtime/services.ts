@@ -1,5 +1,6 @@
 // What runs beside the flows of a host, as its children: the admin socket, the retention.
 
+import type { Values } from "../../host/payload/values.js";
 import { StartError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
@@ -7,13 +8,12 @@ import type { ExitReason } from "../../process/reason.js";
 import type { Startable } from "../../process/start.js";
 import type { Store } from "../../store/index.js";
 import type { Background } from "../background/background.js";
-import type { Payloads } from "./port.js";
 
 /** A host, as its services see it. */
 export interface ServedHost {
   readonly kernel: Kernel;
   readonly store: Store;
-  readonly payloads: Payloads;
+  readonly payloads: Values;
   readonly background: Background;
   /** Starts a flow of the newest version. Gives its id. @throws UnknownFlowError, FlowIdTakenError, FlowInputError */
   start(name: string, input: unknown, id: string): Promise<string>;

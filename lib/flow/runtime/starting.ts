@@ -1,5 +1,6 @@
 // Starts of flows that are asked of a host.
 
+import type { Values } from "../../host/payload/values.js";
 import { type Claim, ConflictError, type Store, type Write, type WriteSet } from "../../store/index.js";
 import { isCurable } from "../background/background.js";
 import { type BlobWriter, releaseAll, resolved } from "../journal/blobs.js";
@@ -11,7 +12,7 @@ import { FlowIdTakenError, FlowInputDiffersError } from "./errors.js";
 import type { Started } from "./messages.js";
 import { newRow, topicsOfStart } from "./new-row.js";
 import type { Orders } from "./orders.js";
-import type { NewFlow, Payloads } from "./port.js";
+import type { NewFlow } from "./port.js";
 import { findFlow, rowOf } from "./reading.js";
 import { isSameInput } from "./same-input.js";
 import type { Taking } from "./taking.js";
@@ -20,7 +21,7 @@ import type { Taking } from "./taking.js";
 export interface StartingHost {
   readonly store: Store;
   readonly claim: Claim;
-  readonly payloads: Payloads;
+  readonly payloads: Values;
   readonly blobs: BlobWriter;
   readonly orders: Orders;
   readonly taking: Taking;

@@ -1,6 +1,7 @@
 // The hospital's place in a host: which flows come in, which may run, and how a flow fails for good.
 
 import type { Evidence } from "../../host/index.js";
+import type { Values } from "../../host/payload/values.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import { type ExitReason, formatReason } from "../../process/reason.js";
@@ -24,7 +25,6 @@ import { FlowNotFoundError } from "./errors.js";
 import type { ChildEnd } from "./flow-code.js";
 import type { FlowProcess } from "./flow-process.js";
 import type { HospitalAsk } from "./hospital-handle.js";
-import type { Payloads } from "./port.js";
 
 type Definition = Pick<FlowDefinition<never>, "name" | "version">;
 
@@ -34,7 +34,7 @@ export interface WardHost {
   readonly pid: Pid;
   readonly store: Store;
   readonly claim: Claim;
-  readonly payloads: Payloads;
+  readonly payloads: Values;
   readonly blobs: BlobWriter;
   readonly background: Background;
   readonly evidence: Evidence;

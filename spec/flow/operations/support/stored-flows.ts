@@ -10,13 +10,13 @@ import {
 import { type FlowRow, flows, journal, mail } from "../../../../lib/flow/journal/tables.js";
 import { Removals } from "../../../../lib/flow/operations/removals.js";
 import { type OperationsPort, StoreOperations } from "../../../../lib/flow/operations/store-operations.js";
-import type { Values } from "../../../../lib/flow/operations/values.js";
 import { OPERATED_SCHEMAS } from "../../../../lib/flow/runtime/schemas.js";
+import type { ValueCodec } from "../../../../lib/host/payload/values.js";
 import { memory, type Store } from "../../../../lib/store/index.js";
 import { storeContext } from "../../../support/store-context.js";
 
 /** JSON, and errors by name and message. */
-export const values: Values = {
+export const values: ValueCodec = {
   encode: (value) =>
     value === undefined
       ? null
