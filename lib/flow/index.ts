@@ -4,7 +4,6 @@
  *     definition/  defineFlow, what the code of a flow can do, and values checked by schemas
  *     journal/     tables and entries: what is kept of a flow, large values apart
  *     machine/     the pure transition: what is written, in which order, and when the code sees it
- *     background/  work of a host that a failing store only puts off
  *     hospital/    what becomes of flows that fail
  *     queues/      which of the waiting flows may start
  *     schedules/   flows that start at their time
@@ -14,10 +13,10 @@
  */
 
 export { AdminProtocolError, AdminSocketError, RemoteOperationError } from "../admin/errors.js";
+export type { StoreOutage } from "../host/background/outage.js";
 export { HostGoneError } from "../host/index.js";
 export * from "../host/payload/index.js";
 export type { Duration, DurationParts, DurationUnit } from "../process/duration.js";
-export type { StoreOutage } from "./background/outage.js";
 export type {
   Child,
   ChildOptions,

@@ -12,7 +12,7 @@ import {
 import { memory, type StoreSource } from "signalbox/store";
 import { testClock } from "signalbox/testing";
 import { expect, it } from "vitest";
-import { HEARTBEAT_MS } from "../../lib/flow/runtime/heartbeats.js";
+import { HEARTBEAT_MS } from "../../lib/host/background/heartbeats.js";
 import { EvidenceBox } from "../support/evidence-box.js";
 import { explored } from "../support/proof.js";
 

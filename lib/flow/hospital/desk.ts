@@ -1,12 +1,12 @@
 // The hospital of one flow host: turns what happens to flows into events of its machine, and carries out what the machine decides.
 // Flows that wait or are observed are in the store and have no holder, so any host may discharge them.
 
+import type { Background } from "../../host/background/background.js";
 import { isHostOver } from "../../host/index.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import { hash } from "../../process/stable-hash.js";
 import { type Claim, ConflictError, type Store, type Write } from "../../store/index.js";
-import type { Background } from "../background/background.js";
 import type { FlowDefinition } from "../definition/define.js";
 import { asFound, END_TOPIC, type FlowRow, flows } from "../journal/tables.js";
 import { roomTopics } from "../queues/queues.js";

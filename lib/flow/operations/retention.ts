@@ -1,5 +1,6 @@
 // The retention of a host: removes flows that have ended, by age and by number, a little at a time.
 
+import { type Background, isCurable } from "../../host/background/background.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import { duration } from "../../process/duration.js";
 import { only } from "../../process/known-options.js";
@@ -8,7 +9,6 @@ import type { Pid } from "../../process/pid.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import { type Store, StoreClosedError } from "../../store/index.js";
 import { wholeClock } from "../../store/whole-clock.js";
-import { type Background, isCurable } from "../background/background.js";
 import { flows } from "../journal/tables.js";
 import type { RetentionOptions } from "../runtime/options.js";
 import { ENDED_STATUSES, type FlowStatus } from "./operations.js";

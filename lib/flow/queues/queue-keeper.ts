@@ -1,8 +1,8 @@
 // One queue of a host: carries out the effects of its machine over the store.
 
+import { isCurable } from "../../host/background/background.js";
 import { isHostOver } from "../../host/index.js";
 import { type Claim, ConflictError, type Store } from "../../store/index.js";
-import { isCurable } from "../background/background.js";
 import { flows } from "../journal/tables.js";
 import type { Candidate } from "./choice.js";
 import type { QueueSettings } from "./options.js";

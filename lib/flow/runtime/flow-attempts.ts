@@ -1,5 +1,6 @@
 // How the bodies of steps and transactions run: each attempt tells the machine what came of it, and whether another one is due.
 
+import { type HeartbeatPort, Heartbeats } from "../../host/background/heartbeats.js";
 import { isHostOver } from "../../host/index.js";
 import { after } from "../../host/payload/codec.js";
 import { orAborted } from "../../process/or-aborted.js";
@@ -20,7 +21,6 @@ import type { Call } from "./call.js";
 import type { AskOptions } from "./flow-code.js";
 import type { FlowLife } from "./flow-life.js";
 import { submitAside } from "./flow-writes.js";
-import { type HeartbeatPort, Heartbeats } from "./heartbeats.js";
 import { Attempt, type AttemptPort, crowdWait, retryWait, type StepPlan, storeFailure } from "./step-body.js";
 import type { FlowStepOutcome } from "./taps.js";
 import { readable } from "./thrown.js";

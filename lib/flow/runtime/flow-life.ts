@@ -7,6 +7,7 @@
 //     flow-writes.ts     what is written
 //     flow-rest.ts       what a flow does that only waits
 
+import type { Heartbeats } from "../../host/background/heartbeats.js";
 import { isHostOver, type Subject } from "../../host/index.js";
 import type { Context } from "../../process/context.js";
 import type { TimerRef } from "../../process/owned-timer.js";
@@ -23,7 +24,6 @@ import type { Ending, FlowEvent, FlowState, Letter } from "../machine/state.js";
 import { ACCEPT_MAIL } from "../sessions/tables.js";
 import type { Call } from "./call.js";
 import type { Asking } from "./flow-code.js";
-import type { Heartbeats } from "./heartbeats.js";
 import type { FlowPort } from "./port.js";
 import type { AttemptPort } from "./step-body.js";
 

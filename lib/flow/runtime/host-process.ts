@@ -1,6 +1,8 @@
 // A flow host: the process that holds flows. It takes them from the store, runs each in a process of its own, and gives them back.
 // It is the supervisor of their processes; the hospital is its restart strategy.
 
+import { afterInInit, Background, type BackgroundPort, isFull } from "../../host/background/background.js";
+import { tellOutage } from "../../host/background/outage.js";
 import { type Evidence, hostEvidence, STANDING_SCHEMA, type Subject } from "../../host/index.js";
 import type { Values } from "../../host/payload/values.js";
 import type { Callbacks } from "../../process/behaviour.js";
@@ -15,8 +17,6 @@ import type { ReplyTo } from "../../process/request.js";
 import { spawnIn } from "../../process/spawn-in.js";
 import { type Claim, FencedError, type Store, StoreClosedError } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
-import { afterInInit, Background, type BackgroundPort, isFull } from "../background/background.js";
-import { tellOutage } from "../background/outage.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import type { Suspension } from "../hospital/record.js";
 import type { SymptomKind } from "../hospital/symptom.js";

@@ -1,7 +1,7 @@
 // What the store notifies a host of: mail, wishes, flows that can be taken, ends.
 
+import type { Background } from "../../host/background/background.js";
 import type { Store } from "../../store/index.js";
-import type { Background } from "../background/background.js";
 import { OBSERVE } from "../hospital/desk.js";
 import {
   BORN_TOPIC,

@@ -1,7 +1,7 @@
 // A flow leaves memory: it is given back to the store, unless it has mail.
 
+import type { Background } from "../../host/background/background.js";
 import { type Claim, ConflictError, type Store } from "../../store/index.js";
-import type { Background } from "../background/background.js";
 import { flows } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
 import { type Queues, roomTopics } from "../queues/queues.js";

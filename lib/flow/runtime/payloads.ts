@@ -3,8 +3,7 @@
 import { errorClassesOf } from "../../host/payload/error-classes.js";
 import type { ErrorClass } from "../../host/payload/error-record.js";
 import { type PayloadOptions, Payloads } from "../../host/payload/payloads.js";
-import type { Values } from "../../host/payload/values.js";
-import type { Stored } from "../journal/entry.js";
+import { type Values, valueCodec } from "../../host/payload/values.js";
 import * as flowErrors from "./errors.js";
 
 /**
@@ -16,8 +15,7 @@ export function payloadsOf(options: PayloadOptions, errors: readonly ErrorClass[
   const payloads = new Payloads({ ...options, errors: [...new Set(classes)] });
   return {
     limits: payloads.limits,
-    encode: (value, where, root) => (value === undefined ? null : payloads.store(value, root, where)),
+    ...valueCodec(payloads),
     encodeThrown: (thrown) => payloads.storeThrown(thrown),
-    decode: (stored: Stored) => (stored === null ? undefined : payloads.load(stored)),
   };
 }

@@ -1,9 +1,10 @@
 // The requests to a host: starts, results, messages, wishes, queries.
 
+import type { Background } from "../../host/background/background.js";
+import { Waiters } from "../../host/handles/waiters.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { ReplyTo } from "../../process/request.js";
 import { ConflictError, type Store } from "../../store/index.js";
-import type { Background } from "../background/background.js";
 import { standsStill } from "../hospital/patients.js";
 import { resolved } from "../journal/blobs.js";
 import { type FlowRow, isEnded } from "../journal/tables.js";
@@ -17,7 +18,6 @@ import { MESSAGE, type Orders } from "./orders.js";
 import { findFlow, rowOf } from "./reading.js";
 import type { Starting } from "./starting.js";
 import type { Taking } from "./taking.js";
-import { Waiters } from "./waiters.js";
 import type { Ward } from "./ward.js";
 
 /** What requests use of their host. */

@@ -1,5 +1,6 @@
 // What runs beside the flows of a host, as its children: the admin socket, the retention.
 
+import type { Background } from "../../host/background/background.js";
 import type { Values } from "../../host/payload/values.js";
 import { StartError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -7,7 +8,6 @@ import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { Startable } from "../../process/start.js";
 import type { Store } from "../../store/index.js";
-import type { Background } from "../background/background.js";
 
 /** A host, as its services see it. */
 export interface ServedHost {

@@ -1,8 +1,8 @@
 // Starts of flows that are asked of a host.
 
+import { isCurable } from "../../host/background/background.js";
 import type { Values } from "../../host/payload/values.js";
 import { type Claim, ConflictError, type Store, type Write, type WriteSet } from "../../store/index.js";
-import { isCurable } from "../background/background.js";
 import { type BlobWriter, releaseAll, resolved } from "../journal/blobs.js";
 import type { Entry, Stored } from "../journal/entry.js";
 import { type FlowRow, flows } from "../journal/tables.js";

@@ -1,9 +1,9 @@
 // How a host takes flows from the store: those that are due, those of hosts that are gone, those that it has news of. One attempt at a
 // time for each flow, and no more flows than there are places.
 
+import { type Background, isCurable } from "../../host/background/background.js";
 import { type Evidence, isHostOver } from "../../host/index.js";
 import { type Claim, ConflictError, type Store } from "../../store/index.js";
-import { type Background, isCurable } from "../background/background.js";
 import type { FlowDefinition } from "../definition/define.js";
 import { kindOf } from "../hospital/symptom.js";
 import { resolved } from "../journal/blobs.js";

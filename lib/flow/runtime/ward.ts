@@ -1,12 +1,12 @@
 // The hospital's place in a host: which flows come in, which may run, and how a flow fails for good.
 
+import type { Background } from "../../host/background/background.js";
 import type { Evidence } from "../../host/index.js";
 import type { Values } from "../../host/payload/values.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import { type ExitReason, formatReason } from "../../process/reason.js";
 import { type Claim, ConflictError, type Store } from "../../store/index.js";
-import type { Background } from "../background/background.js";
 import type { FlowDefinition } from "../definition/define.js";
 import { type DeskPort, type Failure, HospitalDesk, OBSERVE } from "../hospital/desk.js";
 import { CrashLoopError } from "../hospital/errors.js";

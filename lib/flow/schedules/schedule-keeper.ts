@@ -1,10 +1,10 @@
 // The schedules of a host: looks at those that are due, and starts their flows. All hosts of a store do so; the row's revision lets
 // one of them win, and the flow's id makes sure.
 
+import { isCurable } from "../../host/background/background.js";
 import { isHostOver } from "../../host/index.js";
 import { type Claim, ConflictError, type Expectation, type Store, type Write } from "../../store/index.js";
 import { wholeClock } from "../../store/whole-clock.js";
-import { isCurable } from "../background/background.js";
 import type { CronParser } from "./cron.js";
 import { configOf, type ScheduleDefinition } from "./definition.js";
 import { ScheduleNotFoundError } from "./errors.js";

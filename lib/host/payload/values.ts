@@ -2,6 +2,7 @@
 
 import type { PayloadLimits } from "./limits.js";
 import type { Stored } from "./marks.js";
+import type { Payloads } from "./payloads.js";
 
 /** Encodes values and decodes them: to text or bytes, at once unless a codec is asynchronous. `null` stands for undefined. */
 export interface ValueCodec {
@@ -24,4 +25,11 @@ export interface Values extends ValueCodec {
   readonly limits: PayloadLimits;
   /** Encodes a thrown value. Never refuses one. */
   encodeThrown(thrown: unknown): Stored | Promise<Stored>;
+}
+
+export function valueCodec(payloads: Pick<Payloads, "store" | "load">): ValueCodec {
+  return {
+    encode: (value, where, root) => (value === undefined ? null : payloads.store(value, root, where)),
+    decode: (stored) => (stored === null ? undefined : payloads.load(stored)),
+  };
 }

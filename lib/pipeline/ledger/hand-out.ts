@@ -5,8 +5,9 @@
 // processes
 // share: rows name the claim of the host that has taken them.
 
-import { Heartbeats } from "../../flow/runtime/heartbeats.js";
+import { Heartbeats } from "../../host/background/heartbeats.js";
 import type { Payloads } from "../../host/payload/payloads.js";
+import { valueCodec } from "../../host/payload/values.js";
 import { showThrown } from "../../process/show.js";
 import type { Store } from "../../store/index.js";
 import type { Sentence } from "../definition/sentence.js";
@@ -311,16 +312,11 @@ export class HandOut {
   #beating(message: LiveMessage): Heartbeats {
     const { payloads, context, now, beat } = this.#port;
     const beats = new Heartbeats({
-      payloads: {
-        encode: (value, where, root) => payloads.store(value, root, where),
-        decode: (stored) => (stored === null ? [] : payloads.load(stored)),
-      },
+      payloads: valueCodec(payloads),
       named: (key) => `adapter ${key} of message ${message.id}`,
       now,
       after: (ms, fn) => void context.after(ms, fn),
-      write: (heartbeats) => {
-        if (heartbeats !== null) beat(message, heartbeats);
-      },
+      write: (heartbeats) => beat(message, heartbeats),
       // Each was encoded when it was given.
       failed: () => undefined,
     });

@@ -1,6 +1,6 @@
 // A message that a ledger has handed out.
 
-import type { Heartbeats } from "../../flow/runtime/heartbeats.js";
+import type { Heartbeats } from "../../host/background/heartbeats.js";
 import type { MessageId } from "../definition/message-id.js";
 import type { Accused } from "./blame.js";
 import type { Message, Setback } from "./ledger.js";

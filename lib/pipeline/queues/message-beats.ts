@@ -1,7 +1,8 @@
 // The heartbeats of one attempt at a message of a queue: how far its handler has come.
 
-import { type Heartbeat, Heartbeats } from "../../flow/runtime/heartbeats.js";
+import { type Heartbeat, Heartbeats } from "../../host/background/heartbeats.js";
 import type { Payloads } from "../../host/payload/payloads.js";
+import { valueCodec } from "../../host/payload/values.js";
 import type { QueuedRow } from "./tables.js";
 
 /** What a row holds. */
@@ -63,7 +64,7 @@ export class MessageBeats {
   async stored(): Promise<Beats | undefined> {
     if (this.#beats === undefined || this.#beats.isEmpty) return undefined;
     try {
-      return (await this.#beats.encoded()) ?? undefined;
+      return await this.#beats.encoded();
     } catch {
       // The codec has refused it where it was given.
       return undefined;
@@ -74,15 +75,9 @@ export class MessageBeats {
     const { payloads, write, now, after } = this.#port;
     const { id, queue } = this.#row;
     this.#beats ??= new Heartbeats({
-      ...{ now, after },
-      payloads: {
-        encode: (value, where, root) => payloads.store(value, root, where),
-        decode: (stored) => (stored === null ? [] : payloads.load(stored)),
-      },
+      ...{ now, after, write },
+      payloads: valueCodec(payloads),
       named: () => `message ${id} of queue ${queue}`,
-      write: (heartbeats) => {
-        if (heartbeats !== null) write(heartbeats);
-      },
       failed: (error) => {
         this.#failure ??= { error };
       },

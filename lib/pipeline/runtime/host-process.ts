@@ -1,10 +1,10 @@
 // The process of a pipeline host. It takes executions from its catalogue, runs each in a process of its own, starts a process again that
 // has crashed, and answers callers that wait for an end. A store that fails ends no execution: a failed operation is retried until it succeeds.
 
-import { afterInInit, Background, isCurable, isFull } from "../../flow/background/background.js";
-import { tellOutage } from "../../flow/background/outage.js";
 import { whyNotStarted } from "../../flow/runtime/services.js";
-import { Waiters } from "../../flow/runtime/waiters.js";
+import { afterInInit, Background, isCurable, isFull } from "../../host/background/background.js";
+import { tellOutage } from "../../host/background/outage.js";
+import { Waiters } from "../../host/handles/waiters.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";

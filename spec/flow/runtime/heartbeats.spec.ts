@@ -8,7 +8,7 @@ import {
   flowHost,
   openFlowOperations,
 } from "../../../lib/flow/index.js";
-import { HEARTBEAT_MS } from "../../../lib/flow/runtime/heartbeats.js";
+import { HEARTBEAT_MS } from "../../../lib/host/background/heartbeats.js";
 import { System } from "../../../lib/index.js";
 import { memory } from "../../../lib/store/index.js";
 import { testClock } from "../../../lib/testing/index.js";

@@ -1,7 +1,6 @@
 // A store that fails for a while, at whichever call: the host stays, and does what it had to do.
 
 import { describe, expect, it } from "vitest";
-import { Background, STORE_RETRY } from "../../../lib/flow/background/background.js";
 import {
   defineFlow,
   type FlowHost,
@@ -12,6 +11,7 @@ import {
   schedule,
 } from "../../../lib/flow/index.js";
 import { END_TOPIC, flows as flowTable, journal } from "../../../lib/flow/journal/tables.js";
+import { Background, STORE_RETRY } from "../../../lib/host/background/background.js";
 import { System, supervisor } from "../../../lib/index.js";
 import { definePipeline, pipelineHost, queue, route } from "../../../lib/pipeline/index.js";
 import {

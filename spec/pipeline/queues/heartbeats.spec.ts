@@ -5,7 +5,7 @@ import { jsonCodec, type PayloadCodec } from "signalbox/flow";
 import { memory, type Store, type StoreSource } from "signalbox/store";
 import { testClock } from "signalbox/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { HEARTBEAT_MS } from "../../../lib/flow/runtime/heartbeats.js";
+import { HEARTBEAT_MS } from "../../../lib/host/background/heartbeats.js";
 import { type MessageQueue, openQueues, type Queues } from "../../../lib/pipeline/queues/queues.js";
 import { dead, done } from "../../../lib/pipeline/queues/status.js";
 import { queued } from "../../../lib/pipeline/queues/tables.js";

@@ -1,9 +1,9 @@
 // Heartbeats of the steps of one flow, or of the adapters that work on one message: how far each has come. The last ones are in the row
 // of the flow or the message, written once a second at most, and the next attempt gets the last one that was written.
 
-import type { ValueCodec } from "../../host/payload/values.js";
 import { isThenable } from "../../process/thenable.js";
-import type { Stored } from "../journal/entry.js";
+import type { Stored } from "../payload/marks.js";
+import type { ValueCodec } from "../payload/values.js";
 
 /** The last heartbeat of a step or an adapter. */
 export interface Heartbeat {
@@ -102,7 +102,7 @@ export class Heartbeats {
 
   /** All of them, as a row holds them. */
   encoded(): Stored | Promise<Stored> {
-    return this.#port.payloads.encode([...this.#beats], "heartbeats", "progress");
+    return this.#port.payloads.encode([...this.#beats], "heartbeats", "progress") as Stored | Promise<Stored>;
   }
 
   /** Steps have ended. True: the row has heartbeats, and no step that runs has any. */

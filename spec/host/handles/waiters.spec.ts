@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Waiters } from "../../../lib/flow/runtime/waiters.js";
+import { Waiters } from "../../../lib/host/handles/waiters.js";
 
 it("keeps every open wait, and few of those that were given up", () => {
   const waiters = new Waiters<{ open: boolean }>();

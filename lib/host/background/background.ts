@@ -1,10 +1,10 @@
 // Work of a host that no caller waits for. A store that fails only puts it off: it is tried again, after waits that grow, until it is done.
 
-import { isHostOver } from "../../host/index.js";
 import { type Backoff, backoffMs } from "../../process/backoff.js";
 import type { Kernel } from "../../process/kernel.js";
 import { classOf } from "../../store/error-classes.js";
 import { StoreError, StoreOverloadedError, StoreVersionError } from "../../store/index.js";
+import { isHostOver } from "../handles/host-over.js";
 import type { StoreOutage } from "./outage.js";
 
 /** Waits before work is tried again that the store failed. */
