@@ -1,9 +1,21 @@
 // The requests of an execution's processes to its ledger, and the ledger's notifications to them. Steps become durable in the order of
-// their submission, many in one commit; store-ledger.ts keeps them in a store, volatile-ledger.ts in memory alone.
+// their submission, many in one commit; store-ledger.ts keeps them in a store, volatile-ledger.ts in memory alone. Both keep one rule:
+//
+//     pending = live messages + open sources; the execution is complete at 0
+//
+//   never early    children come from a live message alone, inputs from an open source alone: at 0 there is neither, so that no step applies
+//   exactly once   a message leaves once, by the attempt that was handed out, and pending falls by one with it: one step alone makes it 0
+//   never missed   the step that takes the last one away sees 0 itself, and ends the execution in the same commit
+//   reopened       a dead letter that is put back is live again: an execution that had completed goes on, and completes once more. One that
+//                  failed or was cancelled does not
+//
+// spec/pipeline/ledger/oracle.ts states the rule as a model, and every ledger is held against it.
 
 import type { MessageId } from "../definition/message-id.js";
-import type { Ended } from "./ledger-machine.js";
 import type { LineageEntry } from "./lineage.js";
+
+/** How an execution ended. */
+export type Ended = "completed" | "failed" | "cancelled";
 
 /** A message that is to be published. */
 export interface Publication {
@@ -44,7 +56,7 @@ export interface Remembered {
   readonly value: unknown;
 }
 
-/** A step, as ledger-machine.ts defines it. */
+/** A step: it is applied as a whole, or refused as a whole. */
 export type Step =
   | {
       readonly type: "source";

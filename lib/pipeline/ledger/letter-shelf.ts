@@ -1,5 +1,5 @@
-// The dead letters of an execution, as ../dead/shelf.ts uses them: where they are, and what else a commit about them changes. This file
-// writes what ledger-machine.ts decides about `put back`, `drop` and `hand over`.
+// The dead letters of an execution, as ../dead/shelf.ts uses them: where they are, and what else a commit about them changes: a letter
+// that is put back is live again in the commit that takes it from the dead ones, and an execution that had completed goes on.
 
 import type { AnyRow, Expectation, Store, Write } from "../../store/index.js";
 import { wholeClock } from "../../store/whole-clock.js";

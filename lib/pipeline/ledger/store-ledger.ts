@@ -27,6 +27,7 @@ import { Carriage } from "./carriage.js";
 import { ExecutionGoneError } from "./errors.js";
 import { HandOut, type KnownQueue } from "./hand-out.js";
 import {
+  type Ended,
   type Ledger,
   type LedgerContext,
   type LedgerCounts,
@@ -35,7 +36,6 @@ import {
   type Message,
   type Step,
 } from "./ledger.js";
-import type { Ended } from "./ledger-machine.js";
 import { LEDGER_DEFAULTS, type LedgerLimits } from "./limits.js";
 import type { Body, LiveMessage } from "./live-message.js";
 import { type HeldHere, Peers } from "./peers.js";
@@ -118,6 +118,8 @@ export class StoreLedger implements Ledger {
   #called = false;
   #held: HeldHere = { count: 0, rank: 0 };
   #counts: LedgerCounts;
+  /** How many sets are durable. */
+  #sets = 0;
   #state: "running" | "closing" | "closed" = "running";
   #idle: (() => void)[] = [];
   #closed: Promise<void> | undefined;
@@ -443,6 +445,7 @@ export class StoreLedger implements Ledger {
   }
 
   #committed(entries: readonly Entry[], writing: Writing, now: number, isEnd: boolean): void {
+    this.#sets++;
     const { pending, done, dead, inputs } = this.#counts;
     this.#counts = {
       pending: pending + writing.pending,
@@ -627,6 +630,7 @@ export class StoreLedger implements Ledger {
   }
 
   async #lookAt(mayTell: boolean): Promise<void> {
+    const sets = this.#sets;
     const row = await this.#row();
     if (this.#state === "closed") return;
     if (row === undefined || row.ended !== null) {
@@ -634,14 +638,14 @@ export class StoreLedger implements Ledger {
       return;
     }
     if (row.changed !== this.#changed && !(await this.#mayCatchUp(row))) return;
-    if (this.#peers === undefined) return;
-    if (!this.#commits.inFlight) {
+    // Counts that were read before a commit of this ledger are older than its own.
+    if (!this.#commits.inFlight && this.#sets === sets) {
       const before = this.#counts.pending;
       const { pending, done, dead, inputs } = row;
       this.#counts = { pending, done, dead, inputs };
       if (before !== pending) this.#call();
     }
-    await this.#peers.look(row, mayTell);
+    await this.#peers?.look(row, mayTell);
   }
 
   #gone(row: ExecutionRow | undefined): void {

@@ -4,6 +4,7 @@
 import { Ring } from "../../process/mailbox.js";
 import type { MessageId } from "../definition/message-id.js";
 import {
+  type Ended,
   type Ledger,
   type LedgerContext,
   type LedgerCounts,
@@ -15,7 +16,6 @@ import {
   type Setback,
   type Step,
 } from "./ledger.js";
-import type { Ended } from "./ledger-machine.js";
 import { setbackAfter } from "./setback.js";
 
 /** What a ledger in memory is made with. */

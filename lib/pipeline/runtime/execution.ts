@@ -14,8 +14,15 @@ import { spawnIn } from "../../process/spawn-in.js";
 import { Queue } from "../../supervisor/queue.js";
 import { countRestart, type RestartLimits } from "../../supervisor/restart-rule.js";
 import { Permits } from "../gates/permits.js";
-import type { Ledger, LedgerCounts, LedgerListener, Message, SourcePlace, Step } from "../ledger/ledger.js";
-import type { Ended } from "../ledger/ledger-machine.js";
+import type {
+  Ended,
+  Ledger,
+  LedgerCounts,
+  LedgerListener,
+  Message,
+  SourcePlace,
+  Step,
+} from "../ledger/ledger.js";
 import type { PipelinePlan } from "./plan.js";
 import { Processor } from "./processor.js";
 import { type PipelineProgress, RateMeter } from "./progress.js";

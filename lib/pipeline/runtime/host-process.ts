@@ -18,8 +18,7 @@ import { countRestart, type RestartLimits } from "../../supervisor/restart-rule.
 import type { GivenUp, GiveUpRequest, Moved, MoveRequest } from "../changes/options.js";
 import { labelOf } from "../definition/versions.js";
 import { ExecutionGoneError } from "../ledger/errors.js";
-import type { Publication } from "../ledger/ledger.js";
-import type { Ended } from "../ledger/ledger-machine.js";
+import type { Ended, Publication } from "../ledger/ledger.js";
 import type { ReplayRequest } from "../replay/options.js";
 import type { PipelineRetention } from "../retention/options.js";
 import { retain } from "../retention/retain.js";

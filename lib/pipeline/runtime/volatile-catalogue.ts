@@ -1,8 +1,7 @@
 // Executions in memory alone: they end with their processes.
 
 import type { Kernel } from "../../process/kernel.js";
-import type { LedgerContext, LedgerCounts, LedgerListener, SourcePlace } from "../ledger/ledger.js";
-import type { Ended } from "../ledger/ledger-machine.js";
+import type { Ended, LedgerContext, LedgerCounts, LedgerListener, SourcePlace } from "../ledger/ledger.js";
 import { VolatileLedger } from "../ledger/volatile-ledger.js";
 import type { Beginning, Catalogue, Record } from "./catalogue.js";
 import { NoLineageError } from "./errors.js";

@@ -12,6 +12,7 @@ import {
 import { Payloads } from "../../../lib/host/payload/payloads.js";
 import { createExecution } from "../../../lib/pipeline/ledger/executions.js";
 import type {
+  Ended,
   Ledger,
   LedgerContext,
   LedgerCounts,
@@ -21,7 +22,6 @@ import type {
   SourcePlace,
   Step,
 } from "../../../lib/pipeline/ledger/ledger.js";
-import type { Ended } from "../../../lib/pipeline/ledger/ledger-machine.js";
 import type { LedgerLimits } from "../../../lib/pipeline/ledger/limits.js";
 import { StoreLedger } from "../../../lib/pipeline/ledger/store-ledger.js";
 import { type ExecutionRow, executions, PIPELINE_SCHEMA } from "../../../lib/pipeline/ledger/tables.js";

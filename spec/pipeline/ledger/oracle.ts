@@ -1,5 +1,6 @@
-// A ledger as the invariant says it: a set of live messages, a set of open sources, and what becomes of them. Written from the text
-// alone, with plain maps, so that it shares no idea with the ledgers that are held against it.
+// A ledger as its rule says it (lib/pipeline/ledger/ledger.ts): a set of live messages, a set of open sources, dead letters, and what becomes
+// of them. Nothing is counted that can be said: `pending` is the size of two sets, and the execution is complete when both are empty. Written
+// with plain maps, so that it shares no idea with the ledgers that are held against it.
 
 import type { Message, Publication, Remembered, Step } from "../../../lib/pipeline/ledger/ledger.js";
 
@@ -14,6 +15,12 @@ interface Live {
   taken: Message | undefined;
 }
 
+interface Letter {
+  readonly queue: string;
+  readonly value: string;
+  readonly errors: readonly string[];
+}
+
 /** What a ledger has to say of an execution, in a form that can be compared. */
 export interface Facts {
   readonly pending: number;
@@ -22,16 +29,18 @@ export interface Facts {
   readonly dropped: number;
   readonly inputs: number;
   readonly live: readonly string[];
+  /** Open sources, with how many messages each has given. */
+  readonly open: readonly string[];
   readonly letters: readonly string[];
   readonly lineage: readonly string[];
   readonly memory: readonly string[];
   readonly ended: string | undefined;
 }
 
-export class Model {
+export class Oracle {
   live: Map<string, Live> = new Map();
   open: Map<string, number> = new Map();
-  readonly letters: Map<string, readonly string[]> = new Map();
+  readonly letters: Map<string, Letter> = new Map();
   readonly lineage: Set<string> = new Set();
   readonly memory: Map<string, unknown> = new Map();
   done = 0;
@@ -46,8 +55,8 @@ export class Model {
     this.inputs = messages.length;
   }
 
-  clone(): Model {
-    const copy = new Model([], []);
+  clone(): Oracle {
+    const copy = new Oracle([], []);
     Object.assign(copy, {
       live: new Map([...this.live].map(([id, one]) => [id, { ...one }])),
       open: new Map(this.open),
@@ -104,7 +113,11 @@ export class Model {
       case "dead":
         this.#leave(step.message);
         this.dead++;
-        this.letters.set(step.message.id, [...step.message.errors, step.error]);
+        this.letters.set(step.message.id, {
+          queue: step.message.queue,
+          value: step.message.value as string,
+          errors: [...step.message.errors, step.error],
+        });
         if (step.entry !== undefined) this.lineage.add(step.entry.id);
         break;
       case "retry": {
@@ -125,8 +138,12 @@ export class Model {
       default:
         step satisfies never;
     }
-    if (this.live.size + this.open.size === 0) this.ended ??= "completed";
+    this.#completeIfDone();
     return true;
+  }
+
+  #completeIfDone(): void {
+    if (this.live.size + this.open.size === 0) this.ended ??= "completed";
   }
 
   /** People end messages and a source. */
@@ -138,7 +155,27 @@ export class Model {
       this.dropped++;
     }
     if (source !== undefined) this.open.delete(source);
-    if (this.live.size + this.open.size === 0) this.ended ??= "completed";
+    this.#completeIfDone();
+  }
+
+  /** People put a dead letter back: it is as new, but for its errors. False: the execution failed or was cancelled. */
+  putBack(id: string): boolean {
+    if (this.ended !== undefined && this.ended !== "completed") return false;
+    const letter = this.letters.get(id) as Letter;
+    this.letters.delete(id);
+    this.lineage.delete(id);
+    this.live.set(id, { ...letter, attempts: 0, due: 0, taken: undefined });
+    this.done--;
+    this.dead--;
+    this.ended = undefined;
+    return true;
+  }
+
+  /** People give a dead letter up for good. */
+  drop(id: string): void {
+    this.letters.delete(id);
+    this.dead--;
+    this.dropped++;
   }
 
   /** People move messages to a queue, where they are as new. */
@@ -161,7 +198,8 @@ export class Model {
       live: [...this.live]
         .map(([id, { queue, attempts, errors }]) => JSON.stringify([queue, id, attempts, errors]))
         .sort(),
-      letters: [...this.letters].map((one) => JSON.stringify(one)).sort(),
+      open: [...this.open].map((one) => JSON.stringify(one)).sort(),
+      letters: [...this.letters].map(([id, { errors }]) => JSON.stringify([id, errors])).sort(),
       lineage: [...this.lineage].sort(),
       memory: [...this.memory].map((one) => JSON.stringify(one)).sort(),
     };
