@@ -1,6 +1,6 @@
 // The errors of admin sockets, on both sides.
 
-import { SignalboxError } from "../process/errors.js";
+import { type RequestFate, SignalboxError } from "../process/errors.js";
 
 /**
  * A request to the admin socket of a host is malformed: no JSON, too long, of another version, or for an operation that does not
@@ -39,8 +39,15 @@ export class RemoteOperationError extends SignalboxError {
   readonly code = "ERR_ADMIN_REMOTE";
   /** The class and the code of the error at the host. */
   readonly remote: { readonly name: string; readonly code?: string };
-  constructor(message: string, remote: { readonly name: string; readonly code?: string }) {
+  /** Of a request that got no answer: `withdrawn`: it was never sent. `kept`: the host may carry it out. Absent: the host answered. */
+  readonly request?: RequestFate;
+  constructor(
+    message: string,
+    remote: { readonly name: string; readonly code?: string },
+    request?: RequestFate,
+  ) {
     super(message);
     this.remote = remote;
+    if (request !== undefined) this.request = request;
   }
 }

@@ -198,5 +198,9 @@ export function readAnswer(id: number, line: string): Json {
   return answer.ok;
 }
 
-/** Sends a request, and gives what its answer gives. */
-export type Ask = (op: string, args: object, signal?: AbortSignal) => Promise<Json>;
+/**
+ * Sends a request, and gives what its answer gives.
+ *
+ * @param changes - the operation changes something: it may take as long as the host gives itself
+ */
+export type Ask = (op: string, args: object, signal?: AbortSignal, changes?: boolean) => Promise<Json>;

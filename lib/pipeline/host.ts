@@ -114,15 +114,13 @@ export function pipelineHost(options: PipelineHostOptions): PipelineHostDefiniti
   };
 }
 
-/** The admin socket of a host, if it has one. @throws OptionError */
-function serviceOf(options: PipelineHostOptions, { plans }: PipelineHostSettings): HostService | undefined {
+/** The admin socket of a host, if it has one. Its operations are those of a handle. @throws OptionError */
+function serviceOf(options: PipelineHostOptions, settings: PipelineHostSettings): HostService | undefined {
   const path = socketOf(options);
   if (path === undefined) return undefined;
   return (kernel, self) => {
-    const operations = new HostOperations(kernel, (build, more) =>
-      kernel.calls.call(undefined, self, build as never, more),
-    );
-    const service = pipelineService(operations, (pipeline) => plans.has(pipeline));
+    const { operations } = new PipelineHost(self, kernel, settings);
+    const service = pipelineService(operations, (pipeline) => settings.plans.has(pipeline));
     const children = [{ id: "admin socket", start: adminServer({ path, service }) }];
     return supervisor({ strategy: "one_for_one", children });
   };

@@ -50,7 +50,7 @@ test("a host that hangs is given up after a time limit [Z23]", async () => {
   // It accepts, reads, and never answers.
   const server = createServer((socket) => void socket.resume().on("error", () => undefined));
   await new Promise<void>((resolve) => server.listen(socketPathOf(file), resolve));
-  const client = await adminClient(socketPathOf(file), 20);
+  const client = await adminClient(socketPathOf(file), { lookMs: 20 });
   await expect(client?.ask("metrics", {})).rejects.toThrow(
     "the host did not answer: it did not answer within 20 ms",
   );

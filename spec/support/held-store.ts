@@ -20,6 +20,11 @@ export class HeldSource implements StoreSource {
     this.#held = [];
   }
 
+  /** How many commits stand still. */
+  get waiting(): number {
+    return this.#held?.length ?? 0;
+  }
+
   release(): void {
     const held = this.#held ?? [];
     this.#held = undefined;

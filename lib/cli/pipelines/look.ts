@@ -213,7 +213,7 @@ const lineage = defineCommand({
     }
     if (route !== undefined) throw new Misuse("--route cannot be combined with a MESSAGE");
     if (children) return printMessages(operations.children(id as string, message, range), context);
-    if (batch) return printMessages(operations.batch(id as string, message), context);
+    if (batch) return printMessages(operations.batch(id as string, message, range), context);
     const found = await operations.lineage(id as string, message);
     context.show(found, () => lineageText(found, context));
     return EXIT.fine;

@@ -1,16 +1,16 @@
-// The client of a host's admin socket: one connection, one request after another.
+// The client of a host's admin socket: one request after another, over one connection as long as each request gets its answer.
 
 import { RemoteOperationError } from "../../admin/errors.js";
 import type { Json } from "../../admin/json-view.js";
 import { LineSplitter } from "../../admin/line-splitter.js";
 import { type Ask, PROTOCOL_LIMITS, readAnswer, requestLine } from "../../admin/protocol.js";
-import { connect, type Socket } from "./host.js";
+import type { RequestFate } from "../../process/errors.js";
+import { after, connect, type Socket } from "./host.js";
 
-/** How long a host may take for an answer. */
-const ANSWER_TIMEOUT_MS = 30_000;
-/** How long it may take for these: longer than it gives itself. */
-const LONG: readonly string[] = ["backup", "prune"];
-const LONG_TIMEOUT_MS = 615_000;
+/** How long a host may take for an answer, in milliseconds. */
+const LOOK_MS = 30_000;
+/** How long it may take for a change: longer than it gives itself, so that its own answer is the one that counts. */
+const CHANGE_MS = 615_000;
 /** Characters may have three bytes. */
 const MAX_ANSWER_BYTES = 3 * PROTOCOL_LIMITS.answerLength + 1_000;
 
@@ -19,10 +19,12 @@ export interface AdminClient {
   close(): void;
 }
 
-interface Waiting {
-  readonly id: number;
-  answered(line: string): void;
-  failed(error: Error): void;
+/** What a client uses beside its socket. */
+export interface AdminClientOptions {
+  /** How long a host may take for the answer to a request that changes nothing, in milliseconds. Default 30,000. */
+  readonly lookMs?: number;
+  /** Calls `fn` after so many milliseconds; returns the call that cancels it. */
+  readonly after?: typeof after;
 }
 
 /**
@@ -32,81 +34,107 @@ interface Waiting {
  */
 export async function adminClient(
   target: string,
-  timeoutMs: number = ANSWER_TIMEOUT_MS,
+  options: AdminClientOptions = {},
 ): Promise<AdminClient | undefined> {
   const socket = await connect(target);
-  return socket && new Client(socket, timeoutMs);
+  return socket && new Client(target, { lookMs: LOOK_MS, after, ...options }, new Connection(socket));
 }
 
 class Client implements AdminClient {
-  readonly #socket: Socket;
-  readonly #timeoutMs: number;
-  readonly #splitter = new LineSplitter(MAX_ANSWER_BYTES);
-  #waiting: Waiting | undefined;
-  #lost: Error | undefined;
+  readonly #target: string;
+  readonly #options: Required<AdminClientOptions>;
+  #connection: Connection;
   #last: Promise<unknown> = Promise.resolve();
   #id = 0;
 
-  constructor(socket: Socket, timeoutMs: number) {
-    this.#socket = socket;
-    this.#timeoutMs = timeoutMs;
-    socket.on("data", (bytes: Uint8Array) => {
-      const lines = this.#splitter.push(bytes);
-      if (lines === undefined) this.#lose("its answer is too long");
-      for (const line of lines ?? []) this.#waiting?.answered(line);
-    });
-    socket.on("error", ({ message }) => this.#lose(message));
-    socket.on("close", () => this.#lose("it closed the connection"));
+  constructor(target: string, options: Required<AdminClientOptions>, connection: Connection) {
+    this.#target = target;
+    this.#options = options;
+    this.#connection = connection;
   }
 
   /** Requests wait for those before them. */
-  readonly ask: Ask = (op, args, signal) => {
-    const asked = this.#last.then(() => this.#ask(op, args, signal));
+  readonly ask: Ask = (op, args, signal, changes) => {
+    const asked = this.#last.then(() => this.#ask(op, args, signal, changes === true));
     this.#last = asked.catch(() => undefined);
     return asked;
   };
 
-  readonly close = (): void => this.#lose("this program closed the connection");
+  readonly close = (): void => this.#connection.lose("this program closed the connection");
 
-  #ask(op: string, args: object, signal: AbortSignal | undefined): Promise<Json> {
+  async #ask(op: string, args: object, signal: AbortSignal | undefined, changes: boolean): Promise<Json> {
+    signal?.throwIfAborted();
+    if (this.#connection.isGivenUp) await this.#connectAgain();
+    const { lookMs } = this.#options;
+    const limitMs = changes ? Math.max(lookMs, CHANGE_MS) : lookMs;
     const id = ++this.#id;
-    const timeoutMs = LONG.includes(op) ? Math.max(this.#timeoutMs, LONG_TIMEOUT_MS) : this.#timeoutMs;
-    const limit = AbortSignal.timeout(timeoutMs);
-    const slow = (): void => this.#lose(`it did not answer within ${timeoutMs} ms`);
-    const aborted = (): void => this.#waiting?.failed(signal?.reason as Error);
-    return new Promise<Json>((resolve, reject) => {
-      if (this.#lost !== undefined) return reject(this.#lost);
-      if (signal?.aborted) return reject(signal.reason);
-      const over = (): void => {
-        this.#waiting = undefined;
-        limit.removeEventListener("abort", slow);
-        signal?.removeEventListener("abort", aborted);
-      };
-      this.#waiting = {
-        id,
-        answered: (line) => {
-          over();
-          try {
-            resolve(readAnswer(id, line));
-          } catch (error) {
-            reject(error);
-          }
-        },
-        failed: (error) => {
-          over();
-          reject(error);
-        },
-      };
-      limit.addEventListener("abort", slow);
-      signal?.addEventListener("abort", aborted);
-      this.#socket.write(`${requestLine(id, op, args)}\n`);
+    const connection = this.#connection;
+    const cancel = this.#options.after(limitMs, () =>
+      connection.lose(`it did not answer within ${limitMs} ms`),
+    );
+    const aborted = (): void => connection.giveUp(signal?.reason as Error);
+    signal?.addEventListener("abort", aborted);
+    try {
+      return readAnswer(id, await connection.answerTo(requestLine(id, op, args)));
+    } finally {
+      cancel();
+      signal?.removeEventListener("abort", aborted);
+    }
+  }
+
+  /** The connection of a request that nobody waits for any more is closed: its answer may come late, and it holds up those behind it. */
+  async #connectAgain(): Promise<void> {
+    const socket = await connect(this.#target);
+    if (socket === undefined) throw noAnswer("no host listens there any more", "withdrawn");
+    this.#connection = new Connection(socket);
+  }
+}
+
+/** One connection: at most one request is under way. */
+class Connection {
+  /** Its caller waits no longer for the answer, which may still come. */
+  isGivenUp = false;
+  readonly #socket: Socket;
+  readonly #splitter = new LineSplitter(MAX_ANSWER_BYTES);
+  #waiting: { answered(line: string): void; failed(error: Error): void } | undefined;
+  /** Why no answer can come any more. */
+  #lost: string | undefined;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("data", (bytes: Uint8Array) => {
+      const lines = this.#splitter.push(bytes);
+      if (lines === undefined) this.lose("its answer is too long");
+      for (const line of lines ?? []) this.#waiting?.answered(line);
+    });
+    socket.on("error", ({ message }) => this.lose(message));
+    socket.on("close", () => this.lose("it closed the connection"));
+  }
+
+  answerTo(line: string): Promise<string> {
+    if (this.#lost !== undefined) return Promise.reject(noAnswer(this.#lost, "withdrawn"));
+    return new Promise<string>((answered, failed) => {
+      this.#waiting = { answered, failed };
+      this.#socket.write(`${line}\n`);
+    }).finally(() => {
+      this.#waiting = undefined;
     });
   }
 
-  /** No answer can come any more. */
-  #lose(problem: string): void {
-    this.#lost ??= new RemoteOperationError(`the host did not answer: ${problem}`, { name: "Error" });
-    this.#waiting?.failed(this.#lost);
+  giveUp(reason: Error): void {
+    this.isGivenUp = true;
+    this.#waiting?.failed(reason);
     this.#socket.destroy();
   }
+
+  /** No answer can come any more. */
+  lose(problem: string): void {
+    this.#lost ??= problem;
+    this.#waiting?.failed(noAnswer(this.#lost, "kept"));
+    this.#socket.destroy();
+  }
+}
+
+function noAnswer(problem: string, request: RequestFate): RemoteOperationError {
+  return new RemoteOperationError(`the host did not answer: ${problem}`, { name: "Error" }, request);
 }

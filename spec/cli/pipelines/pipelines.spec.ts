@@ -5,6 +5,8 @@ import { describe, expect, test } from "vitest";
 import { definePipeline } from "../../../lib/pipeline/definition/pipeline.js";
 import { queue } from "../../../lib/pipeline/definition/queue.js";
 import { route } from "../../../lib/pipeline/definition/route.js";
+import type { PipelineOperations } from "../../../lib/pipeline/operations/operations.js";
+import { answering } from "../../admin/support/wire.js";
 import { folderWith, inStore, runCommand } from "./support.js";
 
 const GOOD = `version: 1
@@ -232,6 +234,21 @@ describe("on a store", () => {
     });
     const failure = await run("get", "b", "--json");
     expect(JSON.parse(failure.printed).error.code).toBe("ERR_PIPELINE_EXECUTION_NOT_FOUND");
+  });
+
+  test("lineage --batch and --children list behind --after, and as many as --limit says [Y690]", async () => {
+    const given: unknown[][] = [];
+    const list = (...args: readonly unknown[]): unknown[] => {
+      given.push([...args]);
+      return [];
+    };
+    const operations = answering<PipelineOperations>({ batch: list, children: list }, ["batch", "children"]);
+    const open = async () => ({ operations, close: async () => undefined });
+    const range = ["--after", "10.11", "--limit", "2", "--store", "jobs.db"];
+    for (const kind of ["--batch", "--children"])
+      expect((await runCommand(["lineage", "a", "10.10", kind, ...range], { open })).code).toBe(0);
+    const wanted = ["a", "10.10", { after: "10.11", limit: 2 }];
+    expect(given).toEqual([wanted, wanted]);
   });
 
   test("replay begins a new execution, which the next run goes on with; what cannot be had is a no [Y110]", async () => {

@@ -4,11 +4,15 @@ import { System } from "signalbox";
 import { memory, type StoreSource } from "signalbox/store";
 import { testClock } from "signalbox/testing";
 import { expect, onTestFinished, test } from "vitest";
+import { type AdminClient, adminClient } from "../../../lib/cli/shell/admin-client.js";
 import { type PipelineHost, pipelineHost } from "../../../lib/pipeline/host.js";
+import { remoteOperations } from "../../../lib/pipeline/operations/operations-protocol.js";
 import { ExecutionOutcomeUnknownError } from "../../../lib/pipeline/runtime/errors.js";
 import { StoreUnreachableError } from "../../../lib/store/postgres/errors.js";
+import { folderWith } from "../../cli/pipelines/support.js";
 import { drilled } from "../../support/drilled.js";
 import { HeldSource, RefusingSource } from "../../support/held-store.js";
+import { macrotask } from "../../support/host.js";
 import { LossySource } from "../../support/lossy-store.js";
 import { type Life, lines, PIPELINE_DRILLS, pipeline, SLOW } from "./answer-drills.js";
 
@@ -72,6 +76,36 @@ test.each(["pause", "resume", "cancel"] as const)(
     await clock.advance(5_000);
     expect(error).toBeInstanceOf(ExecutionOutcomeUnknownError);
     expect(error).toMatchObject({ operation: name, executionId: "there" });
+    store.release();
+  },
+);
+
+test.each(["pause", "resume", "cancel"] as const)(
+  "%s over the socket: ends behind the time of its store, as unknown, as at the handle [Z694]",
+  async (name) => {
+    const clock = testClock();
+    const store = new HeldSource();
+    const system = new System({ report: false, environment: clock.environment });
+    onTestFinished(() => void system.stop({ timeoutMs: 0 }));
+    const socket = folderWith()("sock");
+    const host = await clock.until(system.start(pipelineHost({ pipelines: [pipeline], store, socket })));
+    await clock.until(host.start(pipeline, { id: "there", messages: { to: lines, values: [SLOW] } }));
+    const client = await adminClient(socket);
+    onTestFinished(() => client?.close());
+    store.hold();
+    let error: unknown = "no answer yet";
+    const asked = remoteOperations((client as AdminClient).ask)
+      [name]("there")
+      .catch((thrown: unknown) => {
+        error = thrown;
+      });
+    while (store.waiting === 0) await macrotask();
+    await clock.advance(30_000);
+    await macrotask();
+    expect(error).toBe("no answer yet");
+    await clock.advance(5_000);
+    await asked;
+    expect(error).toMatchObject({ remote: { code: "ERR_PIPELINE_OUTCOME_UNKNOWN" } });
     store.release();
   },
 );

@@ -1,0 +1,102 @@
+// The client of the admin socket when answers do not come as they should: a caller that waits no longer, a host that is slow or gone.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { adminClient } from "../../lib/cli/shell/admin-client.js";
+import { remoteOperations as remoteFlows } from "../../lib/flow/operations/operations-protocol.js";
+import { macrotask } from "../support/host.js";
+
+const ends: (() => void)[] = [];
+afterEach(() => {
+  for (const end of ends.splice(0)) end();
+});
+
+interface Request {
+  readonly id: number;
+  readonly op: string;
+  answer(ok: unknown): void;
+  /** Ends the connection without an answer. */
+  hangUp(): void;
+}
+
+/** A host that answers when the test says so. */
+async function slowHost() {
+  const folder = mkdtempSync(join(tmpdir(), "client-"));
+  const path = join(folder, "sock");
+  const requests: Request[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on("error", () => undefined));
+    socket.on("data", (bytes) => {
+      for (const line of String(bytes).trim().split("\n")) {
+        const { id, op } = JSON.parse(line);
+        const answer = (ok: unknown): void => void socket.write(`${JSON.stringify({ id, ok })}\n`);
+        requests.push({ id, op, answer, hangUp: () => socket.destroy() });
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  ends.push(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const timers = new Map<() => void, number>();
+  const after = (ms: number, fn: () => void): (() => void) => {
+    timers.set(fn, ms);
+    return () => void timers.delete(fn);
+  };
+  const client = await adminClient(path, { after });
+  if (client === undefined) throw new Error("nobody listens");
+  ends.push(client.close);
+  const next = async (n: number): Promise<Request> => {
+    while (requests.length <= n) await macrotask();
+    return requests[n] as Request;
+  };
+  /** So much time passes after the request under way was sent. */
+  const pass = (ms: number): void => {
+    for (const [fn, at] of [...timers]) if (at <= ms) fn();
+  };
+  return { client, next, pass, connections: () => sockets.size };
+}
+
+test("the late answer to a request that was aborted is not taken for that of the next one [Z692]", async () => {
+  const { client, next } = await slowHost();
+  const caller = new AbortController();
+  const first = client.ask("outcome", { id: "a", timeoutMs: 10_000 }, caller.signal);
+  const outcome = await next(0);
+  const reason = new Error("waits no longer");
+  caller.abort(reason);
+  await expect(first).rejects.toBe(reason);
+  const second = client.ask("metrics", {});
+  outcome.answer("late");
+  const metrics = await next(1);
+  metrics.answer({ lagMs: 3 });
+  expect(await second).toEqual({ lagMs: 3 });
+});
+
+test("the request behind one that was aborted has a connection of its own, and does not wait for the end of that one [Z692]", async () => {
+  const { client, next, connections } = await slowHost();
+  const caller = new AbortController();
+  const first = client.ask("outcome", { id: "a", timeoutMs: 10_000 }, caller.signal);
+  await next(0);
+  const second = client.ask("metrics", {});
+  caller.abort(new Error("waits no longer"));
+  await expect(first).rejects.toThrow("waits no longer");
+  (await next(1)).answer(7);
+  expect(await second).toBe(7);
+  expect(connections()).toBe(2);
+});
+
+test("a look that has no answer ends after 30 s, and says that the host did not answer [Z695]", async () => {
+  const { client, next, pass } = await slowHost();
+  const looked = expect(remoteFlows(client.ask).metrics()).rejects.toThrow(
+    "the host did not answer: it did not answer within 30000 ms",
+  );
+  await next(0);
+  pass(30_000);
+  await looked;
+});
