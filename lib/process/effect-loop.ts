@@ -8,7 +8,9 @@ export class EffectLoop<S, E, F> {
   #state: S;
   readonly #decide: (state: S, event: E) => readonly [S, readonly F[]];
   readonly #carryOut: (effect: F) => void;
-  readonly #events: E[] = [];
+  /** The event that waits, if one does, and those behind it: mostly there is none or one, which costs no array. */
+  #next: E | undefined = undefined;
+  readonly #later: E[] = [];
   #isRunning = false;
 
   constructor(
@@ -30,18 +32,32 @@ export class EffectLoop<S, E, F> {
    * dispatched the first event; the effects and events that remain are discarded, since the process crashes with that error.
    */
   dispatch(event: E): void {
-    this.#events.push(event);
-    if (this.#isRunning) return;
+    if (this.#isRunning) {
+      if (this.#next === undefined) this.#next = event;
+      else this.#later.push(event);
+      return;
+    }
     this.#isRunning = true;
     try {
-      for (let next = this.#events.shift(); next !== undefined; next = this.#events.shift()) {
-        const [state, effects] = this.#decide(this.#state, next);
+      for (let now: E | undefined = event; now !== undefined; now = this.#take()) {
+        const [state, effects] = this.#decide(this.#state, now);
         this.#state = state;
         for (const effect of effects) this.#carryOut(effect);
       }
     } finally {
-      this.#events.length = 0;
+      if (this.#next !== undefined) this.#discard();
       this.#isRunning = false;
     }
+  }
+
+  #take(): E | undefined {
+    const event = this.#next;
+    if (event !== undefined) this.#next = this.#later.length === 0 ? undefined : this.#later.shift();
+    return event;
+  }
+
+  #discard(): void {
+    this.#next = undefined;
+    this.#later.length = 0;
   }
 }
