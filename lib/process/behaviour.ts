@@ -56,6 +56,22 @@ export interface Callbacks<M> {
 /** The code of a process: a function body or callbacks. */
 export type Behaviour<M> = Body<M> | Callbacks<M>;
 
+/** A function body as an object, which gets the value that the function returns: the body of a task. */
+export abstract class ValueBody {
+  /** The function. */
+  abstract run(ctx: BodyContext<unknown>): unknown;
+  /** Called at the end of the process, unless the value is a {@link Stop}. */
+  abstract returned(value: unknown): void;
+}
+
+/** What the process of a {@link Behaviour} runs. The library alone writes bodies that are objects; they have no callbacks. */
+export type Code = Behaviour<unknown> | (ValueBody & Partial<Record<keyof Callbacks<unknown>, undefined>>);
+
+/** Whether a value is one of these. */
+export function isCode(given: Code | undefined): given is Code {
+  return typeof given === "function" || typeof given?.handle === "function" || given instanceof ValueBody;
+}
+
 /**
  * A value that a callback or body returns to end its process with a reason, without the cost of a throw. See {@link
  * stop}.

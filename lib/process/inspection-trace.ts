@@ -130,7 +130,7 @@ export class Tracer implements Holding {
       if (request.queuedIn !== process && !(request instanceof InspectionRequest)) this.follow(request);
     holdFor(process, this);
     if (typeof this.behaviour === "function" || this.handle === undefined) return;
-    process.behaviour = this.wrap(this.behaviour);
+    process.behaviour = this.wrap(this.behaviour as Callbacks<unknown>);
     process.handle = (ctx, message) => this.handled(ctx, message);
   }
 

@@ -1,8 +1,8 @@
 // The kernel of one system. It starts processes, delivers their messages and signals, and ends them. The public methods
 // are in system.ts.
 
-import type { Behaviour, Callbacks, SpawnOptions, StartOutcome } from "./behaviour.js";
-import { deferStart, ignore, queueing, Stop } from "./behaviour.js";
+import type { Behaviour, Callbacks, Code, SpawnOptions, StartOutcome, ValueBody } from "./behaviour.js";
+import { deferStart, ignore, isCode, queueing, Stop } from "./behaviour.js";
 import { checkBound } from "./bound.js";
 import { Calls } from "./calls.js";
 import { ContextMessage, isEntry, isReturnable, type Signal } from "./entries.js";
@@ -141,21 +141,20 @@ export class Kernel implements ScheduledSystem {
   // ── life ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   spawn<M>(
-    behaviour: Behaviour<M>,
+    behaviour: Behaviour<M> | ValueBody,
     parent: Process | undefined,
     options: SpawnOptions | undefined,
     onStart?: (outcome: StartOutcome) => void,
   ): Process {
     this.shared?.spawned(parent?.pid);
     if (this.stopped) throw new SystemStoppedError(this.node.name);
-    if (typeof behaviour !== "function" && typeof behaviour?.handle !== "function")
-      throw new OptionError("behaviour", behaviour, BEHAVIOUR);
+    if (!isCode(behaviour as Code | undefined)) throw new OptionError("behaviour", behaviour, BEHAVIOUR);
     const id = this.interception === undefined ? ++this.lastId : this.interception.number("pid");
     const pid = new Pid<unknown>(this.node, id, options?.label, undefined);
     const usual =
       this.taps === undefined ? this.processClass : this.classFor(behaviour as Behaviour<unknown>);
     const made = options?.mailbox?.[queueing]?.(usual) ?? usual;
-    const process = new made(this, pid, parent?.pid, behaviour as Behaviour<unknown>);
+    const process = new made(this, pid, parent?.pid, behaviour as Code);
     if (options !== undefined) {
       if (options.mailbox !== undefined) process.extras.mailbox = checkBound(options.mailbox);
       if (options.shutdown !== undefined)

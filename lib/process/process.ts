@@ -3,6 +3,7 @@
 import {
   type Body,
   type Callbacks,
+  type Code,
   type MailboxLimits,
   SetAside,
   type StartOutcome,
@@ -111,16 +112,11 @@ export class Process extends Mailbox implements Runnable {
   private readonly scheduler: Scheduler;
   readonly pid: Pid<unknown>;
   readonly parent: Pid | undefined;
-  behaviour: Body<unknown> | Callbacks<unknown>;
+  behaviour: Code;
   handle: ((ctx: Context<unknown>, message: unknown) => unknown) | undefined;
   readonly ctx: Context<unknown>;
 
-  constructor(
-    kernel: Kernel,
-    pid: Pid<unknown>,
-    parent: Pid | undefined,
-    behaviour: Body<unknown> | Callbacks<unknown>,
-  ) {
+  constructor(kernel: Kernel, pid: Pid<unknown>, parent: Pid | undefined, behaviour: Code) {
     super();
     this.kernel = kernel;
     this.scheduler = kernel.scheduler;

@@ -1,7 +1,7 @@
 // How a function body runs and receives: it takes entries from its mailbox in order of arrival, or only those that fit.
 
 import { type Abortable, unwatchAbort, watchAbort } from "./abort.js";
-import { type Body, Stop } from "./behaviour.js";
+import { Stop, type ValueBody } from "./behaviour.js";
 import {
   contextOf,
   InspectionTask,
@@ -230,7 +230,9 @@ export function startBody(process: Process): void {
   process.state = SUSPENDED;
   process.kernel.started(process, undefined);
   try {
-    const result = (process.behaviour as Body<unknown>)(process.ctx as never);
+    const { behaviour, ctx } = process;
+    const result =
+      typeof behaviour === "function" ? behaviour(ctx as never) : (behaviour as ValueBody).run(ctx as never);
     if (isThenable(result)) {
       process.kernel.scheduler.resumed(process);
       const ended = Promise.resolve(result);
@@ -274,6 +276,11 @@ export function resumeBody(process: Process): void {
 
 /** The end of a function body. */
 function endBody(process: Process, result: unknown): void {
-  const reason = process.rare?.stopAsked ?? NORMAL;
-  process.kernel.end(process, result instanceof Stop ? result.reason : reason);
+  if (result instanceof Stop) {
+    process.kernel.end(process, result.reason);
+    return;
+  }
+  const { behaviour, rare } = process;
+  if (typeof behaviour !== "function") (behaviour as ValueBody).returned(result);
+  process.kernel.end(process, rare?.stopAsked ?? NORMAL);
 }

@@ -42,10 +42,10 @@ export interface StreamState<R> {
 }
 
 export type StreamEvent<I, R> =
-  /** The consumer wants results. It has taken all of the last batch. */
-  | { readonly type: "asked" }
-  /** The consumer has taken one more result of its batch. */
-  | { readonly type: "taken" }
+  /** The consumer wants results. It has taken all of the last batch; `taken` of them are news. */
+  | { readonly type: "asked"; readonly taken: number }
+  /** The consumer has taken `count` more results of its batch. */
+  | { readonly type: "taken"; readonly count: number }
   | { readonly type: "read"; readonly item: I }
   | { readonly type: "input-over" }
   | { readonly type: "input-failed"; readonly error: unknown }
@@ -100,9 +100,10 @@ export function decide<I, R>(
   switch (event.type) {
     case "asked":
       state.asked = true;
+      state.taken += event.taken;
       break;
     case "taken":
-      state.taken++;
+      state.taken += event.count;
       break;
     case "read":
       state.input = "idle";

@@ -1,13 +1,14 @@
 // The process of a stream of tasks: it reads the input, starts a linked process for each item, and hands the results out in
 // batches. stream-machine.ts decides.
 
-import { type Body, type Callbacks, Stop, stop } from "../../process/behaviour.js";
+import { type Callbacks, type Stop, stop, ValueBody } from "../../process/behaviour.js";
 import type { BodyContext } from "../../process/body-context.js";
 import type { Context } from "../../process/context.js";
 import { EffectLoop } from "../../process/effect-loop.js";
 import type { Signal } from "../../process/entries.js";
 import type { Inspected } from "../../process/inspected.js";
 import type { Pid } from "../../process/pid.js";
+import type { Process } from "../../process/process.js";
 import type { ExitReason } from "../../process/reason.js";
 import { Request } from "../../process/request.js";
 import { isThenable } from "../../process/thenable.js";
@@ -32,8 +33,11 @@ export interface Batch {
 
 /** The consumer asks for results. */
 export class Ask extends Request<Batch> {
-  constructor() {
+  /** Results of the last batch taken since it was told of any. */
+  readonly taken: number;
+  constructor(taken: number) {
     super();
+    this.taken = taken;
     this.message = this;
   }
 }
@@ -46,13 +50,11 @@ export class Close extends Request<void> {
   }
 }
 
-/** The consumer has taken one more result of its batch. */
-export const TAKEN = { type: "taken" } as const;
-
 export type StreamMessage =
   | Ask
   | Close
-  | typeof TAKEN
+  /** The consumer has taken so many more results of its batch. */
+  | { readonly type: "taken"; readonly count: number }
   | Answer<unknown>
   | { readonly type: "aborted"; readonly reason: unknown }
   | { readonly type: "input-closed"; readonly failure?: { readonly error: unknown } };
@@ -60,23 +62,39 @@ export type StreamMessage =
 /** What the stream of one call of `taskStream` does. */
 export interface StreamPlan extends StreamConfig {
   readonly inputs: Inputs<unknown>;
-  readonly fn: (item: never, ctx: BodyContext<unknown>) => unknown;
+  readonly fn: ItemFunction;
   readonly label: string;
   readonly timeoutMs: number;
 }
 
-/** The task of one item. */
-class Running {
+type ItemFunction = (item: never, ctx: BodyContext<unknown>) => unknown;
+
+/** The task of one item: one object is its record and the body of its process. */
+class Running extends ValueBody {
+  readonly fn: ItemFunction;
   readonly index: number;
   readonly item: unknown;
   readonly startedAt: number;
-  returned = false;
+  hasReturned = false;
   value: unknown = undefined;
 
-  constructor(index: number, item: unknown, startedAt: number) {
+  constructor(fn: ItemFunction, index: number, item: unknown, startedAt: number) {
+    super();
+    this.fn = fn;
     this.index = index;
     this.item = item;
     this.startedAt = startedAt;
+  }
+
+  override run(ctx: BodyContext<unknown>): unknown {
+    const { fn, item } = this;
+    if (!isThenable(item)) return fn(item as never, ctx);
+    return Promise.resolve(item).then((value) => fn(value as never, ctx));
+  }
+
+  override returned(value: unknown): void {
+    this.hasReturned = true;
+    this.value = value;
   }
 }
 
@@ -125,7 +143,7 @@ export class StreamProcess implements Callbacks<StreamMessage> {
   handle(_ctx: Context<StreamMessage>, message: StreamMessage): Stop | undefined {
     if (message instanceof Ask) {
       this.#ask = message;
-      this.#loop.dispatch({ type: "asked" });
+      this.#loop.dispatch({ type: "asked", taken: message.taken });
     } else if (message instanceof Close) {
       this.#closes.push(message);
       this.#loop.dispatch({ type: "close", end: "done" });
@@ -156,7 +174,7 @@ export class StreamProcess implements Callbacks<StreamMessage> {
 
   #finished(running: Running, pid: Pid, reason: ExitReason): void {
     const { index } = running;
-    if (running.returned && reason.type === "normal") {
+    if (running.hasReturned && reason.type === "normal") {
       const result = this.#plan.failsFast
         ? running.value
         : { ok: true, value: running.value, index, input: running.item };
@@ -205,28 +223,14 @@ export class StreamProcess implements Callbacks<StreamMessage> {
   }
 
   #start(index: number, item: unknown): void {
-    const { timeoutMs } = this.#plan;
+    const { fn, timeoutMs } = this.#plan;
     const isLimited = timeoutMs !== Number.POSITIVE_INFINITY;
-    const running = new Running(index, item, isLimited ? this.#ctx.now() : 0);
-    this.#running.set(this.#ctx.spawnLink(this.#body(running), this.#spawnOptions), running);
+    const running = new Running(fn, index, item, isLimited ? this.#ctx.now() : 0);
+    const self = this.#ctx.self.process as Process;
+    const { pid, exitReason } = self.kernel.spawn(running, self, this.#spawnOptions);
+    self.kernel.links.link(self, pid, exitReason);
+    this.#running.set(pid, running);
     if (isLimited && !this.#isTimed) this.#watchTime(timeoutMs);
-  }
-
-  #body(running: Running): Body<unknown> {
-    const { fn } = this.#plan;
-    const keep = (value: unknown): unknown => {
-      if (value instanceof Stop) return value;
-      running.returned = true;
-      running.value = value;
-      return undefined;
-    };
-    return (ctx) => {
-      const { item } = running;
-      const result = isThenable(item)
-        ? Promise.resolve(item).then((value) => fn(value as never, ctx))
-        : fn(item as never, ctx);
-      return isThenable(result) ? Promise.resolve(result).then(keep) : keep(result);
-    };
   }
 
   #kill(index: number): void {

@@ -20,7 +20,6 @@ import {
   type StreamMessage,
   type StreamPlan,
   StreamProcess,
-  TAKEN,
 } from "./stream-process.js";
 
 /** Options of a stream of tasks. */
@@ -84,6 +83,8 @@ export class TaskStream<R> implements AsyncIterableIterator<R, undefined>, Async
   #at = 0;
   #end: StreamEnd | undefined;
   #asking: Promise<Next<R>> | undefined;
+  /** Results taken of the batch that the process does not know of yet. */
+  #untold = 0;
 
   /** @internal */
   constructor(owner: Owner, plan: StreamPlan, signal: AbortSignal | undefined) {
@@ -99,7 +100,7 @@ export class TaskStream<R> implements AsyncIterableIterator<R, undefined>, Async
       return this.#asking.then(again, again);
     }
     if (this.#at < this.#batch.length) {
-      if (this.#end === undefined) this.#owner.kernel.send(this.#process as Pid<StreamMessage>, TAKEN);
+      if (this.#end === undefined && this.#untold++ === 0) this.#tellSoon();
       return Promise.resolve({ done: false, value: this.#batch[this.#at++] as R });
     }
     if (this.#end !== undefined) return this.#ended(this.#end);
@@ -157,12 +158,30 @@ export class TaskStream<R> implements AsyncIterableIterator<R, undefined>, Async
     const { kernel, process } = this.#owner;
     if (process !== undefined && !process.alive) throw exitedError(process);
     if (this.#process === undefined) this.#start();
-    const ask = new Ask();
+    const ask = new Ask(this.#untold);
+    this.#untold = 0;
     const batch = ask.await(kernel, process);
     kernel.calls.request(process, this.#process as Pid<StreamMessage>, ask, ENDLESS);
     this.#asking = batch.then(this.#came, this.#failed);
     return this.#asking;
   }
+
+  /**
+   * Tells the process what was taken once the running code waits for the host: a consumer that does not wait takes its whole batch
+   * at once, and a message for each result would cost more than the task of one.
+   */
+  #tellSoon(): void {
+    const { scheduler } = this.#owner.kernel;
+    if (scheduler.drained === undefined) this.#tell();
+    else scheduler.drained(this.#tell);
+  }
+
+  readonly #tell = (): void => {
+    const taken = this.#untold;
+    this.#untold = 0;
+    if (taken === 0 || this.#process === undefined) return;
+    this.#owner.kernel.send(this.#process, { type: "taken", count: taken });
+  };
 
   readonly #came = ({ results, end }: Batch): Next<R> | Promise<Next<R>> => {
     this.#asking = undefined;

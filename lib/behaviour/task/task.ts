@@ -1,6 +1,6 @@
 // A task: a process that runs one function and hands the value to its owner, after Elixir's Task. task-machine.ts decides.
 
-import { type Body, Stop } from "../../process/behaviour.js";
+import { ValueBody } from "../../process/behaviour.js";
 import type { BodyContext } from "../../process/body-context.js";
 import { OptionError } from "../../process/errors.js";
 import { exitAction } from "../../process/exit-signal.js";
@@ -11,7 +11,6 @@ import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { type ExitReason, KILL, SHUTDOWN } from "../../process/reason.js";
 import { reportCrash } from "../../process/report-failure.js";
-import { isThenable } from "../../process/thenable.js";
 import { TaskAwaitedError, TaskExitedError, TaskTimeoutError } from "./errors.js";
 import { TASK_DEFAULTS } from "./limits.js";
 import { checkOwner, type Owner, ownerOf, type TaskOwner } from "./owner.js";
@@ -74,6 +73,25 @@ export interface Ties {
   readonly supervisor?: Process;
 }
 
+class TaskBody extends ValueBody {
+  readonly #fn: TaskFunction<unknown>;
+  result: { readonly value: unknown } | undefined = undefined;
+
+  constructor(fn: TaskFunction<unknown>) {
+    super();
+    this.#fn = fn;
+  }
+
+  override run(ctx: BodyContext<unknown>): unknown {
+    const fn = this.#fn;
+    return fn(ctx);
+  }
+
+  override returned(value: unknown): void {
+    this.result = { value };
+  }
+}
+
 /** The handle of a task: its owner waits for the value with it, once, or stops the task. */
 export class Task<T> implements AsyncDisposable {
   /** The process of the task. */
@@ -82,7 +100,7 @@ export class Task<T> implements AsyncDisposable {
   readonly #isLinked: boolean;
   readonly #process: Process;
   #state: TaskState = initial;
-  #returned: { readonly value: unknown } | undefined;
+  #body: TaskBody | undefined;
   #wait: { readonly wait: TaskWait; readonly asResult: boolean } | undefined;
   readonly #stopping: TaskWait[] = [];
 
@@ -95,7 +113,8 @@ export class Task<T> implements AsyncDisposable {
     this.#owner = owner;
     this.#isLinked = isLinked && process !== undefined;
     const label = text("label", options.label ?? "task");
-    this.#process = kernel.spawn(this.#body(fn), supervisor ?? process, { label });
+    this.#body = new TaskBody(fn);
+    this.#process = kernel.spawn(this.#body, supervisor ?? process, { label });
     this.pid = this.#process.pid;
     kernel.shared?.created(this);
     kernel.links.watch(
@@ -200,25 +219,13 @@ export class Task<T> implements AsyncDisposable {
     this.#dispatch({ type: "gave-up", onTimeout });
   }
 
-  #body(fn: TaskFunction<unknown>): Body<unknown> {
-    const keep = (value: unknown): unknown => {
-      if (value instanceof Stop) return value;
-      this.#returned = { value };
-      return undefined;
-    };
-    return (ctx) => {
-      const result = fn(ctx);
-      return isThenable(result) ? Promise.resolve(result).then(keep) : keep(result);
-    };
-  }
-
   #ended(reason: ExitReason): void {
     const { process } = this.#owner;
     const outcome: TaskOutcome =
-      this.#returned !== undefined && reason.type === "normal"
-        ? { ok: true, value: this.#returned.value }
+      this.#body?.result !== undefined && reason.type === "normal"
+        ? { ok: true, value: this.#body.result.value }
         : { ok: false, reason };
-    this.#returned = undefined;
+    this.#body = undefined;
     this.#dispatch({ type: "ended", outcome, owner: this.#fateOfOwner(process, reason) });
     if (process?.rare !== undefined) process.rare.waits = exclude(process.rare.waits, this);
     for (const wait of this.#stopping) wait.fulfil(undefined);

@@ -16,11 +16,16 @@ type Effect = StreamEffect<string, number>;
 
 /** One thing that the world may do next. What makes no sense at the moment is skipped. */
 type Move =
-  | { readonly do: "ask" | "take" | "answer" | "end of input" | "failure of input" | "close" }
+  | { readonly do: "take"; readonly count: number }
+  | { readonly do: "ask" | "answer" | "end of input" | "failure of input" | "close" }
   | { readonly do: "finish" | "fail" | "time out"; readonly nth: number };
 
 const move: fc.Arbitrary<Move> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ do: fc.constantFrom("ask" as const, "take" as const) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("ask" as const) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant("take" as const), count: fc.integer({ min: 1, max: 3 }) }),
+  },
   { weight: 6, arbitrary: fc.record({ do: fc.constant("answer" as const) }) },
   { weight: 6, arbitrary: fc.record({ do: fc.constant("finish" as const), nth: fc.nat(5) }) },
   {
@@ -163,19 +168,22 @@ class World {
 function play(world: World, one: Move): void {
   if (world.exited) return;
   switch (one.do) {
-    case "ask":
+    case "ask": {
       if (world.asked) return;
-      while (world.held > 0) play(world, { do: "take" });
-      if (world.exited) return;
+      const taken = world.held;
+      world.held = 0;
       world.asked = true;
       world.began = true;
-      world.feed({ type: "asked" });
+      world.feed({ type: "asked", taken });
       return;
-    case "take":
-      if (world.held === 0) return;
-      world.held--;
-      world.feed({ type: "taken" });
+    }
+    case "take": {
+      const count = Math.min(world.held, one.count);
+      if (count === 0) return;
+      world.held -= count;
+      world.feed({ type: "taken", count });
       return;
+    }
     case "answer":
       if (!world.reading) return;
       world.reading = false;
@@ -245,7 +253,11 @@ describe("the machine of streams", () => {
       { type: "close-input" },
       { type: "exit" },
     ]);
-    for (const event of [{ type: "asked" }, { type: "read", item: 1 }, { type: "taken" }] as const)
+    for (const event of [
+      { type: "asked", taken: 0 },
+      { type: "read", item: 1 },
+      { type: "taken", count: 1 },
+    ] as const)
       expect(decide(state, event)[1]).toEqual([]);
   });
 });
