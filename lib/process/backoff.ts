@@ -40,7 +40,8 @@ export function isCalm(backoff: Backoff, ranForMs: number): boolean {
 const BACKOFF = ["minMs", "maxMs", "factor", "jitter", "resetAfterMs"];
 
 /** @throws OptionError */
-export function checkBackoff(path: string, backoff: Backoff): Backoff {
+export function checkBackoff(path: string, given: unknown): Backoff {
+  const backoff = given as Backoff;
   if (typeof backoff !== "object" || backoff === null)
     throw new OptionError(path, backoff, "a backoff { minMs, maxMs, … }");
   only(path, backoff, BACKOFF);

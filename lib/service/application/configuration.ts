@@ -31,11 +31,13 @@ export interface ConfigurationOptions<Schema extends StandardSchema = StandardSc
 }
 
 /** @throws OptionError */
-export function checkConfigurationOptions(path: string, given: ConfigurationOptions): void {
-  only(path, given, ["schema", "from"]);
-  schemaOption(`${path}.schema`, given.schema);
-  if (given.from === undefined)
-    throw new OptionError(`${path}.from`, given.from, "the values to check, such as process.env");
+export function checkConfigurationOptions(path: string, given: unknown): ConfigurationOptions {
+  const options = given as ConfigurationOptions;
+  only(path, options, ["schema", "from"]);
+  schemaOption(`${path}.schema`, options.schema);
+  if (options.from === undefined)
+    throw new OptionError(`${path}.from`, options.from, "the values to check, such as process.env");
+  return options;
 }
 
 /** Reads and checks a configuration. @throws ConfigurationError with everything that is wrong */

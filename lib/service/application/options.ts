@@ -1,8 +1,8 @@
 // The options of `run`, their defaults in one table, and their checks.
 
 import { OptionError } from "../../process/errors.js";
-import { only } from "../../process/known-options.js";
-import { delay, text } from "../../process/options.js";
+import { abortSignal, asGiven, checked, fn, maybe, ms } from "../../process/option-schema.js";
+import { flag, text } from "../../process/options.js";
 import { production } from "../../process/production.js";
 import type { SystemOptions } from "../../process/system.js";
 import { System } from "../../system.js";
@@ -104,85 +104,71 @@ export interface Settings {
   readonly host: Host | undefined;
 }
 
-const KNOWN: readonly (keyof RunOptions | "args")[] = [
-  ...(Object.keys(APPLICATION_DEFAULTS) as (keyof ApplicationLimits)[]),
-  "args",
-  "name",
-  "system",
-  "config",
-  "signals",
-  "hostErrors",
-  "health",
-  "signal",
-  "onDrain",
-  "flush",
-  "host",
-];
+const FOREVER = Number.POSITIVE_INFINITY;
+const LIMIT_CHECKS = {
+  startTimeoutMs: ms(0, FOREVER),
+  drainDelayMs: ms(0),
+  drainTimeoutMs: ms(0, FOREVER),
+  flushTimeoutMs: ms(0, FOREVER),
+  lingerMs: ms(0, FOREVER),
+};
+const CHECKS = {
+  ...LIMIT_CHECKS,
+  args: asGiven<unknown>(),
+  name: maybe(text),
+  system: asGiven<RunOptions["system"]>(),
+  config: maybe(checkConfigurationOptions),
+  signals: checkSignals,
+  hostErrors: flag,
+  health: (_path: string, given: unknown) => checkHealth(given as HealthOptions | undefined),
+  signal: maybe(abortSignal),
+  onDrain: fn<Settings["onDrain"]>(),
+  flush: fn<Settings["flush"]>(),
+  host: asGiven<RunOptions["host"]>(),
+};
+const DEFAULTS = { ...APPLICATION_DEFAULTS, hostErrors: true, onDrain: nothing, flush: nothing };
 
 /** @throws OptionError */
 export function checkOptions(options: RunOptions): Settings {
-  only("", options, KNOWN);
-  const limits = checkLimits(options);
-  const { system: given, config, hostErrors = true, signal, onDrain = nothing, flush = nothing } = options;
-  if (config !== undefined) checkConfigurationOptions("config", config);
-  if (typeof hostErrors !== "boolean") throw new OptionError("hostErrors", hostErrors, "true or false");
-  if (signal !== undefined && !(signal instanceof AbortSignal))
-    throw new OptionError("signal", signal, "an AbortSignal");
-  for (const [path, hook] of Object.entries({ onDrain, flush }))
-    if (typeof hook !== "function") throw new OptionError(path, hook, "a function");
-  const signals = checkSignals(options.signals);
-  const health = checkHealth(options.health);
-  const name = options.name === undefined ? undefined : text("name", options.name);
+  const { system: given, name, host, args: _, ...settings } = checked("", options, CHECKS, DEFAULTS);
   const ownsSystem = !(given instanceof System);
-  const system = ownsSystem ? new System({ name: name ?? "service", ...given }) : given;
-  const host = checkHost(options.host, system);
-  const called = name ?? (ownsSystem && given?.name === undefined ? "service" : system.name);
-  return {
-    name: called,
-    limits,
-    system,
-    ownsSystem,
-    config,
-    signals,
-    hostErrors,
-    health,
-    signal,
-    onDrain,
-    flush,
-    host,
-  };
-}
-
-function nothing(): void {}
-
-function checkLimits(options: Partial<ApplicationLimits>): ApplicationLimits {
-  const limits: Record<string, number> = {};
-  for (const [name, usual] of Object.entries(APPLICATION_DEFAULTS))
-    limits[name] = delay(name, options[name as keyof ApplicationLimits] ?? usual, 0, name !== "drainDelayMs");
-  const checked = limits as unknown as ApplicationLimits;
-  const { drainDelayMs, drainTimeoutMs } = checked;
+  const { startTimeoutMs, drainDelayMs, drainTimeoutMs, flushTimeoutMs, lingerMs, ...rest } = settings;
   if (drainDelayMs > 0 && drainDelayMs >= drainTimeoutMs)
     throw new OptionError(
       "drainDelayMs",
       drainDelayMs,
       `less than drainTimeoutMs (${drainTimeoutMs}), which limits the delay and the stop together`,
     );
-  return checked;
+  const system = ownsSystem ? new System({ name: name ?? "service", ...given }) : given;
+  return {
+    ...rest,
+    limits: { startTimeoutMs, drainDelayMs, drainTimeoutMs, flushTimeoutMs, lingerMs },
+    name: name ?? (ownsSystem && given?.name === undefined ? "service" : system.name),
+    system,
+    ownsSystem,
+    host: checkHost(host, system),
+  };
 }
 
-function checkSignals(given: SignalActions | false | undefined): Settings["signals"] {
+function nothing(): void {}
+
+function checkSignals(path: string, options: unknown): Settings["signals"] {
+  const given = options as SignalActions | false | undefined;
   const actions = new Map<string, Exclude<SignalAction, false>>();
   if (given === false) return actions;
   const all: SignalActions = { SIGTERM: "stop", SIGINT: "stop", ...given };
   if (given !== undefined && (typeof given !== "object" || given === null))
-    throw new OptionError("signals", given, 'an object such as { SIGHUP: "stop" }, or false');
+    throw new OptionError(path, given, 'an object such as { SIGHUP: "stop" }, or false');
   for (const [name, action] of Object.entries(all)) {
-    const path = `signals.${name}`;
     if (given !== undefined && name in given && !isSignal(name))
-      throw new OptionError(path, action, "a signal that a program can listen to on this platform");
+      throw new OptionError(
+        `${path}.${name}`,
+        action,
+        "a signal that a program can listen to on this platform",
+      );
     if (action === false || action === undefined) continue;
     if (action !== "stop" && typeof action !== "function")
-      throw new OptionError(path, action, '"stop", a function, or false');
+      throw new OptionError(`${path}.${name}`, action, '"stop", a function, or false');
     actions.set(name, action);
   }
   return actions;

@@ -1,8 +1,8 @@
 // The options of a service's health, their defaults in one table, and their checks.
 
 import { OptionError } from "../../process/errors.js";
-import { only } from "../../process/known-options.js";
-import { count, delay, flag, oneOf } from "../../process/options.js";
+import { among, checked, fn, ms, whole } from "../../process/option-schema.js";
+import { flag } from "../../process/options.js";
 
 /**
  * A check of the user's: it passes unless it throws, rejects or returns `false`.
@@ -71,47 +71,36 @@ export interface HealthSettings extends HealthLimits {
   readonly details: boolean;
 }
 
+const CHECKS = {
+  timeoutMs: ms(1),
+  maxMailboxDepth: whole(0, Number.POSITIVE_INFINITY),
+  maxEventLoopDelayMs: ms(1, Number.POSITIVE_INFINITY),
+  checks: (path: string, given: unknown): readonly FullCheck[] => {
+    if (typeof given !== "object" || given === null)
+      throw new OptionError(path, given, "an object of functions");
+    return Object.entries(given).map(([name, check]) => checkOne(`${path}.${name}`, name, check));
+  },
+  details: flag,
+};
+
 /** @throws OptionError */
 export function checkHealth(given: HealthOptions = {}): HealthSettings {
-  only("health", given, ["timeoutMs", "maxMailboxDepth", "maxEventLoopDelayMs", "checks", "details"]);
-  const defaults = HEALTH_DEFAULTS;
-  const { checks = {} } = given;
-  if (typeof checks !== "object" || checks === null)
-    throw new OptionError("health.checks", checks, "an object of functions");
-  return {
-    timeoutMs: delay("health.timeoutMs", given.timeoutMs ?? defaults.timeoutMs, 1),
-    maxMailboxDepth: count(
-      "health.maxMailboxDepth",
-      given.maxMailboxDepth ?? defaults.maxMailboxDepth,
-      0,
-      true,
-    ),
-    maxEventLoopDelayMs: delay(
-      "health.maxEventLoopDelayMs",
-      given.maxEventLoopDelayMs ?? defaults.maxEventLoopDelayMs,
-      1,
-      true,
-    ),
-    checks: Object.entries(checks).map(([name, check]) => checkOne(name, check)),
-    details: flag("health.details", given.details ?? false),
-  };
+  return checked("health", given, CHECKS, { ...HEALTH_DEFAULTS, checks: {} as never, details: false });
 }
 
-function checkOne(name: string, given: CheckFunction | HealthCheck): FullCheck {
-  const path = `health.checks.${name}`;
+const ONE = {
+  check: fn<CheckFunction>(),
+  for: among("ready", "live"),
+  part: (path: string, given: unknown): string => {
+    if (typeof given === "string") return given;
+    throw new OptionError(path, given, "the path of a part, such as `floor`");
+  },
+  timeoutMs: ms(1),
+  cacheMs: ms(0),
+};
+
+function checkOne(path: string, name: string, given: CheckFunction | HealthCheck): FullCheck {
+  const { checkTimeoutMs: timeoutMs, checkCacheMs: cacheMs } = HEALTH_DEFAULTS;
   const options: HealthCheck = typeof given === "function" ? { check: given } : given;
-  only(path, options, ["check", "for", "part", "timeoutMs", "cacheMs"]);
-  if (typeof options.check !== "function")
-    throw new OptionError(`${path}.check`, options.check, "a function");
-  const { part = "" } = options;
-  if (typeof part !== "string")
-    throw new OptionError(`${path}.part`, part, "the path of a part, such as `floor`");
-  return {
-    name,
-    check: options.check,
-    for: oneOf(`${path}.for`, options.for ?? "ready", ["ready", "live"]),
-    part,
-    timeoutMs: delay(`${path}.timeoutMs`, options.timeoutMs ?? HEALTH_DEFAULTS.checkTimeoutMs, 1),
-    cacheMs: delay(`${path}.cacheMs`, options.cacheMs ?? HEALTH_DEFAULTS.checkCacheMs),
-  };
+  return { name, ...checked(path, options, ONE, { for: "ready", part: "", timeoutMs, cacheMs }) };
 }

@@ -2,8 +2,8 @@
 
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
-import { only } from "../../process/known-options.js";
-import { count, kernelOf, text } from "../../process/options.js";
+import { checked, fn, maybe, whole } from "../../process/option-schema.js";
+import { kernelOf, text } from "../../process/options.js";
 import { Pid } from "../../process/pid.js";
 import type { CallOptions } from "../../process/request.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
@@ -113,22 +113,9 @@ export function httpServer(
   handler: FetchHandler | NodeListener,
   options: HttpServerOptions,
 ): HttpServerDefinition {
-  only("", options, [
-    ...["port", "host", "maxInFlight", "maxBodyBytes", "server", "createServer", "onListening", "label"],
-  ]);
-  const { host, server = {}, createServer = createHttpServer, onListening } = options;
-  const port = count("port", options.port, 0);
-  if (port > 65_535) throw new OptionError("port", port, "a port, 0 to 65535");
-  if (host !== undefined) text("host", host);
-  if (typeof server !== "object" || server === null)
-    throw new OptionError("server", server, "an object of options of Node's HTTP server");
-  for (const [path, fn] of Object.entries({ createServer, onListening }))
-    if (fn !== undefined && typeof fn !== "function") throw new OptionError(path, fn, "a function");
-  const maxInFlight = count("maxInFlight", options.maxInFlight ?? HTTP_DEFAULTS.maxInFlight, 1, true);
-  const maxBodyBytes = count("maxBodyBytes", options.maxBodyBytes ?? HTTP_DEFAULTS.maxBodyBytes, 0, true);
-  const label = text("label", options.label ?? "http server");
+  const { label, ...settings } = checked("", options, CHECKS, DEFAULTS);
   const handle = checkHandler(handler);
-  const config = { handle, port, host, maxInFlight, maxBodyBytes, server, createServer, onListening };
+  const config = { handle, ...settings };
   return {
     at: (system, address) => {
       if (address instanceof Pid || (typeof address === "string" && address !== ""))
@@ -146,6 +133,21 @@ export function httpServer(
     }),
   };
 }
+
+const CHECKS = {
+  port: whole(0, 65_535),
+  host: maybe(text),
+  maxInFlight: whole(1, Number.POSITIVE_INFINITY),
+  maxBodyBytes: whole(0, Number.POSITIVE_INFINITY),
+  server: (path: string, given: unknown) => {
+    if (typeof given === "object" && given !== null) return given;
+    throw new OptionError(path, given, "an object of options of Node's HTTP server");
+  },
+  createServer: fn<NonNullable<HttpServerOptions["createServer"]>>(),
+  onListening: maybe(fn<NonNullable<HttpServerOptions["onListening"]>>()),
+  label: text,
+};
+const DEFAULTS = { ...HTTP_DEFAULTS, server: {}, createServer: createHttpServer, label: "http server" };
 
 function checkHandler(handler: FetchHandler | NodeListener): FetchHandler | NodeListener {
   if (typeof handler === "function" || typeof handler?.fetch === "function") return handler;

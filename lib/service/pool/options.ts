@@ -2,9 +2,9 @@
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { count, delay, flag, oneOf, text } from "../../process/options.js";
+import { among, asGiven, checked, maybe, ms, whole } from "../../process/option-schema.js";
+import { flag, text } from "../../process/options.js";
 import type { ThreadLimits } from "../../process/thread.js";
-import { checkLimits } from "../../supervisor/options.js";
 import type { Config } from "./pool-machine.js";
 
 /** Options of one job, and the defaults of a pool for its jobs. */
@@ -116,12 +116,31 @@ export const POOL_DEFAULTS: {
 /** Most threads under the simulator. It does not depend on the machine, so that a schedule is the same everywhere. */
 const SIMULATED_SIZE = 2;
 
-const JOB_DEFAULTS = ["deadlineMs", "maxAttempts", "killOnAbort", "whenFull"] as const;
-const JOB_OPTIONS = [...JOB_DEFAULTS, "timeoutMs", "signal", "transfer", "onProgress", "from"] as const;
-const POOL_OPTIONS = [
-  ...["size", "minSize", "idleMs", "concurrency", "maxQueue", "maxJobs", "maxHeapMb", "resourceLimits"],
-  ...["drain", "startTimeoutMs", "intensity", "periodMs", "label", "name", ...JOB_DEFAULTS],
-] as const;
+const FOREVER = Number.POSITIVE_INFINITY;
+const JOB_CHECKS = {
+  deadlineMs: ms(1, FOREVER),
+  maxAttempts: whole(1, FOREVER),
+  killOnAbort: flag,
+  whenFull: among("reject", "wait"),
+};
+const JOB_OPTIONS = [...Object.keys(JOB_CHECKS), "timeoutMs", "signal", "transfer", "onProgress", "from"];
+const POOL_CHECKS = {
+  size: maybe(whole(1)),
+  minSize: maybe(whole(0)),
+  idleMs: ms(1, FOREVER),
+  concurrency: whole(1),
+  maxQueue: whole(0, FOREVER),
+  maxJobs: whole(1, FOREVER),
+  maxHeapMb: megabytes,
+  resourceLimits: maybe(threadLimits),
+  drain: among("running", "all"),
+  startTimeoutMs: ms(1, FOREVER),
+  intensity: whole(0, FOREVER),
+  periodMs: ms(1, FOREVER),
+  label: asGiven<string>(),
+  name: asGiven<string>(),
+  ...JOB_CHECKS,
+};
 const THREAD_LIMITS = ["maxOldGenerationSizeMb", "maxYoungGenerationSizeMb", "stackSizeMb"] as const;
 
 /** Options of a pool with all defaults filled in. */
@@ -140,31 +159,21 @@ export interface PoolSettings {
 
 /** @throws OptionError */
 export function checkPool(file: URL | string, options: PoolOptions): PoolSettings {
-  only("", options, POOL_OPTIONS);
-  const d = POOL_DEFAULTS;
-  const size = options.size === undefined ? undefined : count("size", options.size, 1);
-  const minSize = options.minSize === undefined ? undefined : count("minSize", options.minSize, 0);
+  const given = checked("", options, POOL_CHECKS, POOL_DEFAULTS);
+  const { size, minSize, concurrency, maxQueue, maxJobs, drain, intensity, periodMs } = given;
+  const { deadlineMs, maxAttempts, killOnAbort, whenFull } = given;
   if (size !== undefined && minSize !== undefined && minSize > size)
     throw new OptionError("minSize", minSize, `at most the size, which is ${size}`);
   return {
     file: urlOf(file),
     size,
     minSize,
-    config: {
-      concurrency: count("concurrency", options.concurrency ?? d.concurrency, 1),
-      maxQueue: count("maxQueue", options.maxQueue ?? d.maxQueue, 0, true),
-      maxJobs: count("maxJobs", options.maxJobs ?? d.maxJobs, 1, true),
-      drain: oneOf("drain", options.drain ?? d.drain, ["running", "all"]),
-      ...checkLimits({
-        intensity: options.intensity ?? d.intensity,
-        periodMs: options.periodMs ?? d.periodMs,
-      }),
-    },
-    idleMs: delay("idleMs", options.idleMs ?? d.idleMs, 1, true),
-    maxHeapMb: megabytes("maxHeapMb", options.maxHeapMb ?? d.maxHeapMb),
-    limits: threadLimits(options.resourceLimits),
-    startTimeoutMs: delay("startTimeoutMs", options.startTimeoutMs ?? d.startTimeoutMs, 1, true),
-    job: checkTerms(options, d),
+    config: { concurrency, maxQueue, maxJobs, drain, intensity, periodMs, backoff: undefined },
+    idleMs: given.idleMs,
+    maxHeapMb: given.maxHeapMb,
+    limits: given.resourceLimits,
+    startTimeoutMs: given.startTimeoutMs,
+    job: { deadlineMs, maxAttempts, killOnAbort, whenFull },
   };
 }
 
@@ -189,11 +198,12 @@ export function checkJobOptions(options: object): void {
 
 /** @throws OptionError */
 export function checkTerms(given: JobDefaults, defaults: Required<JobDefaults>): Required<JobDefaults> {
+  const { deadlineMs, maxAttempts, killOnAbort, whenFull } = JOB_CHECKS;
   return {
-    deadlineMs: delay("deadlineMs", given.deadlineMs ?? defaults.deadlineMs, 1, true),
-    maxAttempts: count("maxAttempts", given.maxAttempts ?? defaults.maxAttempts, 1, true),
-    killOnAbort: flag("killOnAbort", given.killOnAbort ?? defaults.killOnAbort),
-    whenFull: oneOf("whenFull", given.whenFull ?? defaults.whenFull, ["reject", "wait"]),
+    deadlineMs: deadlineMs("deadlineMs", given.deadlineMs ?? defaults.deadlineMs),
+    maxAttempts: maxAttempts("maxAttempts", given.maxAttempts ?? defaults.maxAttempts),
+    killOnAbort: killOnAbort("killOnAbort", given.killOnAbort ?? defaults.killOnAbort),
+    whenFull: whenFull("whenFull", given.whenFull ?? defaults.whenFull),
   };
 }
 
@@ -218,11 +228,10 @@ function megabytes(path: string, value: unknown): number {
   throw new OptionError(path, value, "a number of megabytes, more than 0");
 }
 
-function threadLimits(given: ThreadLimits | undefined): ThreadLimits | undefined {
-  if (given === undefined) return undefined;
-  only("resourceLimits", given, THREAD_LIMITS);
-  for (const [name, value] of Object.entries(given)) megabytes(`resourceLimits.${name}`, value);
-  return given;
+function threadLimits(path: string, given: unknown): ThreadLimits {
+  only(path, given as object, THREAD_LIMITS);
+  for (const [name, value] of Object.entries(given as object)) megabytes(`${path}.${name}`, value);
+  return given as ThreadLimits;
 }
 
 /** How the process of a pool is spawned. @throws OptionError */

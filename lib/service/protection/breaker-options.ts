@@ -2,8 +2,8 @@
 
 import { type Backoff, checkBackoff } from "../../process/backoff.js";
 import { OptionError } from "../../process/errors.js";
-import { only } from "../../process/known-options.js";
-import { count, delay, text } from "../../process/options.js";
+import { checked, fn, maybe, ms, whole } from "../../process/option-schema.js";
+import { text } from "../../process/options.js";
 import type { BreakerConfig, Verdict } from "./breaker-machine.js";
 import { PROTECTION_DEFAULTS } from "./defaults.js";
 import { BulkheadFullError, CircuitOpenError, isA, RateLimitError } from "./errors.js";
@@ -65,44 +65,35 @@ export interface BreakerSettings {
   readonly config: BreakerConfig;
 }
 
-const KNOWN: readonly (keyof BreakerOptions)[] = [
-  ...(["label", "windowMs", "windowCalls", "minimumCalls", "failureRate", "slowMs", "slowRate"] as const),
-  ...(["timeoutMs", "backoff", "probes", "judge"] as const),
-];
+const CHECKS = {
+  label: text,
+  windowMs: ms(1),
+  windowCalls: maybe(whole(1)),
+  minimumCalls: whole(1),
+  failureRate: share,
+  slowMs: ms(0, Number.POSITIVE_INFINITY),
+  slowRate: share,
+  timeoutMs: ms(1, Number.POSITIVE_INFINITY),
+  backoff: checkBackoff,
+  probes: whole(1),
+  judge: fn<(outcome: CallOutcome) => Verdict>("a function of the outcome"),
+};
+const DEFAULTS = { label: "breaker", judge: usualVerdict, ...PROTECTION_DEFAULTS.breaker };
 
 /** @throws OptionError */
 export function checkBreaker(given: BreakerOptions): BreakerSettings {
-  only("", given, KNOWN);
-  const defaults = PROTECTION_DEFAULTS.breaker;
-  const { windowCalls, judge = usualVerdict } = given;
+  const { label, timeoutMs, judge, ...config } = checked("", given, CHECKS, DEFAULTS);
+  const { windowCalls, minimumCalls, backoff } = config;
   if (windowCalls !== undefined && given.windowMs !== undefined)
     throw new OptionError(
       "windowCalls",
       windowCalls,
       "absent beside windowMs: the window is of calls or of time",
     );
-  if (typeof judge !== "function") throw new OptionError("judge", judge, "a function of the outcome");
-  const timeoutMs = delay("timeoutMs", given.timeoutMs ?? defaults.timeoutMs, 1, true);
-  const backoff = checkBackoff("backoff", given.backoff ?? defaults.backoff);
-  const minimumCalls = count("minimumCalls", given.minimumCalls ?? defaults.minimumCalls, 1);
-  if (windowCalls !== undefined && count("windowCalls", windowCalls, 1) < minimumCalls)
+  if (windowCalls !== undefined && windowCalls < minimumCalls)
     throw new OptionError("minimumCalls", minimumCalls, `at most windowCalls, ${windowCalls}`);
-  return {
-    label: text("label", given.label ?? "breaker"),
-    timeoutMs,
-    judge,
-    config: {
-      windowCalls,
-      windowMs: delay("windowMs", given.windowMs ?? defaults.windowMs, 1),
-      minimumCalls,
-      failureRate: share("failureRate", given.failureRate ?? defaults.failureRate),
-      slowRate: share("slowRate", given.slowRate ?? defaults.slowRate),
-      slowMs: delay("slowMs", given.slowMs ?? defaults.slowMs, 0, true),
-      backoff,
-      probes: count("probes", given.probes ?? defaults.probes, 1),
-      probeMs: timeoutMs === Number.POSITIVE_INFINITY ? backoff.maxMs : timeoutMs,
-    },
-  };
+  const probeMs = timeoutMs === Number.POSITIVE_INFINITY ? backoff.maxMs : timeoutMs;
+  return { label, timeoutMs, judge, config: { ...config, probeMs } };
 }
 
 /** A share of a whole, more than 0. @throws OptionError */

@@ -4,7 +4,8 @@ import { EffectLoop } from "../../process/effect-loop.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
-import { count, delay, kernelOf, text } from "../../process/options.js";
+import { checked, ms, whole } from "../../process/option-schema.js";
+import { kernelOf, text } from "../../process/options.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { addGauges, type GaugeSource, type TakeGauge } from "../telemetry/sources.js";
 import {
@@ -98,19 +99,19 @@ export function bulkhead(options: BulkheadOptions): BulkheadDefinition {
   return { local: (system) => bulkheadOf(kernelOf(system), settings) };
 }
 
+const CHECKS = {
+  concurrency: whole(1),
+  maxWaiting: whole(0, Number.POSITIVE_INFINITY),
+  timeoutMs: ms(0, Number.POSITIVE_INFINITY),
+  holdMs: ms(0),
+  label: text,
+};
+const DEFAULTS = { label: "bulkhead", ...PROTECTION_DEFAULTS.bulkhead };
+
 /** @throws OptionError */
 function checkBulkhead(given: BulkheadOptions): BulkheadSettings {
-  only("", given, ["concurrency", "maxWaiting", "timeoutMs", "holdMs", "label"]);
-  const defaults = PROTECTION_DEFAULTS.bulkhead;
-  return {
-    label: text("label", given.label ?? "bulkhead"),
-    timeoutMs: delay("timeoutMs", given.timeoutMs ?? defaults.timeoutMs, 0, true),
-    holdMs: delay("holdMs", given.holdMs ?? defaults.holdMs, 0),
-    config: {
-      concurrency: count("concurrency", given.concurrency, 1),
-      maxWaiting: count("maxWaiting", given.maxWaiting ?? defaults.maxWaiting, 0, true),
-    },
-  };
+  const { concurrency, maxWaiting, ...settings } = checked("", given, CHECKS, DEFAULTS);
+  return { ...settings, config: { concurrency, maxWaiting } };
 }
 
 function bulkheadOf(kernel: Kernel, settings: BulkheadSettings): Bulkhead {

@@ -1,8 +1,8 @@
 // The options of a rate limiter, and their checks.
 
 import { OptionError } from "../../process/errors.js";
-import { only } from "../../process/known-options.js";
-import { count, delay, text } from "../../process/options.js";
+import { checked, maybe, ms, whole } from "../../process/option-schema.js";
+import { count, text } from "../../process/options.js";
 import { PROTECTION_DEFAULTS } from "./defaults.js";
 import { type LimiterConfig, rateOf } from "./limiter-machine.js";
 
@@ -35,32 +35,33 @@ export interface LimiterSettings {
   readonly config: LimiterConfig;
 }
 
-const KNOWN: readonly (keyof LimiterOptions)[] = [
-  ...(["permits", "perMs", "burst", "maxWaiting", "timeoutMs", "maxKeys", "patienceMs", "label"] as const),
-];
+const CHECKS = {
+  permits: whole(1),
+  perMs: ms(0.001),
+  burst: maybe(whole(1)),
+  maxWaiting: whole(0, Number.POSITIVE_INFINITY),
+  timeoutMs: ms(0, Number.POSITIVE_INFINITY),
+  maxKeys: whole(1),
+  patienceMs: ms(0),
+  label: text,
+};
+const DEFAULTS = { label: "limiter", ...PROTECTION_DEFAULTS.limiter };
 
 /** @throws OptionError */
 export function checkLimiter(given: LimiterOptions): LimiterSettings {
-  only("", given, KNOWN);
-  const defaults = PROTECTION_DEFAULTS.limiter;
-  const permits = count("permits", given.permits, 1);
-  const perMs = delay("perMs", given.perMs, 0.001);
-  const burst = count("burst", given.burst ?? permits, 1);
+  const {
+    permits,
+    perMs,
+    maxWaiting,
+    maxKeys,
+    burst = permits,
+    ...settings
+  } = checked("", given, CHECKS, DEFAULTS);
   const rate = rateOf(permits, perMs, burst);
   // Beyond this the units of a bucket would be rounded.
   if (!Number.isSafeInteger(rate.full))
     throw new OptionError("burst", burst, "small enough for burst x perMs to be counted exactly");
-  return {
-    label: text("label", given.label ?? "limiter"),
-    burst,
-    timeoutMs: delay("timeoutMs", given.timeoutMs ?? defaults.timeoutMs, 0, true),
-    patienceMs: delay("patienceMs", given.patienceMs ?? defaults.patienceMs, 0),
-    config: {
-      ...rate,
-      maxWaiting: count("maxWaiting", given.maxWaiting ?? defaults.maxWaiting, 0, true),
-      maxKeys: count("maxKeys", given.maxKeys ?? defaults.maxKeys, 1),
-    },
-  };
+  return { ...settings, burst, config: { ...rate, maxWaiting, maxKeys } };
 }
 
 /** What one call wants of a limiter. */

@@ -1,10 +1,9 @@
 // Retry policies: a function is called again after it has failed, with growing waits and within limits.
 
 import { type Backoff, checkBackoff } from "../../process/backoff.js";
-import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
-import { only } from "../../process/known-options.js";
-import { count, delay, kernelOf, text } from "../../process/options.js";
+import { checked, fn, maybe, ms, whole } from "../../process/option-schema.js";
+import { kernelOf, text } from "../../process/options.js";
 import { retryAfterOf } from "../../process/retry-after.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { share } from "./breaker-options.js";
@@ -187,44 +186,38 @@ async function attempts(
   }
 }
 
-const KNOWN: readonly (keyof RetryOptions)[] = [
-  ...(["attempts", "backoff", "timeoutMs", "deadlineMs", "retryIf", "retryAfterMs"] as const),
-  ...(["maxRetryAfterMs", "budget", "label"] as const),
-];
+const BUDGET_CHECKS = { ratio: share, minimum: whole(0), windowMs: ms(1) };
+const { budgetMinimum, budgetWindowMs, ...LIMITS } = PROTECTION_DEFAULTS.retry;
+
+const CHECKS = {
+  attempts: whole(1, Number.POSITIVE_INFINITY),
+  backoff: checkBackoff,
+  timeoutMs: ms(1, Number.POSITIVE_INFINITY),
+  deadlineMs: ms(1, Number.POSITIVE_INFINITY),
+  retryIf: fn<Settings["retryIf"]>("a function of the error"),
+  retryAfterMs: fn<Settings["retryAfterMs"]>("a function of the error"),
+  maxRetryAfterMs: ms(0, Number.POSITIVE_INFINITY),
+  budget: maybe((path, given) =>
+    checked(path, given as RetryBudget, BUDGET_CHECKS, { minimum: budgetMinimum, windowMs: budgetWindowMs }),
+  ),
+  label: text,
+};
+const DEFAULTS = { ...LIMITS, label: "retry", retryIf: () => true, retryAfterMs: retryAfterOf };
 
 /** @throws OptionError */
 function checkRetry(given: RetryOptions): Settings {
-  only("", given, KNOWN);
-  const defaults = PROTECTION_DEFAULTS.retry;
-  const { retryIf = () => true, retryAfterMs = retryAfterOf } = given;
-  if (typeof retryIf !== "function") throw new OptionError("retryIf", retryIf, "a function of the error");
-  if (typeof retryAfterMs !== "function")
-    throw new OptionError("retryAfterMs", retryAfterMs, "a function of the error");
+  const options = checked("", given, CHECKS, DEFAULTS);
+  const { label, timeoutMs, retryIf, retryAfterMs, budget, ...config } = options;
   return {
-    label: text("label", given.label ?? "retry"),
-    config: {
-      attempts: count("attempts", given.attempts ?? defaults.attempts, 1, true),
-      backoff: checkBackoff("backoff", given.backoff ?? defaults.backoff),
-      deadlineMs: delay("deadlineMs", given.deadlineMs ?? defaults.deadlineMs, 1, true),
-      maxRetryAfterMs: delay("maxRetryAfterMs", given.maxRetryAfterMs ?? defaults.maxRetryAfterMs, 0, true),
-    },
-    timeoutMs: delay("timeoutMs", given.timeoutMs ?? defaults.timeoutMs, 1, true),
+    label,
+    timeoutMs,
     retryIf,
+    budget,
+    config,
     retryAfterMs: (error, wallMs) => {
       const ms = retryAfterMs(error, wallMs);
       // A server may send any value: neither NaN nor a time in the past is a wait.
       return typeof ms === "number" && ms > 0 ? ms : undefined;
     },
-    budget: given.budget && checkBudget(given.budget),
-  };
-}
-
-function checkBudget(given: RetryBudget): Required<RetryBudget> {
-  only("budget", given, ["ratio", "minimum", "windowMs"]);
-  const defaults = PROTECTION_DEFAULTS.retry;
-  return {
-    ratio: share("budget.ratio", given.ratio),
-    minimum: count("budget.minimum", given.minimum ?? defaults.budgetMinimum, 0),
-    windowMs: delay("budget.windowMs", given.windowMs ?? defaults.budgetWindowMs, 1),
   };
 }

@@ -1,8 +1,6 @@
 // The options of telemetry, and their defaults.
 
-import { OptionError } from "../../process/errors.js";
-import { only } from "../../process/known-options.js";
-import { count } from "../../process/options.js";
+import { checked, fn, maybe, whole } from "../../process/option-schema.js";
 import type { Pid } from "../../process/pid.js";
 
 /** Of how many spans of a kind one is emitted. 1 emits every one; 0 none. */
@@ -45,8 +43,6 @@ export const TELEMETRY_DEFAULTS: TelemetrySettings = {
   filter: undefined,
 };
 
-const KINDS = ["call", "cast", "message", "dispatch"] as const;
-
 /** Most labels, methods and other values that a metric or gauge tells apart. Further values count as `other`. */
 export const MAX_LABELS = 200;
 
@@ -56,14 +52,13 @@ export const MAX_METHODS = 50;
 /** Stands for all values that came after the first {@link MAX_LABELS}. */
 export const OTHER = "other";
 
+const ONE_IN = { call: whole(0), cast: whole(0), message: whole(0), dispatch: whole(0) };
+const CHECKS = {
+  oneIn: (path: string, given: unknown) => checked(path, given as object, ONE_IN, TELEMETRY_DEFAULTS.oneIn),
+  filter: maybe(fn<NonNullable<TelemetryOptions["filter"]>>("a function of a pid")),
+};
+
 /** @throws OptionError */
 export function checkTelemetry(options: TelemetryOptions): TelemetrySettings {
-  only("", options, ["oneIn", "filter"]);
-  const { filter, oneIn = {} } = options;
-  only("oneIn", oneIn, KINDS);
-  if (filter !== undefined && typeof filter !== "function")
-    throw new OptionError("filter", filter, "a function of a pid");
-  const given = { ...TELEMETRY_DEFAULTS.oneIn, ...oneIn };
-  for (const kind of KINDS) count(`oneIn.${kind}`, given[kind], 0);
-  return { oneIn: given, filter };
+  return checked("", options, CHECKS, { oneIn: TELEMETRY_DEFAULTS.oneIn });
 }
