@@ -1,9 +1,8 @@
 // Every option of a topology, with its default, in one table. A component's own comes before the topology's.
 
 import { type Backoff, checkBackoff } from "../../process/backoff.js";
-import { OptionError } from "../../process/errors.js";
-import { only } from "../../process/known-options.js";
-import { count, delay } from "../../process/options.js";
+import { type Check, checkedPart, ms, share, whole } from "../../process/option-schema.js";
+import { flag } from "../../process/options.js";
 
 /** The options of one component. */
 export interface ComponentConfig {
@@ -125,41 +124,38 @@ export type FullConfig = FullComponentConfig &
     readonly ackerCapacity: number | undefined;
   };
 
-const COMPONENT_CHECKS: {
-  readonly [K in keyof Required<ComponentConfig>]: (path: string, value: unknown) => unknown;
-} = {
-  maxPending: (path, value) => count(path, value, 1),
-  spoutWaitMs: (path, value) => delay(path, value, 1),
-  retries: (path, value) => count(path, value, 0, true),
-  retryBackoff: (path, value) => checkBackoff(path, value as Backoff),
-  receiveBuffer: (path, value) => count(path, value, 1),
-  executeTimeoutMs: (path, value) => delay(path, value, 1),
-  concurrency: (path, value) => count(path, value, 1),
-  tickMs: (path, value) => delay(path, value, 1),
-  intensity: (path, value) => count(path, value, 0, true),
-  periodMs: (path, value) => delay(path, value, 1, true),
-  restartBackoff: (path, value) => checkBackoff(path, value as Backoff),
+const FOREVER = Number.POSITIVE_INFINITY;
+const COMPONENT_CHECKS = {
+  maxPending: whole(1),
+  spoutWaitMs: ms(1),
+  retries: whole(0, FOREVER),
+  retryBackoff: checkBackoff,
+  receiveBuffer: whole(1),
+  executeTimeoutMs: ms(1),
+  concurrency: whole(1),
+  tickMs: ms(1),
+  intensity: whole(0, FOREVER),
+  periodMs: ms(1, FOREVER),
+  restartBackoff: checkBackoff,
   sampleRate: share,
   checkValues: flag,
   debug: flag,
-};
+} satisfies Record<keyof ComponentConfig, Check<unknown>>;
 
-const TOPOLOGY_CHECKS: {
-  readonly [K in keyof Required<TopologyConfig>]: (path: string, value: unknown) => unknown;
-} = {
+const TOPOLOGY_CHECKS = {
   ...COMPONENT_CHECKS,
-  messageTimeoutMs: (path, value) => delay(path, value, 1),
-  ackers: (path, value) => count(path, value, 1),
-  ackerExecutors: (path, value) => count(path, value, 1),
-  ackerCapacity: (path, value) => count(path, value, 1),
-  drainMs: (path, value) => delay(path, value, 0, true),
-  restarts: (path, value) => count(path, value, 0, true),
-  restartsBackoff: (path, value) => checkBackoff(path, value as Backoff),
-};
+  messageTimeoutMs: ms(1),
+  ackers: whole(1),
+  ackerExecutors: whole(1),
+  ackerCapacity: whole(1),
+  drainMs: ms(0, FOREVER),
+  restarts: whole(0, FOREVER),
+  restartsBackoff: checkBackoff,
+} satisfies Record<keyof TopologyConfig, Check<unknown>>;
 
 /** @throws OptionError when an option is unknown or wrong */
 export function checkConfig(path: string, given: unknown): ComponentConfig {
-  return check(path, given, COMPONENT_CHECKS) as ComponentConfig;
+  return checkedPart(path, given as object, COMPONENT_CHECKS);
 }
 
 /** The names of the options of a component. */
@@ -167,36 +163,11 @@ export const COMPONENT_OPTIONS: readonly string[] = Object.keys(COMPONENT_CHECKS
 
 /** @throws OptionError when an option is unknown or wrong */
 export function checkTopologyConfig(path: string, given: unknown): TopologyConfig {
-  return check(path, given, TOPOLOGY_CHECKS) as TopologyConfig;
-}
-
-function check(
-  path: string,
-  given: unknown,
-  checks: Readonly<Record<string, (path: string, value: unknown) => unknown>>,
-): object {
-  only(path, given as object, Object.keys(checks));
-  const checked: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(given as object)) {
-    if (value === undefined) continue;
-    checks[name]?.(`${path}.${name}`, value);
-    checked[name] = value;
-  }
-  return checked;
+  return checkedPart(path, given as object, TOPOLOGY_CHECKS);
 }
 
 /** The options with defaults filled in. An earlier object of `given` overrides a later one. */
 export function fullConfig(...given: readonly TopologyConfig[]): FullConfig {
   const merged = Object.assign({}, TOPOLOGY_DEFAULTS, ...[...given].reverse()) as FullConfig;
   return { ...merged, drainMs: merged.drainMs ?? merged.messageTimeoutMs };
-}
-
-function share(path: string, value: unknown): number {
-  if (typeof value === "number" && value >= 0 && value <= 1) return value;
-  throw new OptionError(path, value, "a number from 0 to 1");
-}
-
-function flag(path: string, value: unknown): boolean {
-  if (typeof value === "boolean") return value;
-  throw new OptionError(path, value, "true or false");
 }

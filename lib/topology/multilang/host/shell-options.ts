@@ -1,8 +1,8 @@
 // Options of shell components, with their defaults and limits in one table.
 
 import { OptionError } from "../../../process/errors.js";
-import { only } from "../../../process/known-options.js";
-import { count, delay, text } from "../../../process/options.js";
+import { asGiven, checked, fn, maybe, ms, whole } from "../../../process/option-schema.js";
+import { text } from "../../../process/options.js";
 import type { ComponentConfig } from "../../definition/config.js";
 import { MAX_MESSAGE } from "../protocol/codec.js";
 import type { ChildSpec } from "./child.js";
@@ -80,58 +80,43 @@ export interface ShellSettings {
   readonly onMetrics: ((name: string, params: unknown) => void) | undefined;
 }
 
-const KNOWN: readonly string[] = [
-  ...[
-    "command",
-    "args",
-    "env",
-    "cwd",
-    "startTimeoutMs",
-    "timeoutMs",
-    "graceMs",
-    "maxMessage",
-    "conf",
-    "config",
-  ],
-  ...["onMetrics", "heartbeatMs", "maxHeld", "input", "inputs", "streams"],
-];
+const CHECKS = {
+  command: text,
+  args: (path: string, given: unknown): readonly string[] => {
+    if (Array.isArray(given) && given.every((one) => typeof one === "string")) return [...given];
+    throw new OptionError(path, given, "an array of texts");
+  },
+  env: (path: string, given: unknown): Readonly<Record<string, string>> => {
+    const env = { ...record(path, given) };
+    for (const [name, value] of Object.entries(env))
+      if (typeof value !== "string") throw new OptionError(`${path}.${name}`, value, "a text");
+    return env as Record<string, string>;
+  },
+  cwd: maybe(text),
+  startTimeoutMs: ms(1, Number.POSITIVE_INFINITY),
+  timeoutMs: ms(1, Number.POSITIVE_INFINITY),
+  graceMs: ms(0),
+  maxMessage: whole(1),
+  heartbeatMs: ms(1, Number.POSITIVE_INFINITY),
+  maxHeld: whole(1, Number.POSITIVE_INFINITY),
+  conf: record,
+  onMetrics: maybe(fn<NonNullable<ShellOptions["onMetrics"]>>("a function that takes a name and parameters")),
+  // Checked where the component is defined.
+  config: asGiven(),
+  input: asGiven(),
+  inputs: asGiven(),
+  streams: asGiven(),
+};
 
 /** @throws OptionError */
 export function checkShell(options: ShellBoltOptions): ShellSettings {
-  only("", options, KNOWN);
-  const given = { ...SHELL_DEFAULTS, ...withoutUndefined(options) };
-  const { args = [], env = {}, cwd, conf = {}, onMetrics } = options;
-  if (!Array.isArray(args) || args.some((one) => typeof one !== "string"))
-    throw new OptionError("args", args, "an array of texts");
-  record("env", env);
-  for (const [name, value] of Object.entries(env))
-    if (typeof value !== "string") throw new OptionError(`env.${name}`, value, "a text");
-  record("conf", conf);
-  if (onMetrics !== undefined && typeof onMetrics !== "function")
-    throw new OptionError("onMetrics", onMetrics, "a function that takes a name and parameters");
-  return {
-    child: {
-      command: text("command", options.command),
-      args: [...args],
-      env: { ...env },
-      cwd: cwd === undefined ? undefined : text("cwd", cwd),
-    },
-    startTimeoutMs: delay("startTimeoutMs", given.startTimeoutMs, 1, true),
-    timeoutMs: delay("timeoutMs", given.timeoutMs, 1, true),
-    graceMs: delay("graceMs", given.graceMs),
-    maxMessage: count("maxMessage", given.maxMessage, 1),
-    heartbeatMs: delay("heartbeatMs", given.heartbeatMs, 1, true),
-    maxHeld: count("maxHeld", given.maxHeld, 1, true),
-    conf,
-    onMetrics,
-  };
+  const defaults = { ...SHELL_DEFAULTS, args: [], env: {}, conf: {} };
+  const { command, args, env, cwd, ...settings } = checked("", options, CHECKS, defaults);
+  return { ...settings, child: { command, args, env, cwd } };
 }
 
-function withoutUndefined<T extends object>(options: T): T {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
-}
-
-function record(path: string, value: unknown): void {
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new OptionError(path, value, "an object");
+function record(path: string, value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw new OptionError(path, value, "an object");
 }
