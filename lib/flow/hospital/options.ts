@@ -2,7 +2,8 @@
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { count, delay, oneOf, text } from "../../process/options.js";
+import { among, checked, ms, whole } from "../../process/option-schema.js";
+import { delay, oneOf, text } from "../../process/options.js";
 import { HOSPITAL_DEFAULTS, type HospitalBackoff } from "./defaults.js";
 import type { HospitalConfig } from "./hospital-machine.js";
 import { DEFAULT_STAFF, type StaffMember } from "./staff.js";
@@ -48,9 +49,25 @@ export interface HospitalSettings {
   readonly onError: "fail" | "hospital";
 }
 
-const BACKOFF = ["firstMs", "minMs", "maxMs", "factor"] as const;
-const LIMITS = ["maxDischarges", "maxFlows", "maxVisits", "maxCrashes"] as const;
-const KNOWN = ["staff", "backoff", ...LIMITS, "onError", "atStart"];
+const BACKOFF = {
+  firstMs: ms(0),
+  minMs: ms(0),
+  maxMs: ms(0),
+  factor: (path: string, given: unknown): number => {
+    if (typeof given === "number" && given >= 1 && Number.isFinite(given)) return given;
+    throw new OptionError(path, given, "a number, 1 or more");
+  },
+};
+const CHECKS = {
+  staff: checkStaff,
+  backoff: checkBackoff,
+  maxDischarges: whole(1),
+  maxFlows: whole(1),
+  maxVisits: whole(1),
+  maxCrashes: whole(1),
+  onError: checkOnError,
+  atStart: among("keep", "discharge"),
+};
 
 /**
  * Checks the options of a hospital.
@@ -59,21 +76,9 @@ const KNOWN = ["staff", "backoff", ...LIMITS, "onError", "atStart"];
  * @throws OptionError
  */
 export function checkHospital(path: string, given: HospitalOptions = {}): HospitalSettings {
-  only(path, given, KNOWN);
-  const limit = (name: (typeof LIMITS)[number], least: number): number =>
-    count(`${path}.${name}`, given[name] ?? HOSPITAL_DEFAULTS[name], least);
-  return {
-    config: {
-      staff: checkStaff(`${path}.staff`, given.staff ?? []),
-      backoff: checkBackoff(`${path}.backoff`, given.backoff ?? {}),
-      maxDischarges: limit("maxDischarges", 1),
-      maxFlows: limit("maxFlows", 1),
-      maxVisits: limit("maxVisits", 1),
-      atStart: oneOf(`${path}.atStart`, given.atStart ?? "keep", ["keep", "discharge"]),
-    },
-    maxCrashes: limit("maxCrashes", 1),
-    onError: checkOnError(`${path}.onError`, given.onError ?? "fail"),
-  };
+  const usual = { staff: [], onError: "fail", atStart: "keep" } as const;
+  const { maxCrashes, onError, ...config } = checked(path, given, CHECKS, { ...HOSPITAL_DEFAULTS, ...usual });
+  return { config, maxCrashes, onError };
 }
 
 /** Checks an option `onError`. @throws OptionError */
@@ -81,28 +86,16 @@ export function checkOnError(path: string, given: unknown): "fail" | "hospital" 
   return oneOf(path, given, ["fail", "hospital"]);
 }
 
-function checkBackoff(path: string, given: Partial<HospitalBackoff>): HospitalBackoff {
-  only(path, given, BACKOFF);
-  const defaults = HOSPITAL_DEFAULTS.backoff;
-  const { firstMs, minMs, maxMs, factor } = given;
-  const backoff: HospitalBackoff = {
-    firstMs: firstMs ?? defaults.firstMs,
-    minMs: minMs ?? defaults.minMs,
-    maxMs: maxMs ?? defaults.maxMs,
-    factor: factor ?? defaults.factor,
-  };
-  delay(`${path}.firstMs`, backoff.firstMs);
-  delay(`${path}.minMs`, backoff.minMs);
+function checkBackoff(path: string, given: unknown): HospitalBackoff {
+  const backoff = checked(path, given as object, BACKOFF, HOSPITAL_DEFAULTS.backoff);
   delay(`${path}.maxMs`, backoff.maxMs, backoff.minMs);
-  if (!(backoff.factor >= 1 && Number.isFinite(backoff.factor)))
-    throw new OptionError(`${path}.factor`, backoff.factor, "a number, 1 or more");
   return backoff;
 }
 
-function checkStaff(path: string, given: readonly StaffMember[]): readonly StaffMember[] {
+function checkStaff(path: string, given: unknown): readonly StaffMember[] {
   if (!Array.isArray(given)) throw new OptionError(path, given, "an array of { name, diagnose }");
   const names = new Set(DEFAULT_STAFF.map(({ name }) => name));
-  for (const [i, member] of given.entries()) {
+  for (const [i, member] of (given as readonly StaffMember[]).entries()) {
     if (typeof member === "object" && member !== null) only(`${path}[${i}]`, member, ["name", "diagnose"]);
     if (typeof member?.diagnose !== "function")
       throw new OptionError(`${path}[${i}]`, member, "{ name, diagnose } with a function diagnose");

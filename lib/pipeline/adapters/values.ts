@@ -1,8 +1,8 @@
 // Adapters that work on the value alone: filter, map, split; and aggregate, which makes one value of many.
 
 import { OptionError } from "../../process/errors.js";
-import { only } from "../../process/known-options.js";
-import { count, delay, flag } from "../../process/options.js";
+import { checked, maybe, ms, whole } from "../../process/option-schema.js";
+import { flag } from "../../process/options.js";
 import {
   type Adapter,
   type AdapterContext,
@@ -75,16 +75,13 @@ export function split<I, O>(
 /** Options of {@link aggregate}: when a batch is full. */
 export type AggregateOptions = Partial<BatchLimits>;
 
+const BATCH = { size: whole(1), everyMs: ms(1), byKey: flag, bytes: maybe(whole(1)) };
+
 /** The limits of a batch, checked. @throws OptionError */
 export function batchOption(path: string, given: Partial<BatchLimits> = {}): BatchLimits {
-  only(path, given, ["size", "bytes", "everyMs", "byKey"]);
-  const at = (name: string): string => (path === "" ? name : `${path}.${name}`);
-  return {
-    size: count(at("size"), given.size ?? ADAPTER_DEFAULTS.batchSize, 1),
-    everyMs: delay(at("everyMs"), given.everyMs ?? ADAPTER_DEFAULTS.batchEveryMs, 1),
-    byKey: flag(at("byKey"), given.byKey ?? false),
-    ...(given.bytes === undefined ? {} : { bytes: count(at("bytes"), given.bytes, 1) }),
-  };
+  const { batchSize: size, batchEveryMs: everyMs } = ADAPTER_DEFAULTS;
+  const { bytes, ...limits } = checked(path, given, BATCH, { size, everyMs, byKey: false });
+  return bytes === undefined ? limits : { ...limits, bytes };
 }
 
 /**

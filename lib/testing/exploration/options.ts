@@ -2,7 +2,8 @@
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { count, delay, flag, text } from "../../process/options.js";
+import { among, asGiven, checked, maybe, ms, whole } from "../../process/option-schema.js";
+import { count, flag, text } from "../../process/options.js";
 import type { ScenarioSource } from "../report/failure-file.js";
 import type { BuiltInChecks } from "../simulator/built-in-checks.js";
 import { type FaultOptions, planFaults } from "../simulator/faults.js";
@@ -127,35 +128,43 @@ export interface ExploreOptions extends SimulateOptions {
   readonly signal?: AbortSignal;
 }
 
-const SIMULATE_OPTIONS = [
-  "faults",
-  "maxSteps",
-  "endless",
-  "freeze",
-  "checks",
-  "allow",
-  "patienceMs",
-  "plainAwaits",
-] as const;
-const EXPLORE_OPTIONS = [
-  ...SIMULATE_OPTIONS,
-  "name",
-  "schedules",
-  "budgetMs",
-  "plateau",
-  "seed",
-  "strategy",
-  "recheck",
-  "shrink",
-  "shrinkMs",
-  "sometimes",
-  "corpus",
-  "replay",
-  "viewer",
-  "cores",
-  "source",
-  "signal",
-] as const;
+const FOREVER = Number.POSITIVE_INFINITY;
+const SIMULATE_CHECKS = {
+  faults: (_path: string, given: unknown) => planFaults(given as FaultOptions | undefined),
+  maxSteps: whole(1),
+  endless: among("fail", "pass"),
+  freeze: flag,
+  checks: asGiven<BuiltInChecks>(),
+  allow: maybe((path, given) => patternMatcher(path, given as readonly ProcessPattern[])),
+  patienceMs: whole(1),
+  plainAwaits: flag,
+};
+const SIMULATE_OPTIONS = Object.keys(SIMULATE_CHECKS) as (keyof typeof SIMULATE_CHECKS)[];
+const SIMULATE_USUAL = { freeze: false, checks: {}, plainAwaits: true, ...EXPLORE_DEFAULTS };
+const EXPLORE_CHECKS = {
+  ...SIMULATE_CHECKS,
+  name: text,
+  schedules: maybe(whole(1, FOREVER)),
+  budgetMs: maybe(ms(0)),
+  plateau: whole(1, FOREVER),
+  seed: whole(0),
+  strategy: (path: string, given: unknown): SearchStrategy => {
+    const strategy = given as SearchStrategy | undefined;
+    if (typeof strategy?.begin === "function" && typeof strategy.name === "string") return strategy;
+    throw new OptionError(path, given, "a strategy, such as randomWalk() or exhaustive()");
+  },
+  recheck: whole(0),
+  shrink: whole(0),
+  shrinkMs: ms(0, FOREVER),
+  sometimes: (path: string, given: unknown) =>
+    words(path, given as readonly string[]).map((label) => text(path, label)),
+  corpus: asGiven<string | undefined>(),
+  replay: asGiven<string | undefined>(),
+  viewer: asGiven(),
+  cores: asGiven(),
+  source: asGiven(),
+  signal: asGiven<AbortSignal | undefined>(),
+};
 
 /** The checked options of an exploration. */
 export interface ExplorePlan {
@@ -179,52 +188,52 @@ export interface ExplorePlan {
   readonly title: string;
 }
 
-/** Checks the options of every run. @throws OptionError */
-function settingsOf(options: SimulateOptions): ScheduleSettings {
-  const maxSteps = count("maxSteps", options.maxSteps ?? EXPLORE_DEFAULTS.maxSteps, 1);
-  const { endless = EXPLORE_DEFAULTS.endless } = options;
-  if (endless !== "fail" && endless !== "pass") throw new OptionError("endless", endless, '"fail" or "pass"');
-  return {
-    faults: planFaults(options.faults),
-    maxSteps,
-    fairTail: false,
-    endless: endless === "pass",
-    freeze: flag("freeze", options.freeze ?? false),
-    checks: options.checks ?? {},
-    allowed: options.allow === undefined ? () => false : patternMatcher("allow", options.allow),
-    patienceMs: count("patienceMs", options.patienceMs ?? EXPLORE_DEFAULTS.patienceMs, 1),
-    plainAwaits: flag("plainAwaits", options.plainAwaits ?? true),
-  };
-}
-
 /** @throws OptionError */
 export function planExploration(options: ExploreOptions): ExplorePlan {
-  only("", options, EXPLORE_OPTIONS);
-  const { strategy = portfolio(), schedules, budgetMs, plateau = Number.POSITIVE_INFINITY } = options;
-  if (typeof strategy?.begin !== "function" || typeof strategy.name !== "string")
-    throw new OptionError("strategy", strategy, "a strategy, such as randomWalk() or exhaustive()");
-  const most = budgetMs === undefined ? EXPLORE_DEFAULTS.schedules : Number.POSITIVE_INFINITY;
-  const name = text("name", options.name ?? "exploration");
-  const { faults = {}, freeze = false, plainAwaits = true } = options;
-  const title =
-    name + JSON.stringify([Object.keys(faults).sort(), freeze, ...(plainAwaits ? [] : ["no plain awaits"])]);
+  const usual = { name: "exploration", strategy: portfolio(), plateau: FOREVER };
+  const given = checked("", options, EXPLORE_CHECKS, { ...SIMULATE_USUAL, schedules: undefined, ...usual });
+  const { name, strategy, freeze, plainAwaits, allow, faults, maxSteps, checks, patienceMs } = given;
+  const {
+    budgetMs = FOREVER,
+    plateau,
+    seed,
+    recheck,
+    shrink,
+    shrinkMs,
+    sometimes,
+    corpus,
+    replay,
+    signal,
+  } = given;
+  const kinds = Object.keys(options.faults ?? {}).sort();
+  const title = name + JSON.stringify([kinds, freeze, ...(plainAwaits ? [] : ["no plain awaits"])]);
   return {
-    settings: settingsOf(options),
+    settings: {
+      faults,
+      maxSteps,
+      freeze,
+      checks,
+      patienceMs,
+      plainAwaits,
+      fairTail: false,
+      endless: given.endless === "pass",
+      allowed: allow ?? (() => false),
+    },
     strategy,
-    schedules: count("schedules", schedules ?? most, 1, true),
-    budgetMs: budgetMs === undefined ? Number.POSITIVE_INFINITY : delay("budgetMs", budgetMs),
-    plateau: count("plateau", plateau, 1, true),
-    seed: count("seed", options.seed ?? EXPLORE_DEFAULTS.seed, 0),
-    recheck: count("recheck", options.recheck ?? EXPLORE_DEFAULTS.recheck, 0),
-    shrink: count("shrink", options.shrink ?? EXPLORE_DEFAULTS.shrink, 0),
-    shrinkMs: delay("shrinkMs", options.shrinkMs ?? EXPLORE_DEFAULTS.shrinkMs, 0, true),
-    sometimes: words("sometimes", options.sometimes).map((label) => text("sometimes", label)),
-    kept: options.corpus === undefined ? undefined : new KeptSchedules(options.corpus, name, title),
-    replay: options.replay,
+    schedules: given.schedules ?? (given.budgetMs === undefined ? EXPLORE_DEFAULTS.schedules : FOREVER),
+    budgetMs,
+    plateau,
+    seed,
+    recheck,
+    shrink,
+    shrinkMs,
+    sometimes,
+    replay,
+    signal,
+    title,
+    kept: corpus === undefined ? undefined : new KeptSchedules(corpus, name, title),
     keep: planKeeping(options, name, SIMULATE_OPTIONS),
     crew: planCrew(options, strategy),
-    signal: options.signal,
-    title,
   };
 }
 
