@@ -2,16 +2,13 @@
 
 import { adminServer } from "../admin/admin-server.js";
 import { socketOf } from "../admin/admin-socket.js";
-import { operationMs } from "../flow/runtime/operation.js";
 import { HostCalls } from "../host/index.js";
 import { checkCallOptions } from "../process/calls.js";
 import { OptionError } from "../process/errors.js";
-import { waitForExit } from "../process/exited.js";
 import type { Kernel } from "../process/kernel.js";
 import { only } from "../process/known-options.js";
 import { address, delay, kernelOf, text } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
-import { SHUTDOWN } from "../process/reason.js";
 import type { CallOptions } from "../process/request.js";
 import { validated } from "../process/standard-schema.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
@@ -128,28 +125,22 @@ function serviceOf(options: PipelineHostOptions, settings: PipelineHostSettings)
 
 /** A running host of pipelines. */
 export class PipelineHost implements AsyncDisposable {
-  readonly #address: Pid<never> | string;
   readonly #kernel: Kernel;
   readonly #settings: PipelineHostSettings;
   readonly #calls: HostCalls<HostRequest>;
 
   /** @internal */
   constructor(where: Pid<never> | string, kernel: Kernel, settings: PipelineHostSettings) {
-    this.#address = where;
     this.#kernel = kernel;
     this.#settings = settings;
     const { hosts, store } = settings;
     const what = "pipeline host";
-    this.#calls = new HostCalls({ kernel, address: where, hosts, what, isDurable: store !== undefined });
+    this.#calls = new HostCalls({ kernel, address: where, hosts, what, store });
   }
 
-  readonly #call: Caller = (build, options, rules) => {
-    checkCallOptions(options);
-    // Longer than the store waits for its server: an operation that is slow is no operation that failed.
-    const { store } = this.#settings;
-    const timeoutMs = store === undefined ? this.#kernel.limits.callTimeoutMs : operationMs(store);
-    return this.#calls.call(build, { timeoutMs, ...options }, rules);
-  };
+  get #call(): Caller {
+    return this.#calls.call;
+  }
 
   /**
    * Starts an execution of a pipeline, or attaches to the one that was started under this id before. Fulfilled when the execution is in
@@ -200,13 +191,8 @@ export class PipelineHost implements AsyncDisposable {
   }
 
   /** Stops the host: workers end what they have at hand, the executions stay in the store. */
-  async stop(): Promise<void> {
-    const pid =
-      typeof this.#address === "string" ? this.#kernel.names.find(this.#address)?.pid : this.#address;
-    if (pid === undefined) return;
-    const gone = waitForExit(this.#kernel, pid, undefined);
-    this.#kernel.links.exit(this.#kernel.outside, pid, SHUTDOWN, "exit");
-    await gone;
+  stop(): Promise<void> {
+    return this.#calls.stop();
   }
 
   /** Stops the host. */

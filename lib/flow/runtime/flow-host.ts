@@ -3,12 +3,10 @@
 import { type CallRules, type HostCaller, HostCalls } from "../../host/index.js";
 import { checkCallOptions } from "../../process/calls.js";
 import { OptionError } from "../../process/errors.js";
-import { waitForExit } from "../../process/exited.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
 import { address, flag, kernelOf, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
-import { SHUTDOWN } from "../../process/reason.js";
 import type { CallOptions } from "../../process/request.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
@@ -30,7 +28,7 @@ import {
 import { FlowHospital } from "./hospital-handle.js";
 import { HostProcess } from "./host-process.js";
 import type { FlowEnd, HostRequest, Started } from "./messages.js";
-import { mayRepeat, once, operationMs } from "./operation.js";
+import { mayRepeat, once } from "./operation.js";
 import { checkHost, type FlowHostOptions, type HostSettings } from "./options.js";
 import { inputOf } from "./orders.js";
 import type { NewFlow } from "./port.js";
@@ -126,7 +124,6 @@ function rulesOfSchedule(ask: ScheduleAsk): CallRules {
 
 /** A running host of flows. */
 export class FlowHost implements AsyncDisposable {
-  readonly #address: Pid<never> | string;
   readonly #kernel: Kernel;
   readonly #settings: HostSettings;
   readonly #calls: HostCalls<HostRequest>;
@@ -135,20 +132,18 @@ export class FlowHost implements AsyncDisposable {
 
   /** @internal */
   constructor(where: Pid<never> | string, kernel: Kernel, settings: HostSettings) {
-    this.#address = where;
     this.#kernel = kernel;
     this.#settings = settings;
-    const { hosts } = settings;
-    this.#calls = new HostCalls({ kernel, address: where, hosts, what: "flow host", isDurable: true });
+    const { hosts, store } = settings;
+    this.#calls = new HostCalls({ kernel, address: where, hosts, what: "flow host", store });
     this.schedules = new Schedules((ask) =>
       this.#call((replyTo) => ({ type: "schedules", ask, replyTo }), undefined, rulesOfSchedule(ask)),
     );
   }
 
-  readonly #call: HostCaller<HostRequest> = (build, options, rules) => {
-    checkCallOptions(options);
-    return this.#calls.call(build, { timeoutMs: operationMs(this.#settings.store), ...options }, rules);
-  };
+  get #call(): HostCaller<HostRequest> {
+    return this.#calls.call;
+  }
 
   /**
    * Starts a flow, or attaches to the flow that was started under this id with this input before. Fulfilled when the flow is durable.
@@ -275,13 +270,8 @@ export class FlowHost implements AsyncDisposable {
   }
 
   /** Stops the host: running steps end, the flows stay in the store. */
-  async stop(): Promise<void> {
-    const pid =
-      typeof this.#address === "string" ? this.#kernel.names.find(this.#address)?.pid : this.#address;
-    if (pid === undefined) return;
-    const gone = waitForExit(this.#kernel, pid, undefined);
-    this.#kernel.links.exit(this.#kernel.outside, pid, SHUTDOWN, "exit");
-    await gone;
+  stop(): Promise<void> {
+    return this.#calls.stop();
   }
 
   /** Stops the host. */

@@ -1,12 +1,14 @@
 // The calls of handles to their hosts. A handle outlives the process of its host: when that ends, the operation goes on with the next host
 // of the same definition, within the caller's own timeout and signal. call-machine.ts decides.
 
+import { checkCallOptions } from "../../process/calls.js";
 import { CalleeExitedError, CallTimeoutError, type RequestFate } from "../../process/errors.js";
+import { waitForExit } from "../../process/exited.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
-import { crash, type ExitReason } from "../../process/reason.js";
+import { crash, type ExitReason, SHUTDOWN } from "../../process/reason.js";
 import type { CallOptions, ReplyTo } from "../../process/request.js";
-import { StoreError } from "../../store/index.js";
+import { StoreError, type StoreSource } from "../../store/index.js";
 import { decide, type HostCall, type HostCallEvent, initial, type Repeat } from "./call-machine.js";
 import { HostGoneError } from "./errors.js";
 import { isHostOver } from "./host-over.js";
@@ -14,6 +16,10 @@ import type { RunningHosts } from "./running-hosts.js";
 
 /** How long a handle waits for the next host at most, in milliseconds. */
 const NEXT_HOST_MS = 60_000;
+/** How long a store without a server may take, in milliseconds: another program may hold its lock. */
+const STORE_MS = 30_000;
+/** What a host adds to the time of its store, in milliseconds. */
+const HOST_MS = 5_000;
 
 /** What a handle knows of its host. */
 export interface HandleOf {
@@ -22,8 +28,8 @@ export interface HandleOf {
   readonly hosts: RunningHosts;
   /** What the host is, for errors: `flow host`. */
   readonly what: string;
-  /** Whether the next host goes on with what this one had: they share a store. */
-  readonly isDurable: boolean;
+  /** The store that the next host goes on with. Undefined: what this host has ends with it. */
+  readonly store: Pick<StoreSource, "unreachableMs"> | undefined;
 }
 
 /** The rules for an operation whose host ends. */
@@ -50,18 +56,32 @@ export class HostCalls<Request> {
     this.#of = of;
   }
 
-  /** @throws HostGoneError, CalleeExitedError, CallTimeoutError, what the host answers, and `rules.unknown` */
-  call<R>(
-    build: (replyTo: ReplyTo<R>) => Request,
-    options: CallOptions & { readonly timeoutMs: number },
-    rules: CallRules = {},
-  ): Promise<R> {
+  /** @throws OptionError, HostGoneError, CalleeExitedError, CallTimeoutError, what the host answers, and `rules.unknown` */
+  readonly call: HostCaller<Request> = (build, given, rules = {}) => {
+    checkCallOptions(given);
+    const options = { timeoutMs: this.#operationMs(), ...given };
     const { kernel } = this.#of;
     const asked = this.#target();
     const began = options.timeoutMs === Number.POSITIVE_INFINITY ? 0 : kernel.env.now();
     return kernel.calls
-      .call<R>(undefined, asked, build, options)
+      .call(undefined, asked, build, options)
       .catch((error: unknown) => this.#goOn(build, { options, rules, began, asked, error }));
+  };
+
+  /** Stops the host of the handle. Fulfilled when it has ended. */
+  async stop(): Promise<void> {
+    const { kernel, address } = this.#of;
+    const pid = typeof address === "string" ? kernel.names.find(address)?.pid : address;
+    if (pid === undefined) return;
+    const gone = waitForExit(kernel, pid, undefined);
+    kernel.links.exit(kernel.outside, pid, SHUTDOWN, "exit");
+    await gone;
+  }
+
+  /** How long an operation waits for its answer, in milliseconds: longer than its store waits for the server. */
+  #operationMs(): number {
+    const { kernel, store } = this.#of;
+    return store === undefined ? kernel.limits.callTimeoutMs : (store.unreachableMs ?? STORE_MS) + HOST_MS;
   }
 
   /** The host of the handle while it runs; after it, the newest of its definition. */
@@ -119,14 +139,14 @@ export class HostCalls<Request> {
   }
 
   #eventOf(error: unknown, asked: Pid<never> | string, { isUserCode }: CallRules): HostCallEvent {
-    const { kernel, hosts, isDurable } = this.#of;
+    const { kernel, hosts, store } = this.#of;
     if (error instanceof CalleeExitedError)
       return {
         type: "exited",
         request: error.request,
-        prospect: isDurable ? hosts.prospect(kernel) : "never",
+        prospect: store === undefined ? "never" : hosts.prospect(kernel),
       };
-    if (isUserCode !== true && isHostOver(error) && isDurable) {
+    if (isUserCode !== true && isHostOver(error) && store !== undefined) {
       // Nothing of the operation was written, and the host is about to end.
       const pid = typeof asked === "string" ? kernel.names.find(asked)?.pid : asked;
       if (pid !== undefined) hosts.over(kernel, pid as Pid<never>, crash(error));
@@ -136,8 +156,8 @@ export class HostCalls<Request> {
   }
 
   #gone(state: HostCall, error: unknown): unknown {
-    const { kernel, hosts, what, isDurable } = this.#of;
-    if (!isDurable || !hosts.isKnown(kernel) || kernel.stopped) return error;
+    const { kernel, hosts, what, store } = this.#of;
+    if (store === undefined || !hosts.isKnown(kernel) || kernel.stopped) return error;
     return new HostGoneError(what, reasonOf(error) ?? hosts.reason(kernel), fateOf(state));
   }
 
