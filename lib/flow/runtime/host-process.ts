@@ -3,6 +3,7 @@
 
 import { afterInInit, Background, type BackgroundPort, isFull } from "../../host/background/background.js";
 import { tellOutage } from "../../host/background/outage.js";
+import { takeClaim } from "../../host/claims/claims.js";
 import { type Evidence, hostEvidence, STANDING_SCHEMA, type Subject } from "../../host/index.js";
 import type { Values } from "../../host/payload/values.js";
 import type { Callbacks } from "../../process/behaviour.js";
@@ -10,12 +11,11 @@ import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
-import { processName } from "../../process/process-name.js";
 import { crash, type ExitReason, SHUTDOWN } from "../../process/reason.js";
 import { reportLate } from "../../process/report-failure.js";
 import type { ReplyTo } from "../../process/request.js";
 import { spawnIn } from "../../process/spawn-in.js";
-import { type Claim, FencedError, type Store, StoreClosedError } from "../../store/index.js";
+import { type Claim, type ClaimInfo, FencedError, type Store, StoreClosedError } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import type { Suspension } from "../hospital/record.js";
@@ -149,14 +149,15 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     );
     if (!ctx.alive) return this.#letGo();
     const name = HOST_CLAIMS + hostId;
-    const claim = await this.#whenSpace(() => this.store.claim(name, { owner: processName() }));
-    if (claim === undefined) {
-      const holder = (await this.store.claims(name)).find((one) => one.name === name && one.held);
-      const taken = new FlowHostTakenError(hostId, this.store.label, holder);
+    const taken = (holder: ClaimInfo | undefined): Error =>
+      new FlowHostTakenError(hostId, this.store.label, holder);
+    try {
+      this.claim = await this.#whenSpace(() => takeClaim(this.store, name, taken));
+    } catch (error) {
       await this.store.close();
-      throw taken;
+      throw error;
     }
-    this.claim = claim;
+    const { claim } = this;
     if (!ctx.alive) return this.#letGo();
     this.evidence = this.#openEvidence();
     await this.#whenSpace(() => this.evidence.share(this.store, claim));

@@ -2,6 +2,7 @@
 // time for each flow, and no more flows than there are places.
 
 import { type Background, isCurable } from "../../host/background/background.js";
+import { goneTokens, tokensIn } from "../../host/claims/claims.js";
 import { type Evidence, isHostOver } from "../../host/index.js";
 import { type Claim, ConflictError, type Store } from "../../store/index.js";
 import type { FlowDefinition } from "../definition/define.js";
@@ -154,30 +155,12 @@ export class Taking {
   /** Looks for flows of hosts that are gone, and for flows that are due. */
   async poll(): Promise<void> {
     await this.#host.syncClock();
-    for (let after = 0; ; ) {
-      const [first] = await this.#host.store.scan(flows, { index: "holder", after, limit: 1 });
-      const token = first?.holder;
-      if (token === undefined || token === null) break;
-      after = token;
-      if (token !== this.#host.claim.token && (await this.#isGone(token))) await this.#adopt(token);
-    }
+    const { store, claim, evidence } = this.#host;
+    const others = (await tokensIn(store, flows)).filter((token) => token !== claim.token);
+    // The program of a claim that has lapsed ended without notice, perhaps in code that runs here next.
+    for (const token of await goneTokens(store, HOST_CLAIMS, others, () => evidence.alarm()))
+      await this.#adopt(token);
     await this.look();
-  }
-
-  /**
-   * Whether the host of a token can write no more. The claims are read after the token was seen, so the token is not of a claim that was made
-   * since; a claim that lapsed is revoked, so its host cannot renew it late.
-   */
-  async #isGone(token: number): Promise<boolean> {
-    const claim = (await this.#host.store.claims(HOST_CLAIMS)).find((one) => one.token === token);
-    if (claim?.held === true) return false;
-    // False: it was not held any more. Either way its owner can write no more.
-    if (claim !== undefined) {
-      await this.#host.store.revoke(claim.name, token);
-      // It was not given back: its program ended without a word, perhaps in code that runs here next.
-      this.#host.evidence.alarm();
-    }
-    return true;
   }
 
   /** Takes the flows of a host that is gone. */

@@ -2,6 +2,7 @@
 // host gives them back, in commits that are bounded, and each of which expects the rows to be as they were. So a host that was cut off and
 // comes back finds its claim lost, and the store refuses all of its writes.
 
+import { goneTokens, tokensIn } from "../../host/claims/claims.js";
 import { type Claim, ConflictError, type RowExpectation, type Store, type Write } from "../../store/index.js";
 import { wholeClock } from "../../store/whole-clock.js";
 import {
@@ -35,31 +36,12 @@ export async function giveBack(host: GiveBackHost): Promise<void> {
   const { store, claim } = host;
   const tokens = new Set<number>();
   for (const table of [messages, sources, held, offers])
-    for (const token of await holdersOf(store, table)) if (token !== claim.token) tokens.add(token);
-  if (tokens.size === 0) return;
-  // Read after the tokens were seen: none of them was made since.
-  const claims = await store.claims(HOST_CLAIMS);
-  for (const token of tokens) {
-    const of = claims.find((one) => one.token === token);
-    if (of?.held === true) continue;
-    // One that has lapsed could be renewed late.
-    if (of !== undefined) await store.revoke(of.name, token);
-    await giveBackAll(host, token);
-  }
+    for (const token of await tokensIn(store, table as typeof held)) tokens.add(token);
+  tokens.delete(claim.token);
+  for (const token of await goneTokens(store, HOST_CLAIMS, [...tokens])) await giveBackAll(host, token);
 }
 
 type Held = typeof messages | typeof sources | typeof held | typeof offers;
-
-/** The tokens that rows of a table name. */
-async function holdersOf(store: Store, table: Held): Promise<number[]> {
-  const tokens: number[] = [];
-  for (let after = 0; ; ) {
-    const [first] = await store.scan(table as typeof held, { index: "holder", after, limit: 1 });
-    if (first === undefined) return tokens;
-    after = first.holder;
-    tokens.push(after);
-  }
-}
 
 async function giveBackAll(host: GiveBackHost, token: number): Promise<void> {
   const name = GIVE_BACK_CLAIMS + token;

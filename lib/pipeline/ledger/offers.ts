@@ -1,6 +1,7 @@
 // Which executions the hosts of a shared store can run: each host writes the versions that it has, and an offer counts while the claim of
 // its host is held. The offers of a host that is gone are given back with the rest of what it held (give-back.ts).
 
+import { heldTokens } from "../../host/claims/claims.js";
 import type { Claim, Store } from "../../store/index.js";
 import { HOST_CLAIMS, offers } from "./tables.js";
 
@@ -32,7 +33,6 @@ export async function withdraw(store: Store, claim: Claim): Promise<void> {
 export async function offered(store: Store): Promise<readonly Offer[]> {
   const rows = await store.scan(offers, { limit: MOST_OFFERS });
   // Read after the offers: a host has its claim before it offers.
-  const claims = await store.claims(HOST_CLAIMS);
-  const held = new Set(claims.filter((one) => one.held).map(({ token }) => token));
+  const held = await heldTokens(store, HOST_CLAIMS);
   return rows.filter(({ holder }) => held.has(holder));
 }

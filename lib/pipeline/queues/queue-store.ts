@@ -1,5 +1,6 @@
 // Reads and writes the tables of queues. A subscriber that settles a message proves in the same commit that it still holds the message.
 
+import { heldTokens } from "../../host/claims/claims.js";
 import { InvariantError } from "../../process/errors.js";
 import {
   type Claim,
@@ -312,9 +313,7 @@ export class QueueStore {
     const rows = await store.scan(subscribers, { index: "queue", prefix: [name] });
     if (rows.length === 0) return;
     // In this order: each subscriber in the table had a claim before the table was read.
-    const held = new Set(
-      (await store.claims(this.claims)).filter((one) => one.held).map(({ token }) => token),
-    );
+    const held = await heldTokens(store, this.claims);
     for (const row of rows) if (!held.has(row.token)) await this.#recoverOne(row.token);
   }
 

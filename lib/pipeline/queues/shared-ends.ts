@@ -1,9 +1,9 @@
 // Where several programs share a store, their durable queues count together at which messages their lives end: see lib/host/evidence.
 
+import { takeNewClaim } from "../../host/claims/claims.js";
 import type { Evidence } from "../../host/index.js";
 import type { Kernel } from "../../process/kernel.js";
-import { processName } from "../../process/process-name.js";
-import { type Claim, ConflictError, type Store } from "../../store/index.js";
+import type { Claim, Store } from "../../store/index.js";
 import { SHARER_CLAIMS } from "./tables.js";
 
 /** The claim under which the queues of a program say how its lives ended: for as long as they are open, beyond each subscription. */
@@ -39,10 +39,7 @@ export class SharedEnds {
 
   async #begin(): Promise<void> {
     if (this.#claim === undefined || this.#claim.lost.aborted) {
-      const name = SHARER_CLAIMS + this.#kernel.env.id();
-      const claim = await this.#store.claim(name, { owner: processName() });
-      if (claim === undefined) throw new ConflictError("claims", [name], "no owner", "one");
-      this.#claim = claim;
+      this.#claim = await takeNewClaim(this.#store, SHARER_CLAIMS, this.#kernel);
     }
     await this.#evidence.share(this.#store, this.#current());
   }

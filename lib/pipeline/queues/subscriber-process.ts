@@ -1,6 +1,7 @@
 // The process of a subscriber: carries out what its machine decides. Each attempt at a message is a process of its own, linked to this
 // one: its exit ends the attempt, however it comes.
 
+import { takeNewClaim } from "../../host/claims/claims.js";
 import type { Evidence, Subject } from "../../host/index.js";
 import type { Payloads } from "../../host/payload/payloads.js";
 import type { Callbacks } from "../../process/behaviour.js";
@@ -11,7 +12,6 @@ import type { Signal } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
-import { processName } from "../../process/process-name.js";
 import { type ExitReason, formatReason, KILLED, NORMAL, shutdown } from "../../process/reason.js";
 import { reportLate } from "../../process/report-failure.js";
 import { spawnIn } from "../../process/spawn-in.js";
@@ -342,10 +342,7 @@ export class SubscriberProcess implements Callbacks<Note> {
 
   /** Claims the right to take messages. */
   async #enter(): Promise<void> {
-    const { store } = this.#queue;
-    const name = this.#queue.claims + this.#kernel.env.id();
-    const claim = await store.claim(name, { owner: processName() });
-    if (claim === undefined) throw new ConflictError("claims", [name], "no owner", "one");
+    const claim = await takeNewClaim(this.#queue.store, this.#queue.claims, this.#kernel);
     if (!this.#ctx.alive) return claim.release();
     await this.#queue.enter(claim, this.#settings.concurrency);
     this.#claim = claim;

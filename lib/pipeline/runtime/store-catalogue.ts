@@ -1,11 +1,12 @@
 // Executions in a store, under the claim of their host.
 
+import { holderOf, takeClaim } from "../../host/claims/claims.js";
 import { STANDING_SCHEMA } from "../../host/index.js";
 import { Payloads } from "../../host/payload/payloads.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { processName } from "../../process/process-name.js";
-import { type Claim, FencedError, type Store } from "../../store/index.js";
+import { type Claim, type ClaimInfo, FencedError, type Store } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
 import { giveUp } from "../changes/give-up.js";
 import { move } from "../changes/move.js";
@@ -120,16 +121,12 @@ export class StoreCatalogue implements Catalogue {
     if (source === undefined) throw new OptionError("store", source, "a store");
     const store = await source.open([PIPELINE_SCHEMA, STANDING_SCHEMA], storeContext(kernel));
     const name = HOST_CLAIMS + hostId;
-    const claim = await store.claim(name, { owner: processName() }).catch(async (error: unknown) => {
+    const taken = (holder: ClaimInfo | undefined): Error =>
+      new PipelineHostTakenError(hostId, store.label, holder);
+    const claim = await takeClaim(store, name, taken).catch(async (error: unknown) => {
       await store.close();
       throw error;
     });
-    if (claim === undefined) {
-      const holder = (await store.claims(name)).find((one) => one.name === name && one.held);
-      const taken = new PipelineHostTakenError(hostId, store.label, holder);
-      await store.close();
-      throw taken;
-    }
     claim.lost.addEventListener("abort", () =>
       tell({ type: "lost", error: new FencedError(name, claim.token) }),
     );
@@ -181,7 +178,7 @@ export class StoreCatalogue implements Catalogue {
         return;
       }
       if (waited >= OWN_MS) {
-        const holder = (await this.#store.claims(name)).find((one) => one.name === name && one.held);
+        const holder = await holderOf(this.#store, name);
         throw new PipelineHostTakenError(`pipeline ${pipeline}`, this.#store.label, holder);
       }
       await new Promise<void>((resolve) => {
@@ -263,8 +260,7 @@ export class StoreCatalogue implements Catalogue {
   }
 
   async #isOwned(pipeline: string): Promise<boolean> {
-    const name = PIPELINE_CLAIMS + pipeline;
-    return (await this.#store.claims(name)).some((one) => one.name === name && one.held);
+    return (await holderOf(this.#store, PIPELINE_CLAIMS + pipeline)) !== undefined;
   }
 
   giveBack(): Promise<void> {
