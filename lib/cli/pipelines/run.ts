@@ -2,7 +2,7 @@
 // interrupted: an execution in a store goes on at the next start.
 
 import { toJson } from "../../admin/json-view.js";
-import { whyNotStarted } from "../../flow/runtime/services.js";
+import { causeOfStart } from "../../host/host-life.js";
 import type { AnyPipeline } from "../../pipeline/definition/pipeline.js";
 import type { Queue } from "../../pipeline/definition/queue.js";
 import {
@@ -83,7 +83,7 @@ async function runHere(
       ...(drain !== undefined && { drainMs: lengthGiven("drain", drain) }),
     });
     const running = await system.start(definition).catch((error: unknown) => {
-      throw whyNotStarted(error);
+      throw causeOfStart(error);
     });
     let left: Left | undefined;
     try {

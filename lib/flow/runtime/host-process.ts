@@ -1,9 +1,9 @@
 // A flow host: the process that holds flows. It takes them from the store, runs each in a process of its own, and gives them back.
 // It is the supervisor of their processes; the hospital is its restart strategy.
 
-import { afterInInit, Background, type BackgroundPort, isFull } from "../../host/background/background.js";
-import { tellOutage } from "../../host/background/outage.js";
+import type { Background } from "../../host/background/background.js";
 import { takeClaim } from "../../host/claims/claims.js";
+import { HostLife } from "../../host/host-life.js";
 import { type Evidence, hostEvidence, STANDING_SCHEMA, type Subject } from "../../host/index.js";
 import type { Values } from "../../host/payload/values.js";
 import type { Callbacks } from "../../process/behaviour.js";
@@ -11,7 +11,7 @@ import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
-import { crash, type ExitReason, SHUTDOWN } from "../../process/reason.js";
+import { crash, type ExitReason } from "../../process/reason.js";
 import { reportLate } from "../../process/report-failure.js";
 import type { ReplyTo } from "../../process/request.js";
 import { spawnIn } from "../../process/spawn-in.js";
@@ -47,7 +47,7 @@ import { findFlow } from "./reading.js";
 import { Requests, type RequestsHost } from "./requests.js";
 import type { Guest } from "./room.js";
 import { OPERATED_SCHEMAS } from "./schemas.js";
-import { type ServedHost, whyNotStarted } from "./services.js";
+import type { ServedHost } from "./services.js";
 import { Starting, type StartingHost } from "./starting.js";
 import { Taking, type TakingHost } from "./taking.js";
 import { subjectOf, Ward, type WardHost } from "./ward.js";
@@ -78,7 +78,6 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   readonly loaded: Map<number, Loaded> = new Map();
   readonly byId: Map<string, Loaded> = new Map();
   readonly #byPid = new Map<Pid, Loaded>();
-  readonly background: Background;
   readonly orders: Orders;
   readonly taking: Taking;
   readonly starting: Starting;
@@ -86,17 +85,13 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   readonly #news: News;
   #asks = 0;
   #draining: { drained(): void }[] = [];
-  #stopping: ExitReason | undefined;
-  #hasStarted = false;
-  #hasEnded = false;
-  readonly #services: Pid<never>[] = [];
+  #life!: HostLife<HostMessage>;
   #unwatch: (() => void) | undefined;
   queues!: Queues;
   schedules!: HostSchedules;
 
   constructor(settings: HostSettings) {
     this.#settings = settings;
-    this.background = new Background(this.#backgroundPort());
     this.ward = new Ward(settings.hospital, this);
     this.orders = new Orders(settings, this);
     this.taking = new Taking(settings.limits.mostLoaded, this);
@@ -105,6 +100,9 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     this.#news = new News(this);
   }
 
+  get background(): Background {
+    return this.#life.background;
+  }
   get pid(): Pid {
     return this.#ctx.self;
   }
@@ -137,14 +135,13 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     ctx.trapExit(true);
     const { process } = ctx.self;
     this.kernel = process?.kernel as Kernel;
-    // A process that is killed does not terminate. Its program goes on, and would hold the claim for ever.
-    this.kernel.links.watch(
-      ctx.self,
-      () => void this.#letGo(),
-      () => undefined,
+    this.#life = new HostLife(
+      ctx,
+      () => this.#letGo(),
+      () => this.#recovered(),
     );
     const { hostId = this.kernel.env.id(), store } = this.#settings;
-    this.store = await this.#whenSpace(() =>
+    this.store = await this.#life.whenSpace(() =>
       store.open([...OPERATED_SCHEMAS, SESSION_SCHEMA, STANDING_SCHEMA], storeContext(this.kernel)),
     );
     if (!ctx.alive) return this.#letGo();
@@ -152,7 +149,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     const taken = (holder: ClaimInfo | undefined): Error =>
       new FlowHostTakenError(hostId, this.store.label, holder);
     try {
-      this.claim = await this.#whenSpace(() => takeClaim(this.store, name, taken));
+      this.claim = await this.#life.whenSpace(() => takeClaim(this.store, name, taken));
     } catch (error) {
       await this.store.close();
       throw error;
@@ -160,7 +157,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     const { claim } = this;
     if (!ctx.alive) return this.#letGo();
     this.evidence = this.#openEvidence();
-    await this.#whenSpace(() => this.evidence.share(this.store, claim));
+    await this.#life.whenSpace(() => this.evidence.share(this.store, claim));
     this.blobs = new BlobWriter(claim.token, this.payloads.limits.apartBytes);
     await this.syncClock();
     const tell = (message: HostMessage): void => process?.deliver(message, undefined);
@@ -169,22 +166,17 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
       notified: (topic) => tell({ type: "noted", topic }),
       again: () => tell({ type: "noted", topic: undefined }),
     });
-    await this.#whenSpace(() => declareQueues(this.store, claim, this.#settings.queues));
+    await this.#life.whenSpace(() => declareQueues(this.store, claim, this.#settings.queues));
     this.queues = new Queues(this.#settings.queues, this.#queuePort());
     this.schedules = new HostSchedules(this.#schedulePort());
     ctx.signal.addEventListener("abort", () => this.#rest());
-    await this.#whenSpace(() => this.schedules.declare(this.#settings.schedules));
-    this.#hasStarted = true;
+    await this.#life.whenSpace(() => this.schedules.declare(this.#settings.schedules));
+    this.#life.started();
     tell({ type: "poll" });
     this.queues.look();
     this.background.do("hospital", () => this.ward.open(this.#settings.definitions.all));
-    await this.#serve(ctx);
+    await this.#serve();
     if (ctx.alive) this.#settings.hosts.add(this.kernel, ctx.self);
-  }
-
-  /** A part of the start, done when the store has space for it. */
-  #whenSpace<T>(part: () => Promise<T>): Promise<T> {
-    return this.background.until("start", part, isFull);
   }
 
   #openEvidence(): Evidence {
@@ -198,13 +190,12 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     );
   }
 
-  async #serve(ctx: Context<HostMessage>): Promise<void> {
+  async #serve(): Promise<void> {
     try {
-      for (const service of this.#settings.services)
-        this.#services.push((await ctx.start(service(this.#served()))).pid);
+      for (const service of this.#settings.services) await this.#life.serve(service(this.#served()));
     } catch (error) {
       await this.terminate();
-      throw whyNotStarted(error);
+      throw error;
     }
   }
 
@@ -219,26 +210,6 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
       return (await this.starting.start(flow)).id;
     };
     return { kernel, store, payloads, background, start };
-  }
-
-  #backgroundPort(): BackgroundPort {
-    return {
-      now: () => this.kernel.env.now(),
-      random: () => this.kernel.env.random(),
-      after: (ms, fn) => {
-        if (this.#hasStarted) this.after(ms, fn);
-        else afterInInit(this.kernel, this.#ctx, ms, fn);
-      },
-      told: (outage) => {
-        tellOutage(this.kernel, this.pid, outage);
-        if (outage.type === "ended" && this.#hasStarted) this.#recovered();
-      },
-      end: (error) => {
-        // An error after the host's end is not the reason of that end: a host that lets go has closed its store.
-        if (this.#ctx.alive && !this.#hasEnded)
-          this.kernel.stop(this.#ctx.self.process as never, crash(error as Error), undefined);
-      },
-    };
   }
 
   /** The store works again: flows that it failed need not wait for their time. */
@@ -346,8 +317,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
 
   /** Lets running steps end, gives the flows back to the store, then stops. */
   parentExit(ctx: Context<HostMessage>, reason: ExitReason): void {
-    this.#stopping = reason;
-    for (const service of this.#services) this.kernel.links.exit(ctx.self, service, SHUTDOWN, "exit");
+    this.#life.stop(reason);
     this.#rest();
     for (const { pid } of this.loaded.values())
       pid.process?.deliver({ type: "wish", wish: "stop" }, undefined);
@@ -356,12 +326,11 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   }
 
   mayStop(): void {
-    if (this.#stopping !== undefined && this.loaded.size === 0 && !this.taking.isBusy)
-      this.kernel.stop(this.#ctx.self.process as never, this.#stopping, undefined);
+    if (this.loaded.size === 0 && !this.taking.isBusy) this.#life.mayStop();
   }
 
   async terminate(): Promise<void> {
-    this.#hasEnded = true;
+    this.#life.ended();
     this.#rest();
     for (const { pid } of this.loaded.values())
       pid.process && this.kernel.stop(pid.process, KILLED_BY_HOST, undefined);
@@ -386,9 +355,8 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     await (this.store as Store | undefined)?.close();
   }
 
-  /** Its process ends, or is about to. */
   get isStopping(): boolean {
-    return this.#stopping !== undefined || !this.#ctx.alive;
+    return this.#life.isStopping;
   }
 
   // ── what flows use ───────────────────────────────────────────────────────────────────────────────────────────

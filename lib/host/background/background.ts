@@ -1,7 +1,6 @@
 // Work of a host that no caller waits for. A store that fails only puts it off: it is tried again, after waits that grow, until it is done.
 
 import { type Backoff, backoffMs } from "../../process/backoff.js";
-import type { Kernel } from "../../process/kernel.js";
 import { classOf } from "../../store/error-classes.js";
 import { StoreError, StoreOverloadedError, StoreVersionError } from "../../store/index.js";
 import { isHostOver } from "../handles/host-over.js";
@@ -22,16 +21,6 @@ export interface BackgroundPort {
   told(outage: StoreOutage): void;
   /** An error that no further attempt cures. */
   end(error: unknown): void;
-}
-
-/** A wait of a process that has not begun to receive: its own timers would come to its mailbox, and be read when it has. */
-export function afterInInit(
-  kernel: Kernel,
-  process: { readonly alive: boolean },
-  ms: number,
-  fn: () => void,
-): void {
-  kernel.addTimer(ms, { fire: () => process.alive && fn() });
 }
 
 type Work = () => Promise<unknown>;

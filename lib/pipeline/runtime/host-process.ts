@@ -1,16 +1,15 @@
 // The process of a pipeline host. It takes executions from its catalogue, runs each in a process of its own, starts a process again that
 // has crashed, and answers callers that wait for an end. A store that fails ends no execution: a failed operation is retried until it succeeds.
 
-import { whyNotStarted } from "../../flow/runtime/services.js";
-import { afterInInit, Background, isCurable, isFull } from "../../host/background/background.js";
-import { tellOutage } from "../../host/background/outage.js";
+import { isCurable } from "../../host/background/background.js";
 import { Waiters } from "../../host/handles/waiters.js";
+import { HostLife } from "../../host/host-life.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
-import { crash, type ExitReason, formatReason, KILL, SHUTDOWN } from "../../process/reason.js";
+import { type ExitReason, formatReason, KILL, SHUTDOWN } from "../../process/reason.js";
 import type { ReplyTo } from "../../process/request.js";
 import { FencedError } from "../../store/index.js";
 import { Queue } from "../../supervisor/queue.js";
@@ -128,13 +127,10 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   #ctx!: Context<HostMessage>;
   #kernel!: Kernel;
   #catalogue: Catalogue | undefined;
-  #background!: Background;
+  #life!: HostLife<HostMessage>;
   readonly #loaded = new Map<string, Loaded>();
   readonly #byPid = new Map<Pid, Loaded>();
   readonly #waiters = new Waiters<ReplyTo<Record>>();
-  #stopping: ExitReason | undefined;
-  #hasStarted = false;
-  #hasEnded = false;
   /** Numbers of executions that were taken up, and are in the list of those that have not ended. */
   readonly #lookedAt = new Set<number>();
   /** Versions of executions in flight that no host can run, and when they are looked for next. */
@@ -142,7 +138,6 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   #orphansLookMs = 0;
   #lookout: Lookout | undefined;
   readonly #service: HostService | undefined;
-  #served: Pid<never> | undefined;
 
   constructor(settings: PipelineHostSettings, openCatalogue: OpenCatalogue, service?: HostService) {
     this.#settings = settings;
@@ -156,55 +151,28 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     const { process } = ctx.self;
     const kernel = process?.kernel as Kernel;
     this.#kernel = kernel;
-    this.#background = new Background({
-      // Work that was on its way may fail when the host has ended, and nothing can be done in its name any more.
-      now: () => kernel.env.now(),
-      random: () => kernel.env.random(),
-      after: (ms, fn) => {
-        if (!this.#hasStarted) afterInInit(kernel, ctx, ms, fn);
-        else if (ctx.alive) ctx.runAfter(ms, fn);
-      },
-      told: (outage) => {
-        if (ctx.alive) tellOutage(kernel, ctx.self, outage);
-      },
-      end: (error) => {
-        // An error after the end of a host is not the reason of that end: a host that lets go has closed its store.
-        if (ctx.alive && !this.#hasEnded) kernel.stop(process as never, crash(error as Error), undefined);
-      },
-    });
-    // A process that is killed does not terminate, and would hold the claim for ever.
-    kernel.links.watch(
-      ctx.self,
-      () => void this.#letGo(),
-      () => undefined,
-    );
+    this.#life = new HostLife(ctx, () => this.#letGo());
     const tell = (message: HostMessage): void => process?.deliver(message, undefined);
     const open = (): Promise<Catalogue> => this.#openCatalogue(kernel, tell, this.#settings);
-    const catalogue = await this.#background.until("start", open, isFull);
+    const catalogue = await this.#life.whenSpace(open);
     this.#catalogue = catalogue;
     if (!ctx.alive) return this.#letGo();
-    await this.#background.until("start", () => this.#takeUp(catalogue), isFull);
-    this.#hasStarted = true;
+    await this.#life.whenSpace(() => this.#takeUp(catalogue));
+    this.#life.started();
     if (catalogue.shared) this.#lookOut(ctx, catalogue);
     if (this.#settings.retention !== undefined) this.#retain(this.#settings.retention);
-    await this.#serve(ctx);
+    if (this.#service !== undefined)
+      await this.#life.serve(this.#service(kernel, ctx.self as never)).catch(async (error: unknown) => {
+        await this.#letGo();
+        throw error;
+      });
     if (ctx.alive) this.#settings.hosts.add(kernel, ctx.self);
-  }
-
-  async #serve(ctx: Context<HostMessage>): Promise<void> {
-    if (this.#service === undefined) return;
-    try {
-      this.#served = (await ctx.start(this.#service(this.#kernel, ctx.self as never))).pid;
-    } catch (error) {
-      await this.#letGo();
-      throw whyNotStarted(error);
-    }
   }
 
   /** Sums up executions whose time is over, at intervals. */
   #retain(retention: PipelineRetention): void {
     const { signal } = this.#ctx;
-    this.#background.do("retention", async () => {
+    this.#life.background.do("retention", async () => {
       const store = this.#catalogue?.tables?.store;
       if (store !== undefined && this.#ctx.alive) await retain(store, retention, signal);
     });
@@ -235,7 +203,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
 
   #strand(record: Record, plan: PipelinePlan | "no pipeline" | "no version", catalogue: Catalogue): void {
     const { id: execution, pipeline } = record;
-    this.#background.do(`stranded ${execution}`, async () => {
+    this.#life.background.do(`stranded ${execution}`, async () => {
       const missing = await catalogue.strand(record, plan);
       if (missing !== undefined && this.#ctx.alive)
         tellStranded(this.#kernel, this.#ctx.self, { execution, pipeline, missing });
@@ -260,17 +228,17 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   #lookOut(ctx: Context<HostMessage>, catalogue: Catalogue): void {
     this.#lookout = new Lookout({
       look: async () => {
-        if (this.#isEnding) return;
+        if (this.#life.isStopping) return;
         await this.#takeUp(catalogue);
         // Ends of executions that do not run here.
         for (const id of this.#waiters.ids()) if (!this.#loaded.has(id)) await this.#announce(id);
       },
       giveBack: async () => {
-        if (!this.#isEnding) await catalogue.giveBack();
+        if (!this.#life.isStopping) await catalogue.giveBack();
       },
-      do: (look) => this.#background.do("look", look),
+      do: (look) => this.#life.background.do("look", look),
       after: (ms, fn) => {
-        if (!this.#isEnding) ctx.runAfter(ms, fn);
+        if (!this.#life.isStopping) ctx.runAfter(ms, fn);
       },
     });
     this.#lookout.start();
@@ -280,15 +248,10 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   #look(): void {
     const catalogue = this.#catalogue;
     if (this.#lookout !== undefined) this.#lookout.look();
-    else if (this.#hasStarted && catalogue !== undefined)
-      this.#background.do("look", async () => {
-        if (!this.#isEnding) await this.#takeUp(catalogue);
+    else if (this.#life.hasStarted && catalogue !== undefined)
+      this.#life.background.do("look", async () => {
+        if (!this.#life.isStopping) await this.#takeUp(catalogue);
       });
-  }
-
-  /** It takes up nothing more. */
-  get #isEnding(): boolean {
-    return this.#stopping !== undefined || !this.#ctx.alive;
   }
 
   handle(_ctx: Context<HostMessage>, message: HostMessage): void {
@@ -400,7 +363,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     const there = this.#loaded.get(record.id);
     // Its process is about to go, and it goes on: taken up behind that.
     if (there?.ended !== undefined) there.isReopened = true;
-    if (plan === undefined || there !== undefined || this.#isEnding) return;
+    if (plan === undefined || there !== undefined || this.#life.isStopping) return;
     const isPaused = record.status === "paused";
     const loaded: Loaded = {
       ...{ record, plan, isPaused, execution: undefined, pid: undefined, ended: undefined, awaiting: [] },
@@ -412,7 +375,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 
   #run(loaded: Loaded): void {
-    if (this.#isEnding) return;
+    if (this.#life.isStopping) return;
     const { record, plan } = loaded;
     const kernel = this.#kernel;
     const catalogue = this.#catalogue as Catalogue;
@@ -423,7 +386,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
         drainMs: this.#settings.drainMs,
         open: async (listener) => {
           const opened = await catalogue.open(record, plan, listener);
-          this.#background.worked(outageOf(record));
+          this.#life.background.worked(outageOf(record));
           return opened;
         },
         bytesOf: (value) => catalogue.bytesOf(value),
@@ -451,7 +414,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
 
   /** Announces an end, as soon as the store lets it. */
   #tellEnd(id: string): void {
-    this.#background.do(`end of ${id}`, () => this.#announce(id));
+    this.#life.background.do(`end of ${id}`, () => this.#announce(id));
   }
 
   /** Notifies callers that wait for the end, and notes that the end was announced. */
@@ -467,7 +430,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
 
   signal(ctx: Context<HostMessage>, signal: Signal): void {
     if (signal.type !== "exit") return;
-    if (signal.from === this.#served && this.#stopping === undefined) {
+    if (this.#life.isService(signal.from) && !this.#life.isStopping) {
       this.#kernel.stop(ctx.self.process as never, signal.reason, undefined);
       return;
     }
@@ -476,7 +439,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     this.#byPid.delete(signal.from);
     loaded.pid = undefined;
     for (const tell of loaded.awaiting.splice(0)) tell(undefined);
-    if (loaded.ended !== undefined || this.#stopping !== undefined) {
+    if (loaded.ended !== undefined || this.#life.isStopping) {
       this.#loaded.delete(loaded.record.id);
       if (loaded.isReopened) this.#look();
       this.#mayStop();
@@ -496,7 +459,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     const why: unknown = reason.type === "crash" ? reason.error : new Error(formatReason(reason));
     if (isCurable(why)) {
       // Not its own fault: it is tried for as long as it takes.
-      ctx.runAfter(this.#background.failed(outageOf(record), why), () => this.#run(loaded));
+      ctx.runAfter(this.#life.background.failed(outageOf(record), why), () => this.#run(loaded));
       return;
     }
     // The claim of the host is lost, and the host ends, too; or the execution was removed.
@@ -515,7 +478,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     }
     const error = catalogue.durable ? why : new ExecutionLostError(record.id, formatReason(reason));
     this.#loaded.delete(record.id);
-    this.#background.do(`failure of ${record.id}`, async () => {
+    this.#life.background.do(`failure of ${record.id}`, async () => {
       await catalogue.end(record, "failed", error);
       this.#tellEnd(record.id);
     });
@@ -559,8 +522,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
 
   /** Executions end what they have at hand, and stay in the store. */
   parentExit(ctx: Context<HostMessage>, reason: ExitReason): void {
-    this.#stopping = reason;
-    if (this.#served !== undefined) ctx.exit(this.#served, SHUTDOWN);
+    this.#life.stop(reason);
     for (const pid of this.#byPid.keys()) ctx.exit(pid, SHUTDOWN);
     ctx.runAfter(this.#settings.drainMs + WRITE_MS, () => {
       for (const pid of this.#byPid.keys()) ctx.exit(pid, KILL);
@@ -569,12 +531,11 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 
   #mayStop(): void {
-    if (this.#stopping !== undefined && this.#byPid.size === 0)
-      this.#kernel.stop(this.#ctx.self.process as never, this.#stopping, undefined);
+    if (this.#byPid.size === 0) this.#life.mayStop();
   }
 
   async terminate(): Promise<void> {
-    this.#hasEnded = true;
+    this.#life.ended();
     await this.#letGo();
   }
 
