@@ -22,6 +22,18 @@ function upwardImports(source: Source): string[] {
     .map((path) => `${source.path} imports ${path}, which is not below it`);
 }
 
+/** Where a floor may be entered from another one: only in these files, although it is below. */
+const DOORS = [{ from: "lib/pipeline/", to: "lib/flow/", door: "lib/pipeline/adapters/flow.ts" }];
+
+function importsPastDoors(source: Source): string[] {
+  return DOORS.filter(({ from, door }) => source.path.startsWith(from) && source.path !== door).flatMap(
+    ({ to, door }) =>
+      filesImportedBy(source)
+        .filter((path) => path.startsWith(to))
+        .map((path) => `${source.path} imports ${path}: only ${door} may`),
+  );
+}
+
 /** The folders that hold rooms, lib itself excepted: its rooms are the floors. */
 function foldersWithRooms(sources: readonly Source[]): string[] {
   const folders = sources.map(({ path }) => path.slice(0, path.lastIndexOf("/")));
@@ -101,6 +113,22 @@ describe("a floor imports only from floors below it", () => {
     expect(upwardImports(example(`import { b } from "${module}";\n// from "../../index.js"`, path))).toEqual(
       [],
     );
+  });
+});
+
+describe("a floor that has a door is entered there alone", () => {
+  test("in all of lib", () => {
+    expect(lib.flatMap(importsPastDoors)).toEqual([]);
+    for (const { door, to } of DOORS) {
+      const [file] = lib.filter(({ path }) => path === door);
+      expect(filesImportedBy(file as Source).some((path) => path.startsWith(to))).toBe(true);
+    }
+  });
+
+  test("the rule rejects another file, and accepts the door", () => {
+    const text = 'import type { FlowHost } from "../../flow/index.js";';
+    expect(importsPastDoors(example(text, "lib/pipeline/runtime/a.ts"))).toHaveLength(1);
+    expect(importsPastDoors(example(text, "lib/pipeline/adapters/flow.ts"))).toEqual([]);
   });
 });
 
