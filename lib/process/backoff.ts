@@ -41,19 +41,17 @@ const BACKOFF = ["minMs", "maxMs", "factor", "jitter", "resetAfterMs"];
 
 /** @throws OptionError */
 export function checkBackoff(path: string, given: unknown): Backoff {
-  const backoff = given as Backoff;
-  if (typeof backoff !== "object" || backoff === null)
-    throw new OptionError(path, backoff, "a backoff { minMs, maxMs, … }");
-  only(path, backoff, BACKOFF);
+  if (typeof given !== "object" || given === null)
+    throw new OptionError(path, given, "a backoff { minMs, maxMs, … }");
+  only(path, given, BACKOFF);
+  const { minMs, maxMs, factor, jitter, resetAfterMs } = given as Backoff;
   // Zero times any factor is zero, so that there would be no waits at all.
-  delay(`${path}.minMs`, backoff.minMs, 1);
-  delay(`${path}.maxMs`, backoff.maxMs, backoff.minMs);
-  if (backoff.factor !== undefined && !(backoff.factor >= 1 && Number.isFinite(backoff.factor))) {
-    throw new OptionError(`${path}.factor`, backoff.factor, "a number, 1 or more");
-  }
-  if (backoff.jitter !== undefined && !(backoff.jitter >= 0 && backoff.jitter <= 1)) {
-    throw new OptionError(`${path}.jitter`, backoff.jitter, "a number from 0 to 1");
-  }
-  if (backoff.resetAfterMs !== undefined) delay(`${path}.resetAfterMs`, backoff.resetAfterMs);
-  return backoff;
+  delay(`${path}.minMs`, minMs, 1);
+  delay(`${path}.maxMs`, maxMs, minMs);
+  if (factor !== undefined && !(factor >= 1 && Number.isFinite(factor)))
+    throw new OptionError(`${path}.factor`, factor, "a number, 1 or more");
+  if (jitter !== undefined && !(jitter >= 0 && jitter <= 1))
+    throw new OptionError(`${path}.jitter`, jitter, "a number from 0 to 1");
+  if (resetAfterMs !== undefined) delay(`${path}.resetAfterMs`, resetAfterMs);
+  return given as Backoff;
 }

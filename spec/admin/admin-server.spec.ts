@@ -145,7 +145,7 @@ describe("the socket", () => {
   });
 });
 
-describe("a client that misbehaves harms nobody", () => {
+describe("a client that misbehaves harms no other client", () => {
   test("with a request that never ends", async () => {
     const { path } = await served({}, undefined, { requestBytes: 1_000 });
     const { socket, closed } = raw(path);

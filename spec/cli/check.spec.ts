@@ -122,7 +122,7 @@ test("a store that a live host holds is checked in a copy, and the flow goes on 
   expect(await check(code())).toMatchObject({ printed: "0 flows in flight, 0 do not fit" });
 });
 
-test("values of a codec of one's own are read with the exported payloads, and their lack is told [Z18]", async () => {
+test("values of a user's codec are read with the exported payloads, and an error says when these are missing [Z18]", async () => {
   await stored(mirrored);
   const plain = code();
   const own = code({ more: MIRRORED });

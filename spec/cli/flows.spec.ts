@@ -309,7 +309,7 @@ test("metrics shows counts and delays", async () => {
   expect(printed).toMatch(/oldest pending {2}1 min\nlag {13}12 ms$/);
 });
 
-describe("what flows wait in and are started by", () => {
+describe("queues and schedules of flows", () => {
   const rules = {
     ...{ timeZone: "UTC", missed: "last", overlap: "allow", jitterMs: 0, graceMs: 0, backfill: 1 },
   };

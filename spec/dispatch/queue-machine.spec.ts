@@ -172,7 +172,7 @@ describe("the queue of waiting dispatches", () => {
     expect(queue.free()).toEqual(["b"]);
   });
 
-  it("wakes as many as a new member has slots for, and all that had nobody to choose", () => {
+  it("wakes as many as a new member has slots for, and all that had no candidate", () => {
     const queue = new Queue();
     for (const name of ["a", "b", "c"]) queue.enter(name);
     queue.enter("nobody", { at: undefined });
@@ -187,7 +187,7 @@ describe("the queue of waiting dispatches", () => {
     expect(consumer.reserved).toBe(2);
   });
 
-  it("wakes dispatches whose own choice is gone, and those that have nobody else to go to", () => {
+  it("wakes dispatches whose own choice is gone, and those without another candidate", () => {
     const queue = new Queue();
     const { ann, bob } = queue;
     queue.enter("takes any");
@@ -202,7 +202,7 @@ describe("the queue of waiting dispatches", () => {
     expect(woken(true)).toEqual(["takes any", "for bob"]);
   });
 
-  it("offers no slot of a consumer that left: whoever was offered one chooses again, and nobody else does [D44]", () => {
+  it("offers no slot of a consumer that left: only dispatches that were offered one choose again [D44]", () => {
     const queue = new Queue();
     for (const name of ["one", "two", "three"]) queue.enter(name);
     const consumer: Consumer = { name: "cem", inFlight: 0, maxInFlight: 2, reserved: 0, hasLeft: false };

@@ -24,7 +24,7 @@ const conversation = (): ReturnType<System["processes"]>[0] => {
 };
 
 describe("a deadline", () => {
-  it("ends the dispatch then, not before; the consumer keeps what it has, and nobody listens to it", async () => {
+  it("ends the dispatch then, not before; the consumer keeps its envelope, and its answer is ignored", async () => {
     const ann = desk(system, group, { id: "ann" });
     const bob = desk(system, group);
     const one = fate(system.dispatch(group, "one", { deadlineMs: 100 }));
@@ -83,7 +83,7 @@ describe("an AbortSignal", () => {
     expect(ann.deliveries).toEqual([]);
   });
 
-  it("before the first turn ends it before anybody is asked", async () => {
+  it("before the first turn ends it before a consumer is asked", async () => {
     const ann = desk(system, group);
     const controller = new AbortController();
     const one = fate(system.dispatch(group, "one", { signal: controller.signal }));
@@ -165,7 +165,7 @@ describe("a dispatch in a process's name", () => {
 });
 
 describe("a conversation that is ended from outside", () => {
-  it("is told of to the caller, and gives its consumer free", async () => {
+  it("is reported to the caller, and frees its consumer", async () => {
     const ann = desk(system, group, { id: "ann" });
     const one = fate(system.dispatch(group, "one"));
     await system.idle();
@@ -178,7 +178,7 @@ describe("a conversation that is ended from outside", () => {
     expect([view?.inFlight, ann.last.ack(), view?.inFlight]).toEqual([1, false, 0]);
   });
 
-  it("gives its vacancy to whoever waits, and its place in the line back", async () => {
+  it("gives its vacancy to a waiting dispatch, and its place in the line back", async () => {
     const never = gate();
     const ann = system.spawn<Delivery<string>>({ handle: () => undefined, init: () => never.promise });
     group.join(ann, { maxInFlight: 1 });
@@ -210,7 +210,7 @@ describe("a conversation that is ended from outside", () => {
     expect(system.isAlive(ann.pid)).toBe(true);
   });
 
-  it("by the end of its system is told of too", async () => {
+  it("by the end of its system is reported too", async () => {
     const never = gate();
     group.join(system.spawn(consumer(() => never.promise)));
     const one = fate(system.dispatch(group, "one"));

@@ -64,7 +64,7 @@ const measurement: Measurement = {
 describe("a chart", () => {
   const chart = chartOf("Title", measurement, ["otp", "nact"]);
 
-  it("has the programs that somebody else did, too, and how many times better ours is", () => {
+  it("has the programs of others, too, and how many times better ours is", () => {
     expect(chart.groups.map(({ name, verdict }) => [name, verdict])).toEqual([
       ["a<b", "8.0 × OTP, 4.0 × nact"],
       ["bytes (less is better)", "0.50 × OTP"],

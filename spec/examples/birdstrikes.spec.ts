@@ -228,7 +228,7 @@ describe("the comparison", () => {
     );
   });
 
-  it("tells of the airports with the most strikes, and of reasons", () => {
+  it("prints the airports with the most strikes, and reasons", () => {
     const text = summary({ ...left, airports: [{ ...first, iata: "DEN", strikes: 2, speeds: 0, knots: 0 }] });
     expect(text).toContain("report: 1 airports");
     expect(text).toContain("  DEN  2 strikes");

@@ -80,7 +80,7 @@ async function app(args: readonly string[], input: () => Chunks = () => []) {
 }
 
 describe("a run", () => {
-  it("counts straight on when nobody is killed", async () => {
+  it("counts straight on when no process is killed", async () => {
     const result = await runOn(madeUp(50), { killEvery: 0 });
     expect(compare(result.straight.counts, result.counts)).toEqual(CLEAN);
     expect(result).toMatchObject({ done: 50, kills: 0, replayed: 0 });
@@ -350,7 +350,7 @@ describe("the application", () => {
     for (const line of out.split("\n")) expect(line.length).toBeLessThanOrEqual(110);
   });
 
-  it("has defaults that its help tells of", () => {
+  it("has defaults, which its help names", () => {
     const own = { files: [], limit: 50_000, counters: 4, killEvery: 100, dedupe: true, seed: 1 };
     expect(parseOptions([])).toEqual(own);
     const files = { files: ["a", "b", "-"], limit: Number.POSITIVE_INFINITY };

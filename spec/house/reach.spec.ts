@@ -34,7 +34,7 @@ test("every file of lib is reached from an entry, by a value", () => {
   expect(unreached(lib, ROOTS).filter((path) => !MODELS.includes(path))).toEqual([]);
 });
 
-test("the rule rejects a file that is imported for its types, and one that nobody imports", () => {
+test("the rule rejects a file that is imported for its types, and one that no file imports", () => {
   const machine = example(
     "export interface State { n: number }\nexport const decide = () => 1;",
     "lib/a/machine.ts",

@@ -221,7 +221,7 @@ describe("a trace that says something else", () => {
     expect(await replayScenario(desk)).toEqual([]);
   });
 
-  test("is told by scenario and step, with what differs alone, for both kinds of process", async () => {
+  test("is reported by scenario and step, with only the difference, for both kinds of process", async () => {
     const difference = {
       scenario: "pair",
       step: 4,

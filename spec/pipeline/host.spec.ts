@@ -241,7 +241,7 @@ describe.each(STORES)("an execution %s", (_, store) => {
     expect([seen, await run.pause()]).toEqual([[1, 2, 3], false]);
   });
 
-  test("ends when it is cancelled: what is in work is aborted and settles nothing [Y29]", async () => {
+  test("ends when it is cancelled: work in progress is aborted and settles nothing [Y29]", async () => {
     const started = latch();
     let aborted = false;
     const read = route("read", { from: numbers }).via("read", (_n, ctx) => {

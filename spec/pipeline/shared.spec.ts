@@ -169,8 +169,8 @@ function slowly(): {
   return { numbers, pipeline: definePipeline("slowly", { routes: [work] }), seen };
 }
 
-describe("whoever waits for the end of a shared execution", () => {
-  it("is told on every host, those without the pipeline too, whichever host dies before it tells [Y15]", async () => {
+describe("a wait for the end of a shared execution", () => {
+  it("ends on every host, those without the pipeline too, whichever host dies before it notifies them [Y15]", async () => {
     await explored(
       async (sim) => {
         const { numbers, pipeline } = slowly();

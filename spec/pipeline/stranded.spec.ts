@@ -12,7 +12,7 @@ import { inStore, runCommand } from "../cli/pipelines/support.js";
 import { begun, CHANGES, Life, lines, takes, whole, words } from "./changes/support.js";
 
 test.each(CHANGES)(
-  "%s is told once, and shown with the execution [Y300]",
+  "%s is reported once, and shown with the execution [Y300]",
   async (_, before, after, missing) => {
     const store = memory();
     await begun(store, before);

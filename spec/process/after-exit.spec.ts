@@ -281,7 +281,7 @@ describe("after its exit", () => {
         void failLater(1);
       },
     ],
-  ])("a continuation that %s is told as a late error, and printed", async (_name, code) => {
+  ])("a continuation that %s is reported as a late error, and printed", async (_name, code) => {
     const pid = system.spawn(() => code());
     const timer = system.sendAfter(pid, "never", 1_000);
     system.spawn(() => system.exit(pid, "kill"));

@@ -50,7 +50,7 @@ afterEach(() => clock.until(system.stop()));
 
 const ask = (replyTo: ReplyTo<string>): Question => ({ replyTo });
 
-describe("a reply that reaches nobody", () => {
+describe("a reply without a receiver", () => {
   it("is a second one: the first counts, and the event has a DoubleReplyError [B8]", async () => {
     const reply = system.call(callee, ask);
     await clock.settle();
@@ -115,7 +115,7 @@ describe("a reply that reaches nobody", () => {
     expect(discarded).toMatchObject([{ error: { code: "ERR_LATE_REPLY", cause: new Error("enough") } }]);
   });
 
-  it("is counted when nobody listens, and does its callee no harm [B8]", async () => {
+  it("is counted without a listener, and does its callee no harm [B8]", async () => {
     system.events.removeAllListeners();
     const reply = system.call(callee, ask);
     await clock.settle();

@@ -88,7 +88,7 @@ describe("a fair mailbox", () => {
     { maxLength: 25 },
   );
 
-  it("takes turns as a model says: whoever has waited longest since its last turn is next [G14]", async () => {
+  it("takes turns as a model says: the sender with the longest wait since its last turn is next [G14]", async () => {
     await fc.assert(
       fc.asyncProperty(acts, async (all) => {
         const desk = turnstile(fairMailbox());

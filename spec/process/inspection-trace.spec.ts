@@ -101,7 +101,7 @@ describe("a trace", () => {
     }
   });
 
-  test("shows signals, and how calls end that nobody answers [I10]", async () => {
+  test("shows signals, and the ends of calls without an answer [I10]", async () => {
     await using system = new System({ report: false });
     const pid = system.spawn<{ readonly replyTo: ReplyTo<number> }>({
       init: (ctx) => void ctx.monitorGroup("clerks"),

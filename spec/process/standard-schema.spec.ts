@@ -69,7 +69,7 @@ test("input and output are inferred", () => {
 });
 
 test.each([undefined, null, {}, { "~standard": { version: 2, validate: () => 0 } }, { parse: () => 0 }])(
-  "what is no schema is refused: %j",
+  "a value that is no schema is refused: %j",
   (given) => {
     expect(() => schemaOption("messages.approval", given as unknown as StandardSchema)).toThrow(OptionError);
     expect(() => schemaOption("messages.approval", given as unknown as StandardSchema)).toThrow(

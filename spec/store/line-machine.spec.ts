@@ -84,7 +84,7 @@ describe("the line of transactions", () => {
     expect(line.went).toEqual([1, 4]);
   });
 
-  it("whatever comes: no more run than may, one alone has no others beside it, and everybody has a turn [K241]", () => {
+  it("whatever comes: no more run than may, one alone has no others beside it, and each has a turn [K241]", () => {
     const ends = fc.constantFrom<TurnEnd>("committed", "overtaken", "timed out", "failed");
     const step = fc.record({ joins: fc.boolean(), overtaken: fc.nat(3), pick: fc.nat(), end: ends });
     fc.assert(

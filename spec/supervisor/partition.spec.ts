@@ -149,7 +149,7 @@ describe("a partition supervisor", () => {
     expect([await ask(0), (await ask(1)) === one]).toEqual([zero, false]);
   });
 
-  it("ends with its partitions, and its handles then find nobody", async () => {
+  it("ends with its partitions, and its handles then find no process", async () => {
     const counters = await four();
     const one = counters.for(1);
     system.exit(counters.pid, "shutdown");

@@ -41,7 +41,7 @@ async function logged(stage: Stage, options?: RunOptions): Promise<number> {
 }
 
 describe("the log", () => {
-  it("is the system's report, from `warn` on, unless somebody says otherwise", async () => {
+  it("is the system's report, from `warn` on, by default", async () => {
     await using stage = new Stage();
     expect(await logged(stage)).toBe(2);
     expect(stage.reports).toHaveLength(3);

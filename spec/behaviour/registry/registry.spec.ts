@@ -163,7 +163,7 @@ describe("a key as an address", () => {
     (_ctx: Context<Ask>, { replyTo }: Ask): void =>
       _ctx.reply(replyTo, name);
 
-  it("reaches whoever holds the key at each send, call, link and monitor [B48]", async () => {
+  it("reaches the holder of the key at each send, call, link and monitor [B48]", async () => {
     const names = new Registry<string, undefined, Ask>(system);
     const desk = names.via("desk");
     const ask = () => system.call(desk, (replyTo: ReplyTo<string>) => ({ replyTo }));
@@ -254,7 +254,7 @@ describe("a key as an address", () => {
     await expect(many.startLike(["ada"])).rejects.toMatchObject({ cause: { code: "ERR_KEY_TAKEN" } });
   });
 
-  it("goes on as the target of an interval while nobody holds the key", async () => {
+  it("stays the target of an interval while the key has no holder", async () => {
     const clock = testClock();
     await using timed = new System({ environment: clock.environment });
     const names = new Registry<string, undefined, string>(timed);
@@ -296,7 +296,7 @@ describe("listeners", () => {
     ]);
   });
 
-  it("that end, or have no room, disturb nobody", async () => {
+  it("that end, or have no room, disturb no other process", async () => {
     const names = new Registry<string>(system);
     const full = system.spawn(async () => new Promise(() => undefined), {
       mailbox: { capacity: 1, overflow: "reject" },

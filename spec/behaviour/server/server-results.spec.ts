@@ -211,7 +211,7 @@ describe("`this` in a handler", () => {
     expect(await clock.until(queued)).toBe("soup from desk");
   });
 
-  it("answers before the handler has ended; what it returns then is a second reply [B15]", async () => {
+  it("answers before the handler has ended; a value returned later is a second reply [B15]", async () => {
     const discarded: DiscardedReply[] = [];
     system.events.on("discardedReply", (event) => discarded.push(event));
     const desk = await clock.until(system.start(Desk));

@@ -199,7 +199,7 @@ describe("a task of a state machine", () => {
     }
   });
 
-  it("is aborted when the machine exits, and its event is nobody's then [B29]", async () => {
+  it("is aborted when the machine exits, and its event is dropped then [B29]", async () => {
     await using system = new System({ report: false });
     const late: unknown[] = [];
     system.events.on("lateError", (event) => late.push(event));

@@ -140,7 +140,7 @@ describe("the results", () => {
     expectTypeOf(results[0] as TaskResult<number>).toExtend<TaskResult<number>>();
   });
 
-  it("go to calls of next one after the other, also when nobody awaits in between", async () => {
+  it("go to calls of next one after the other, also without an await in between", async () => {
     const stream = taskStream(system, new Counter(5), (n) => n, { concurrency: 2 });
     const calls = Array.from({ length: 7 }, () => stream.next());
     expect((await Promise.all(calls)).map(({ value }) => value)).toEqual([

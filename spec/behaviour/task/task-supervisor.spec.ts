@@ -75,7 +75,7 @@ describe("a task without a link", () => {
     expect(reports.filter((text) => text.includes("no desk"))).toHaveLength(1);
   });
 
-  it("that crashes with nobody waiting, or started for nobody, is reported", async () => {
+  it("that crashes without a waiter, or was started without one, is reported", async () => {
     const tasks = await start();
     tasks.nolink(system, fails);
     const pid = tasks.start(fails, { label: "mail" });

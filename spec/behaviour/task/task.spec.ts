@@ -114,7 +114,7 @@ describe("a task", () => {
     expect(reports).toEqual([]);
   });
 
-  it("whose crash nobody waits for is reported, and gives the error later", async () => {
+  it("that crashes without a waiter is reported, and gives the error later", async () => {
     const one = task(system, fails);
     await system.idle();
     expect(reports).toEqual([expect.stringContaining("no paper")]);

@@ -251,7 +251,7 @@ describe("on a store", () => {
     expect(given).toEqual([wanted, wanted]);
   });
 
-  test("replay begins a new execution, which the next run goes on with; what cannot be had is a no [Y110]", async () => {
+  test("replay begins a new execution, which the next run continues; a value that is gone is a no [Y110]", async () => {
     const { run, state, code } = await stored();
     const refused = await run("replay", "a", "--route", "check", ...code);
     expect(refused).toMatchObject({

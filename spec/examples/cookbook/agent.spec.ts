@@ -61,7 +61,7 @@ describe("an agent", () => {
     expect(keys[1]).toBe(keys[0]);
   });
 
-  it("waits for a person, across a kill, and takes a no or nobody for an answer", async () => {
+  it("waits for a person, across a kill, and takes a no or a silence for an answer", async () => {
     for (const [ok, end] of [
       [true, "order done"],
       [false, "error: Ada said no"],

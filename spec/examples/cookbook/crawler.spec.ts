@@ -68,7 +68,7 @@ it("each host gets a request a second, also for what is repeated, and hosts do n
   await clock.until(system.stop());
 });
 
-it("what fails again and again is given up, what is missing at once, and the rest goes on", async () => {
+it("pages that fail again and again are given up, missing pages at once, and the rest continues", async () => {
   const { clock, open, requests, saved } = web({
     [A]: html("broken", "missing", "good"),
     [`${A}broken`]: async () => new Response("", { status: 500 }),
@@ -130,7 +130,7 @@ it("no more pages are in work than allowed, and none lies deeper than allowed", 
   await clock.until(system.stop());
 });
 
-it("a site says what is private, and nobody knows while its rules cannot be read", async () => {
+it("a site says which pages are private, and all are while its rules cannot be read", async () => {
   const { signal } = new AbortController();
   let status = 500;
   let reads = 0;

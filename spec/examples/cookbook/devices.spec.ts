@@ -37,7 +37,7 @@ const definition = (system: System) => {
   };
 };
 
-it("each reading counts once, whenever devices crash, and whoever sends it twice", async () => {
+it("each reading counts once, whenever devices crash, and if it is sent twice", async () => {
   await explored(
     async (sim) => {
       const system = sim.system({ name: "meters" });
@@ -128,7 +128,7 @@ it("many devices, each with a connection, send all their readings while some cra
   expect([writes, running(system, "device")]).toEqual([166, 50]);
 });
 
-it("a bad line, or one without an end, costs its connection, and nobody else's", async () => {
+it("a bad line, or one without an end, costs its connection, and no other one", async () => {
   const { rows, store } = memory();
   const { system, port } = await listening(store);
   const good = await client(port);

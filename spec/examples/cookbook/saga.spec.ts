@@ -48,7 +48,7 @@ describe("a trip", () => {
     expect(full.log).toEqual(["book flight", "book hotel", "book car", "cancel hotel-1", "cancel flight-1"]);
   });
 
-  it("goes on after a kill: what was done is not asked again, and what was not answered is asked with the same key", async () => {
+  it("continues after a kill: finished requests are not repeated, and unanswered ones are repeated with the same key", async () => {
     const keys: string[] = [];
     let isLost = true;
     const all = agencies({ "book hotel": () => (isLost ? new Promise(() => undefined) : "hotel-1") });

@@ -53,7 +53,7 @@ async function open() {
   return { clock, system, here, join: (room?: string) => join(system, connections, room) };
 }
 
-it("all of a room hear what one says, in its order, whoever crashes, and nobody of another room", async () => {
+it("all of a room get the messages of each, in their order, whatever crashes, and no other room does", async () => {
   await explored(
     async (sim) => {
       const system = sim.system({ name: "chat" });
@@ -80,7 +80,7 @@ it("all of a room hear what one says, in its order, whoever crashes, and nobody 
   );
 });
 
-it("who says something that is no text is gone alone", async () => {
+it("a client that sends something that is no text is disconnected alone", async () => {
   const { clock, here, join } = await open();
   const [ada, bob] = [await join(), await join()];
   for (const said of ['{"say":{}}', '{"say":7}', "{}"]) {

@@ -20,7 +20,7 @@ it("ships what is paid, after crashes around every wait", async () => {
   expect(log).toEqual(["reserve order-42/reserve", "ship order-42/ship"]);
 });
 
-it("puts back what nobody pays", async () => {
+it("puts back orders that are not paid", async () => {
   const log: string[] = [];
   const note = (what: string) => () => void log.push(what);
   const flow = orderFlow({ reserve: note("reserve"), putBack: note("put back"), ship: note("ship") });

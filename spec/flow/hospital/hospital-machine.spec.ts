@@ -85,7 +85,7 @@ describe("counts", () => {
     expect(visits.at(-1)).toBe("observe");
   });
 
-  it("start anew when somebody discharges the flow by hand", () => {
+  it("start anew when the flow is discharged by hand", () => {
     const hospital = new Driven(chronic);
     for (let i = 0; i < 4; i++) hospital.fail("server");
     expect(hospital.discharge({})).toBe("discharge f");
@@ -117,7 +117,7 @@ describe("waits", () => {
     expect(hospital.due()).toBe("");
   });
 
-  it("end at once when somebody discharges the flow, and the timer is cancelled", () => {
+  it("end at once when the flow is discharged, and the timer is cancelled", () => {
     const hospital = new Driven();
     hospital.fail("timeout");
     hospital.fail("timeout");
@@ -185,7 +185,7 @@ describe("staff of the user's own", () => {
     });
   });
 
-  it("may throw whatever it likes", () => {
+  it("may throw any value", () => {
     const hostile = new Proxy(
       {},
       {
@@ -204,7 +204,7 @@ describe("staff of the user's own", () => {
 });
 
 describe("a run that failed", () => {
-  it("counts once, however often it is told [N6]", () => {
+  it("counts once, however often it is reported [N6]", () => {
     const hospital = new Driven();
     const admission = {
       type: "admitted",
@@ -284,7 +284,7 @@ describe("an observation by hand", () => {
 });
 
 describe("what is remembered", () => {
-  it("has a bound: who runs is forgotten first, then who is in the store anyway, and nobody who waits", () => {
+  it("has a bound: flows that run are forgotten first, then those in the store anyway, and never those that wait", () => {
     const hospital = new Driven({ maxFlows: 3 });
     hospital.fail("store", { flow: "observed" });
     hospital.fail("timeout", { flow: "out" });

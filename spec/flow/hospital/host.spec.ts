@@ -347,7 +347,7 @@ describe("a flow whose code changed", () => {
   ];
 
   it.each(changes)(
-    "that %s says so with its place, and whoever waits for it is told [N301]",
+    "that %s says so with its place, and its waiters get an error [N301]",
     async (_, message, body) => {
       await using world = new World();
       let flows = await world.host([first]);
@@ -577,7 +577,7 @@ describe("a flow that ends its program", () => {
     }
   });
 
-  it("is nobody when the program is killed from outside, however often [N11]", async () => {
+  it("is no flow when the program is killed from outside, however often [N11]", async () => {
     await using world = new World();
     const flows = await lives(world, new EvidenceBox(), undefined);
     expect(await world.clock.until(flows.hospital.patients())).toEqual([]);
@@ -586,7 +586,7 @@ describe("a flow that ends its program", () => {
 });
 
 describe("flows whose definitions the host does not have", () => {
-  it("are told at the start and listed, by name and version, and left alone [N15]", async () => {
+  it("are reported at the start and listed, by name and version, and left alone [N15]", async () => {
     await using world = new World();
     const make = (name: string, version: number) =>
       defineFlow(name, { version }, async (flow, _: null) => flow.receive<string>("go"));

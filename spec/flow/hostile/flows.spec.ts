@@ -302,7 +302,7 @@ describe("a flow", () => {
     await expect(run.result()).rejects.toMatchObject({ status: "killed" });
   });
 
-  it.each(WAITS_FOR_NOTHING)("that %s holds up nobody, and can be killed [U38]", async (_, code) => {
+  it.each(WAITS_FOR_NOTHING)("that %s holds up no other flow, and can be killed [U38]", async (_, code) => {
     body = code;
     const run = await b.until(host.start(victim, undefined));
     expect(await b.until(host.start(child, 4).then((one) => one.result()))).toBe(8);

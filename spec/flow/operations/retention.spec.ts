@@ -18,7 +18,7 @@ async function left(options: Parameters<typeof checkRetention>[0]): Promise<stri
 }
 
 describe("retention", () => {
-  test("by age goes by the status of a flow; what is not named is kept", async () => {
+  test("by age goes by the status of a flow; other statuses are kept", async () => {
     expect(await left({ completed: "2 days", killed: "1 day" })).toEqual([
       ...["completed 1", "failed 1", "failed 3", "cancelled 1", "cancelled 3", "waiting"],
     ]);

@@ -281,7 +281,7 @@ describe("a flow that a host holds", () => {
   });
 });
 
-describe("a flow that nobody holds", () => {
+describe("a flow without a holder", () => {
   test("is paused and resumed by its row alone", async () => {
     const { operations, add, row, notified } = await storedFlows();
     const number = await add({ id: "a", due: START + 5 });
@@ -492,7 +492,7 @@ describe("retry", () => {
     expect((await journalOf(number)).length).toBe(1);
   });
 
-  test("from a step forgets all about it and what came after; what was received then is received again", async () => {
+  test("from a step forgets it and everything after it; messages received since are received again", async () => {
     const { operations, add, entries, journalOf, store } = await storedFlows();
     const number = await add({ id: "a", status: "completed", finished: START });
     const letter = (id: string) => ({

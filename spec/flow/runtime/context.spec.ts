@@ -206,7 +206,7 @@ describe("waits", () => {
     expect(await b.until(run.result())).toBe("went");
   });
 
-  it("go to other flows with `send` exactly once; to nobody is an error of the code [J11]", async () => {
+  it("go to other flows with `send` exactly once; an unknown id is an error of the code [J11]", async () => {
     const listener = defineFlow("listener", async (flow, _: undefined) => flow.receive<number>("n"));
     const sender = defineFlow("sender", async (flow, to: string) => {
       await flow.send(to, "n", 7);

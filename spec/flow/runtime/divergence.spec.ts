@@ -236,7 +236,7 @@ describe("the code of a flow that diverges", () => {
     expect(ran).toBe(runs);
   });
 
-  it("is told with its place by a host that verifies, too [N570]", async () => {
+  it("is reported with its place by a host that verifies, too [N570]", async () => {
     const clock = testClock();
     await using system = new System({ environment: clock.environment, report: false });
     let isFirst = true;

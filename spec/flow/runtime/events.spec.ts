@@ -53,7 +53,7 @@ describe("the events of a flow", () => {
     ]);
   });
 
-  it("are those that are there, if nobody wants to follow; and waits end", async () => {
+  it("are those that are there, without `follow`; and waits end", async () => {
     await using at = await bench([parcel]);
     const run = await at.until(at.flows.start(parcel, "x", { id: "one" }));
     await at.until(at.system.idle());

@@ -22,7 +22,7 @@ describe("a room", () => {
     expect([room.decline(3), room.decline(3), room.isFull]).toEqual([true, false, false]);
   });
 
-  it("keeps a bounded list of those that the store knows; a flow that starts overtakes nobody [J23]", () => {
+  it("keeps a bounded list of those that the store knows; a flow that starts overtakes no other [J23]", () => {
     const room = new Room(1);
     expect([room.start(), room.enter(1), room.enter(2), room.enter(3, true)]).toEqual([
       true,

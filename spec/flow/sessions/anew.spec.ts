@@ -29,7 +29,7 @@ const listener = defineFlow("listener", async (flow, times: number) => {
 });
 
 describe("a flow that begins anew with open sessions", () => {
-  it("leaves them: the other side gets an error once, and what comes later is read by nobody [J29]", async () => {
+  it("leaves them: the other side gets an error once, and later messages are not read [J29]", async () => {
     const talker = defineFlow("talker", async (flow, n: number) => {
       const session = await flow.session("l", "talk");
       await session.send(`one ${n}`);

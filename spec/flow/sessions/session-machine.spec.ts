@@ -75,7 +75,7 @@ describe("a session", () => {
     expect(effects.map(({ type }) => type)).toEqual(["received", "opened"]);
   });
 
-  it("that nobody answers is rejected, once [U20]", () => {
+  it("that no flow answers is rejected, once [U20]", () => {
     const why = "no flow answers payment";
     const [state, effects] = run(
       asking(),
@@ -132,7 +132,7 @@ describe("a peer that leaves", () => {
     ]);
   });
 
-  it("by an error: a send is told too, and a wait of the code ends at once [U19]", () => {
+  it("by an error: a send fails too, and a wait of the code ends at once [U19]", () => {
     expect(run(open(), error, { type: "send", value: 1 })[1]).toEqual([
       { type: "failed", of: "send", ending },
     ]);
@@ -312,7 +312,7 @@ describe("over a channel that delays, repeats and reorders", () => {
     );
   });
 
-  it("an error is told once to the other side, behind a prefix of the values, and no wait is left [U19]", () => {
+  it("an error reaches the other side once, behind a prefix of the values, and no wait is left [U19]", () => {
     fc.assert(
       fc.property(windows, moves, moves, (sizes, before, after) => {
         const pair = new Pair(sizes);
@@ -333,7 +333,7 @@ describe("over a channel that delays, repeats and reorders", () => {
     );
   });
 
-  it("the end of one side is told once to the other, behind all values [U21]", () => {
+  it("the end of one side reaches the other once, behind all values [U21]", () => {
     fc.assert(
       fc.property(windows, moves, moves, (sizes, before, after) => {
         const pair = new Pair(sizes);

@@ -126,7 +126,7 @@ describe("a flow whose peer", () => {
     });
   const over = [`${SessionEndedError.name}: `, `${SessionEndedError.name}: `];
 
-  it("fails is told once, by the error of the peer [U19]", async () => {
+  it("fails is reported once, by the error of the peer [U19]", async () => {
     const bench = new Bench();
     const buyer = asks("haggle");
     const flows = await bench.host(seller, buyer);
@@ -136,7 +136,7 @@ describe("a flow whose peer", () => {
     await flows.stop();
   });
 
-  it("returns is told that the session is over [U21]", async () => {
+  it("returns: its peer learns that the session is over [U21]", async () => {
     const bench = new Bench();
     const buyer = asks("fine");
     const flows = await bench.host(seller, buyer);
@@ -149,7 +149,7 @@ describe("a flow whose peer", () => {
   it.each([
     ["while it is in memory", 100],
     ["while it is out of memory", 60_000],
-  ])("is killed %s is told once [U19]", async (_when, ms) => {
+  ])("is killed %s is reported once [U19]", async (_when, ms) => {
     const bench = new Bench();
     const buyer = asks("");
     const flows = await bench.host(seller, buyer);
@@ -163,7 +163,7 @@ describe("a flow whose peer", () => {
   });
 });
 
-describe("a session that nobody answers", () => {
+describe("a session that no flow answers", () => {
   it("is rejected: by no flow, by an ended flow, by a flow that ends, by a definition of another protocol [U20]", async () => {
     const bench = new Bench();
     const mute = defineFlow("mute", async (flow) => flow.receive<string>("end"));

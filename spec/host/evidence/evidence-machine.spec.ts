@@ -62,7 +62,7 @@ function runs(
 
 describe("evidence", () => {
   it.each(["exit", "uncaught", "spin"] as const)(
-    "marks the subject of an end by %s, and nobody else",
+    "marks the subject of an end by %s, and no other",
     (kind) => {
       const state = told(initial(), started(), started({ type: "evidence", subject: "flow:a", kind, at: 7 }));
       expect(state.marks).toEqual([{ subject: "flow:a", kind, at: 7, life: 1 }]);
@@ -171,7 +171,7 @@ describe("the search by halves", () => {
     fc.assert(property);
   });
 
-  it("blames nobody when lives are short whoever runs, and asks for more lives the next time [J203]", () => {
+  it("blames no subject when lives are short whatever runs, and asks for more lives the next time [J203]", () => {
     const property = fc.property(
       fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 50 }),
       (subjects) => {
@@ -189,7 +189,7 @@ describe("the search by halves", () => {
     expect(state.patience).toBeGreaterThan(SEARCH_AFTER);
   });
 
-  it("clears whoever makes progress at once [J202]", () => {
+  it("clears a subject that makes progress at once [J202]", () => {
     let state = told(initial(), started());
     for (let lives = 1; lives <= SEARCH_AFTER; lives++) state = told(state, started(KILLED));
     const subjects = Array.from({ length: 20 }, (_, i) => `flow:${i}`);

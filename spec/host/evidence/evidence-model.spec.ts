@@ -62,7 +62,7 @@ function endOf({ end, by, kind }: PastLife, watched: boolean): LifeEnd {
   return { type: "unknown", at: 0, ...(watched && by !== undefined && { standing: by }) };
 }
 
-it("marks whom the rules accuse, at the end of the life that they name, and nobody else [J400]", () => {
+it("marks the subjects that the rules accuse, at the end of the life that they name, and no others [J400]", () => {
   let stood = 0;
   const property = fc.property(
     fc.array(life, { maxLength: 30 }).filter((past) => !isLoop(past)),

@@ -186,7 +186,7 @@ describe("the evidence of a host", () => {
     ["a word that is cut off", { end: '{"subject":"flo' }],
     ["a note that is cut off", { now: "0100flow:a" }],
     ["nothing but rubbish", { lives: "\0", end: "[]", spin: "1", now: "\0\0" }],
-  ])("blames nobody by %s", (_, files) => {
+  ])("blames no subject by %s", (_, files) => {
     left(files);
     const evidence = open();
     expect(evidence.find("flow:a")).toEqual({ mark: undefined, mayRun: true });

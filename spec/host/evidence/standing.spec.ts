@@ -134,7 +134,7 @@ describe("the life of a host that hears of an end without a word", () => {
   });
 });
 
-describe("a host that was told of the end of another one", () => {
+describe("a host that was notified of the end of another one", () => {
   it("counts its own end for a minute from then on, however long it has lived [J624]", () => {
     const property = fc.property(fc.nat(3 * WATCH_MS), fc.nat(2 * SHORT_LIFE_MS), (livedMs, thenMs) => {
       let state: EvidenceState = initial();
@@ -162,7 +162,7 @@ describe("a host that was told of the end of another one", () => {
   });
 });
 
-describe("a host that is told of ends without a name", () => {
+describe("a host that is notified of ends without a name", () => {
   it("carries names further once there were two, until it is watched no more [J622]", () => {
     const told = (state: EvidenceState, event: EvidenceEvent): EvidenceState => decide(state, event)[0];
     const first = told(initial(), { type: "started", end: undefined });
@@ -244,7 +244,7 @@ describe("hosts of a store", () => {
     expect(fourth.markOf("flow:1")).toMatchObject({ ends: 1 });
   });
 
-  it("accuse nobody that has made progress on one of them [J541]", async () => {
+  it("accuse no subject that has made progress on one of them [J541]", async () => {
     const first = await died("a", "flow:1");
     await died("b", "flow:1");
     first.begin("flow:1").progressed();

@@ -199,7 +199,7 @@ describe("the note of a watched life", () => {
     expect(await notedIn(killed(), code)).toBe("message:a");
   });
 
-  it("names nobody while code of the library runs [J620]", async () => {
+  it("names no subject while code of the library runs [J620]", async () => {
     const place = killed();
     const { evidence, noted } = life(place);
     const subject = evidence.begin("message:a");
@@ -230,18 +230,21 @@ describe("the note of a watched life", () => {
     },
   );
 
-  it.each([false, true])("is nobody's while the program is idle, carried: %s [J620]", async (isCarrying) => {
-    const path = watchedIn({ isCarrying });
-    const program = await childProgram(new URL("idle-child.ts", import.meta.url));
-    closing.push(() => program.remove());
-    const child = program.start(path);
-    await child.prints("READY");
-    const noted = (): string => readFileSync(join(path, "flows-0", "now"), "utf8");
-    const isIdle = (): boolean => noted() === "0000message:a";
-    // A look of this test does not turn the loop of the program. One look may read the head of one note and the rest of the next.
-    for (let looks = 0; looks < MOST_LOOKS && !(isIdle() && isIdle()); looks++) await turn();
-    expect(noted()).toBe("0000message:a");
-  });
+  it.each([false, true])(
+    "has no subject while the program is idle, carried: %s [J620]",
+    async (isCarrying) => {
+      const path = watchedIn({ isCarrying });
+      const program = await childProgram(new URL("idle-child.ts", import.meta.url));
+      closing.push(() => program.remove());
+      const child = program.start(path);
+      await child.prints("READY");
+      const noted = (): string => readFileSync(join(path, "flows-0", "now"), "utf8");
+      const isIdle = (): boolean => noted() === "0000message:a";
+      // A look of this test does not turn the loop of the program. One look may read the head of one note and the rest of the next.
+      for (let looks = 0; looks < MOST_LOOKS && !(isIdle() && isIdle()); looks++) await turn();
+      expect(noted()).toBe("0000message:a");
+    },
+  );
 
   it("names timers once two lives in a row have ended without a name [J621]", async () => {
     const place = killed();

@@ -209,7 +209,7 @@ describe("objects that JSON would change", () => {
     [new AbortController().signal, "", /an instance of AbortSignal/, /plain object/],
   ];
 
-  test("what cannot be stored is refused with its path [J43]", () => {
+  test("a value that cannot be stored is refused with its path [J43]", () => {
     for (const [value, path, found, advice] of unstorable) {
       const error = refusal(() => codec.encode(value));
       expect(error.path).toBe(path);

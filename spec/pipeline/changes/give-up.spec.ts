@@ -61,7 +61,7 @@ describe.each(PLACES)("$name", (kind) => {
     },
   );
 
-  test("what is in work and given up settles nothing; all else is done and counted once [Y462]", async () => {
+  test("a message that is given up in work settles nothing; all else is done and counted once [Y462]", async () => {
     const life = await Life.of(await placeOf(kind), holding);
     const values = [HOLD, "a", "b", HOLD, "c"];
     const run = await life.host.start(holding, { messages: { to: lines, values } });
@@ -117,7 +117,7 @@ describe.each(PLACES)("$name", (kind) => {
     expect(source.left).toBe(1);
   });
 
-  test("what was given up says who did it, when and why, and its value is there for a replay [Y464]", async () => {
+  test("a message that was given up says who did it, when and why, and its value is there for a replay [Y464]", async () => {
     const store = await placeOf(kind);
     await begun(store, whole);
     const life = await Life.of(store, holding);

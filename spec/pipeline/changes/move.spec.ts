@@ -44,7 +44,7 @@ describe.each(PLACES)("$name", (kind) => {
     await life.system.stop();
   });
 
-  test("what is in work and moved settles nothing where it was, and is done once where it is [Y468]", async () => {
+  test("a message that is moved in work settles nothing where it was, and is done once where it is [Y468]", async () => {
     const { pipeline, taken } = both();
     const life = await Life.of(await placeOf(kind), pipeline);
     const values = ["a", "b", "bad", "c"];

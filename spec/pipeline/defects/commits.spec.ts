@@ -96,7 +96,7 @@ test("a batch whose commit is lost comes back with all of its inputs (bug 10) (w
   ]);
 });
 
-test("children whose parent's settlement nobody heard of are there once, and the parent is not called again (bug 4) (weakness 3)", async () => {
+test("children whose parent's settlement got no answer are there once, and the parent is not called again (bug 4) (weakness 3)", async () => {
   const lines = queue<string>("lines");
   const words = queue<string>("words");
   const calls: string[] = [];

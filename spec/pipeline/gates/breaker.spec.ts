@@ -103,7 +103,7 @@ test("while a breaker is open its route's messages wait, untried, and other rout
   });
 });
 
-test("a half-open breaker lets one probe through, whoever waits (bug 28) [Y48]", async () => {
+test("a half-open breaker lets one probe through, whatever waits (bug 28) [Y48]", async () => {
   await simulate(async (sim) => {
     const service = new Service(2_500, 50);
     const { run } = await started(sim, service, { concurrency: 30 });

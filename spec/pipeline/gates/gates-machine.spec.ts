@@ -56,7 +56,7 @@ describe("gates", () => {
   });
 });
 
-test("gates lose no permit and give none twice, whatever happens, and let everybody in who may come in [Y21] (bug 25)", () => {
+test("gates lose no permit and give none twice, whatever happens, and admit every worker that may work [Y21] (bug 25)", () => {
   const events = fc.array(
     fc.record({
       what: fc.constantFrom("enter", "enter", "enter", "leave", "leave", "limit"),

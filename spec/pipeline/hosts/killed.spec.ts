@@ -34,7 +34,7 @@ class HeldClock implements StoreSource {
   }
 }
 
-test("a store that fails the background work of a killed host is the failure of nobody [Y582]", async () => {
+test("a store that fails the background work of a killed host fails no other process [Y582]", async () => {
   const unhandled: unknown[] = [];
   const note = (error: unknown): void => void unhandled.push(error);
   process.on("unhandledRejection", note);

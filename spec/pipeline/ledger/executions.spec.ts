@@ -56,7 +56,7 @@ describe("the row of an execution", () => {
   });
 });
 
-describe("what a ledger knows of a queue", () => {
+describe("what a ledger stores about a queue", () => {
   it("goes back to a row that was added before the place that it has read to, also during a reading", () => {
     const queue = new StoreQueue("a", undefined);
     queue.wanted = 5;

@@ -15,7 +15,7 @@ const settle = (message: Message): Step => ({
   ...{ type: "settle", message, children: [], entry: undefined, remember: undefined },
 });
 
-it("what a dead host held is given back once, in bounded commits, and what it writes late is refused [Y14]", async () => {
+it("the messages of a dead host are given back once, in bounded commits, and its late writes are refused [Y14]", async () => {
   const source = memory({ shared: true });
   const setup = { sources: ["file"], messages: [0, 1, 2, 3, 4].map(given) };
   const dead = new Bench(setup);

@@ -68,7 +68,7 @@ describe("a ledger held against the oracle", () => {
     await driven(ALL, mix, 3, ["completed", "crash", "cut off"]);
   });
 
-  it("is complete in the step that leaves no live message and no open source, and never before [Y4]", async () => {
+  it("is complete in the step that leaves no live message and no open source, and never before (bug 2) [Y4]", async () => {
     const mix = { ...WORK, want: 8, settle: 12, close: 6, dead: 2, hold: 1 };
     await driven(ALL, mix, 4, ["completed", "crash"]);
   });

@@ -19,7 +19,7 @@ function working(lane: number): { readonly queue: StoreQueue; readonly message: 
   return { queue, message };
 }
 
-describe("what a host knows of a queue", () => {
+describe("what a host keeps about a queue", () => {
   for (const [reading, lane] of [
     ["ready", READY],
     ["delayed", 5],

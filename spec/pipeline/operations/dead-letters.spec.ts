@@ -78,7 +78,7 @@ describe.each([
     });
   });
 
-  test("that dies again is another turn of it; nobody retries it twice [Y449]", async () => {
+  test("that dies again is another turn of it; it is not retried twice [Y449]", async () => {
     const { bad, pipeline } = job();
     bad.add("b");
     const { run } = await ran(pipeline, ["a b"], newPlace());
@@ -144,7 +144,7 @@ describe.each([
       await expect(run.retryDead(wrong as never)).rejects.toMatchObject({ code: "ERR_OPTION" });
   });
 
-  test("is put back once by whoever asks at the same time, beside the host too, and then each has it done once [Y453]", async () => {
+  test("is put back once by callers that ask at the same time, beside the host too, and is done once for each [Y453]", async () => {
     const { bad, seen, pipeline } = job();
     const values = Array.from({ length: 50 }, (_, i) => `w${i}`);
     for (const one of values) bad.add(one);

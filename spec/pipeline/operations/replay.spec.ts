@@ -258,7 +258,7 @@ describe("a replay", () => {
     await operations.close();
   });
 
-  test("has every message once, however many there are, and whoever else fills it, or was killed while doing so [Y107]", async () => {
+  test("has every message once, however many there are, also if another host fills it or was killed while doing so [Y107]", async () => {
     const COUNT = 1_000;
     const { pipeline, seen } = job({ keep: true, concurrency: 30 });
     const values = Array.from({ length: COUNT }, (_, i) => `w${i}`);

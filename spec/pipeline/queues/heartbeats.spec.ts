@@ -80,7 +80,7 @@ everyKind(proving, (name, kind) => {
       expect(["written at once", "within the same second"]).toContain(last);
     });
 
-    it("are gone with a message that is given up: whoever retries it begins anew [Y560]", async () => {
+    it("are gone with a message that is given up: a retry begins anew [Y560]", async () => {
       const queue = queues.queue<string>("buried", SOON);
       await queue.publish("file", { id: "file" });
       const got: unknown[] = [];

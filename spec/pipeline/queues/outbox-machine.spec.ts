@@ -167,7 +167,7 @@ describe("the outbox of a delivery", () => {
     expect(decide(state, { type: "void" })[1]).toEqual([{ type: "publish", children: CHILDREN, inMs: 0 }]);
   });
 
-  it("acknowledges what is with somebody else, and leaves what it has lost", () => {
+  it("acknowledges letters that another one holds, and leaves those that it has lost", () => {
     const first = initial<string>(AGAIN);
     expect(decide<string>(first, { type: "elsewhere" })[1]).toEqual([{ type: "ack" }]);
     const [working] = decide<string>(first, { type: "taken" });

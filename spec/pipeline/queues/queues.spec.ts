@@ -169,7 +169,7 @@ everyKind(proving, (name, kind) => {
       expect(most).toBe(3);
     });
 
-    it("holds at most `prefetch` messages, and leaves the others to whoever comes [Y54]", async () => {
+    it("holds at most `prefetch` messages, and leaves the others to further subscribers [Y54]", async () => {
       const queue = fresh<number>();
       await queue.publishMany([...Array(10).keys()].map((value) => ({ value })));
       const go = gate();

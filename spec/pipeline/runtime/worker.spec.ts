@@ -44,7 +44,7 @@ test("each attempt of a worker has its whole time, and no more [Y45]", async () 
   });
 });
 
-test("what a worker has done is settled while it waits for the next adapter [Y46]", async () => {
+test("finished work of a worker is settled while it waits for the next adapter [Y46]", async () => {
   await simulate(async (sim) => {
     const run = await started(sim, [0, 0, 50, 90], () => undefined);
     const done: number[] = [];

@@ -28,7 +28,7 @@ describe("a timer", () => {
     expect(run.ticks.map(({ n }) => n)).toEqual([0, 1, 2]);
   });
 
-  test("makes up for one of the times that nobody saw", async () => {
+  test("makes up for one of the missed times", async () => {
     const clock = testClock();
     const last = { n: 6, dueMs: clock.environment.wallTime() - 950 };
     await using run = running({ everyMs: 100, times: 9 }, last);
@@ -65,7 +65,7 @@ describe("a timer", () => {
     await expect(run.ended).rejects.toThrow("cancelled");
   });
 
-  test("is told wrong options by their paths", () => {
+  test("refuses wrong options by their paths", () => {
     const at = new Date(0);
     expect(() => timer("timer", { everyMs: 0 })).toThrow("everyMs");
     expect(() => timer("timer", { everyMs: 1, times: -1 })).toThrow("times");

@@ -54,7 +54,7 @@ describe("an iterable", () => {
     expect(opened).toEqual([2]);
   });
 
-  test("may be synchronous, and is closed when nobody reads on", async () => {
+  test("may be synchronous, and is closed when its reader stops", async () => {
     let closed = 0;
     const source = fromIterable("numbers", function* () {
       try {

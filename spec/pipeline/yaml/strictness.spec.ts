@@ -8,7 +8,7 @@ import { configOf, faultsOf, linesOf, withConfig } from "./support.js";
 
 const HERE = "routes.a.adapters[0].config";
 
-describe("what a file may not hold", () => {
+describe("files that are refused", () => {
   it.each([
     [
       "%YAML 1.1",

@@ -142,7 +142,7 @@ describe("a check", () => {
     expect(report.checks).toEqual([{ name: "db", for: "ready", part: "", ok: false, error }]);
   });
 
-  it("that hangs is aborted, and is not run again however often somebody asks [A14]", async () => {
+  it("that hangs is aborted, and is not run again however often health is read [A14]", async () => {
     let runs = 0;
     let aborted = 0;
     const check = (signal: AbortSignal): Promise<void> => {

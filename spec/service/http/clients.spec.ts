@@ -63,7 +63,7 @@ function send(port: number, options: RequestOptions, body?: Buffer | string): Pr
   });
 }
 
-describe("a body that nobody reads", () => {
+describe("a body that is not read", () => {
   const unread = async (): Promise<Response> => new Response("no", { status: 401 });
   const begun = async (request: Request): Promise<Response> => {
     await (request.body as ReadableStream<Uint8Array>).getReader().read();

@@ -139,7 +139,7 @@ describe("an error in a handler", () => {
     await expect(fetch(url).then((response) => response.text())).rejects.toThrow();
   });
 
-  it("a rejection that nobody awaits is the crash of that request alone", async () => {
+  it("an unhandled rejection is the crash of that request alone", async () => {
     const { url } = await serve({
       fetch: (request) => {
         if (request.url.endsWith("/good")) return new Response("fine");

@@ -201,7 +201,7 @@ const HOSTILE: readonly (readonly [name: string, handler: FetchHandler | NodeLis
 ];
 
 describe("what HTTP does not allow", () => {
-  it.each(HOSTILE)("is answered with 500 and harms nobody else: %s [A22]", async (_name, handler) => {
+  it.each(HOSTILE)("is answered with 500 and harms no other request: %s [A22]", async (_name, handler) => {
     const { system, port, reports } = await serve(handler);
     const server = system.whereis("http");
     const { line, headers, body } = await ask(port);

@@ -271,7 +271,7 @@ describe("a job", () => {
     expect([...pool.running.keys()]).toEqual([waiting]);
   });
 
-  it("that nobody wants keeps its worker until it ends, or has it killed", () => {
+  it("that was withdrawn keeps its worker until it ends, or has it killed", () => {
     const pool = Pool.running({ size: 2, minSize: 2 });
     const [mild, harsh] = [pool.submit(), pool.submit({ killOnAbort: true })];
     expect(pool.tell({ type: "withdraw", job: mild })).toEqual([{ type: "abort", worker: 1, job: mild }]);

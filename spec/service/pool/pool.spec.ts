@@ -204,7 +204,7 @@ describe("a job", () => {
 });
 
 describe("a worker", () => {
-  it("is killed by the deadline of its job and replaced; the caller is told, or another worker runs the job [W3]", async () => {
+  it("is killed by the deadline of its job and replaced; the caller gets an error, or another worker runs the job [W3]", async () => {
     const tools = await on.start<Tools>(TOOLS);
     const before = await tools.run.thread();
     const told = await errorOf(tools.with({ deadlineMs: 20 }).run.loop());
@@ -218,7 +218,7 @@ describe("a worker", () => {
     expect(await tools.run.thread()).not.toBe(before);
   });
 
-  it("that ends by itself exits with its reason, and its caller is told [W4]", async () => {
+  it("that ends by itself exits with its reason, and its caller gets an error [W4]", async () => {
     const ends = await on.start<Record<"exit" | "late" | "memory", () => Promise<void>>>(
       file(`export const exit = () => process.exit(3);
         export const late = () => { setImmediate(() => { throw new TypeError("late"); }); return new Promise(() => {}); };
@@ -361,7 +361,7 @@ describe("a caller", () => {
     expect(on.exits).toEqual(["killed"]);
   });
 
-  it("can tell a long loop that nobody waits", async () => {
+  it("can tell a long loop that its caller is gone", async () => {
     const busy = await on.start<{ spin(): number; rest(): string }>(
       file(`export function spin() { this.progress(1); while (!this.aborted); return 1; }
         export const rest = () => "rested";`),

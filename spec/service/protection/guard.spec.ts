@@ -49,7 +49,7 @@ describe("an attempt", () => {
     expect(bench.clock.pendingTimers).toBe(0);
   });
 
-  it("that rejects after it was abandoned harms nobody", async () => {
+  it("that rejects after it was abandoned does no harm", async () => {
     const late = gate<Promise<never>>();
     const ended = bench.ending(breaker()(() => late.promise)());
     await bench.clock.advance(100);

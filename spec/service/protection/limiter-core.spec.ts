@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => bench.close());
 
 describe("a limiter", () => {
-  it("gives the permits of one that has gone to the next, though nobody said so [G7]", () => {
+  it("gives the permits of a caller that has gone to the next, without a message [G7]", () => {
     const timers: (() => void)[] = [];
     const settings = checkLimiter({ permits: 1, perMs: 100, timeoutMs: Number.POSITIVE_INFINITY });
     const core = new LimiterCore(bench.system.kernel, settings, (_delayMs, fn) => {

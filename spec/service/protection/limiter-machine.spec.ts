@@ -187,7 +187,7 @@ describe("those that wait", () => {
     expect(limiter.ask()).toBe("waits");
   });
 
-  it("get permits back that somebody else did not take", () => {
+  it("get permits back that another caller did not take", () => {
     const limiter = new Driven(1, 100, 1);
     limiter.ask();
     limiter.ask();
@@ -208,7 +208,7 @@ describe("those that wait", () => {
     { maxLength: 60 },
   );
 
-  it("are served in order of arrival for each key, whoever leaves, and nobody twice [G7]", () => {
+  it("are served in order of arrival for each key, whatever leaves, and each at most once [G7]", () => {
     fc.assert(
       fc.property(acts, (all) => {
         const limiter = new Driven(1, 100, 3, { maxWaiting: 5 });
@@ -257,7 +257,7 @@ describe("keys", () => {
     expect(limiter.ask(1, "a")).toBe("waits");
   });
 
-  it("for which somebody waits are kept, beyond maxKeys if need be [G8]", () => {
+  it("with waiting callers are kept, beyond maxKeys if need be [G8]", () => {
     const limiter = new Driven(1, 100, 1, { maxKeys: 2 });
     for (const key of ["a", "a", "b", "b"]) limiter.ask(1, key);
     expect([limiter.ask(1, "c"), limiter.ask(1, "d")]).toEqual(["granted", "granted"]);
@@ -269,7 +269,7 @@ describe("keys", () => {
     expect(limiter.machine.buckets.size).toBe(2);
   });
 
-  it("are as many as maxKeys and those that wait, at most, whoever asks for whatever [G8]", () => {
+  it("are as many as maxKeys and those that wait, at most, whatever is asked for [G8]", () => {
     const key = fc.integer({ min: 0, max: 30 }).map(String);
     const step = fc.oneof(
       fc.tuple(fc.constant("ask" as const), key),

@@ -140,7 +140,7 @@ describe("a limiter that is a process", () => {
     expect(ended.error).toEqual(new RateLimitError("limiter", "timeout", 9_000));
   });
 
-  it("is waited for while it restarts, and not for ever when nobody has its name", async () => {
+  it("is waited for while it restarts, and not forever when its name has no holder", async () => {
     const { system, clock } = bench;
     await clock.until(
       system.start(

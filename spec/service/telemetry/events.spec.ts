@@ -370,7 +370,7 @@ describe("a stream", () => {
     expect(telemetryChannel("call:end")).toBe("signalbox:call:end");
   });
 
-  it("makes nothing when nobody listens, and turns telemetry off at its end [L4]", async () => {
+  it("makes no events without a listener, and turns telemetry off at its end [L4]", async () => {
     await using system = quiet();
     const { kernel } = system;
     const stream = telemetry(system);

@@ -30,7 +30,7 @@ function valuesOn(page: string): Set<string> {
 }
 
 describe("labels", () => {
-  it("are no keys that outsiders ask for: what really runs keeps its series [L16]", async () => {
+  it("are no keys that outsiders ask for: the real ones keep their series [L16]", async () => {
     await using system = new System({ name: "shop", report: false });
     await using metrics = prometheus(system);
     await using stream = telemetry(system);

@@ -135,7 +135,7 @@ describe("telemetry, under any schedule,", () => {
     expect(await tell(1)).not.toBe(await tell(2));
   });
 
-  it("is seen by an exhaustive search: whoever listens sees the order of what is shared", async () => {
+  it("is seen by an exhaustive search: a listener sees the order of shared accesses", async () => {
     const orders = new Set<string>();
     await explore(
       async (sim) => {

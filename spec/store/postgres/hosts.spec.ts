@@ -43,7 +43,7 @@ describePostgres("hosts on one server", () => {
     expect((await stores[1]?.scan(names, {}))?.map(({ n }) => n)).toEqual(ids.map(() => 2 * rounds));
   });
 
-  it("that take rows get different ones, and wait for no row that somebody is changing [Y2]", async () => {
+  it("that take rows get different ones, and wait for no row that another one is changing [Y2]", async () => {
     const at = { schema: place() };
     const stores = [await opened(at), await opened(at)] as const;
     const ids = Array.from({ length: 60 }, (_, i) => String.fromCharCode(65 + i));
@@ -84,7 +84,7 @@ describePostgres("hosts on one server", () => {
     }
   });
 
-  it("are told by a warning when notifications do not arrive, and look again at intervals until they do [K38]", async () => {
+  it("get a warning when notifications do not arrive, and look again at intervals until they do [K38]", async () => {
     bench.proxy.deaf = true;
     const context = storeContext();
     const options = {

@@ -41,7 +41,7 @@ describe("a pool", () => {
     expect(on({ type: "failed", lasting: true })).toEqual(["give-up", "give-up", "rest"]);
   });
 
-  it("gives nobody a connection twice, and loses none, whatever happens", () => {
+  it("gives no connection twice, and loses none, whatever happens", () => {
     const steps = fc.array(
       fc.constantFrom("ask", "expire", "connected", "failed", "rested", "return", "break", "drop", "close"),
       { maxLength: 60 },

@@ -26,7 +26,7 @@ describe.each(DRIVERS)("the files of a store on %s", (driver) => {
     expect(mode(folder.file("a.db"))).toBe("600");
   });
 
-  it("keep the mode that somebody gave the database [K59]", async () => {
+  it("keep the mode that the database was given [K59]", async () => {
     using folder = newFolder();
     await (await open(sqlite(folder.file("a.db"), { driver }))).close();
     chmodSync(folder.file("a.db"), 0o640);

@@ -658,7 +658,7 @@ describe("the end of a connection", () => {
 });
 
 describe("a silent cut", () => {
-  test("holds what is sent, and nobody notices; afterwards all arrives in its order [T27]", async () => {
+  test("holds sent messages without notice; afterwards all arrive in their order [T27]", async () => {
     const seen = await outcomes(async (sim) => {
       const { network, here, there } = pair(sim);
       const server = doubler(there);

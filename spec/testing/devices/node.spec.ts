@@ -401,7 +401,7 @@ describe("other systems", () => {
   });
 });
 
-describe("what a node is given is checked", () => {
+describe("the options of a node are checked", () => {
   const asked = (fn: (sim: Simulation) => unknown): Promise<unknown> =>
     causeOf(async (sim) => void fn(sim), { schedules: 1 });
 

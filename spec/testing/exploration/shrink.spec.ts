@@ -193,7 +193,7 @@ describe("shrinking keeps to one bug", () => {
 
 describe("a long schedule", () => {
   test.runIf(proving)(
-    "of five nodes that elect leaders is told in less than 150 steps, in the median",
+    "of five nodes that elect leaders takes less than 150 steps, in the median",
     async () => {
       const options = { faults: ELECTION_FAULTS, shrinkMs: Number.POSITIVE_INFINITY };
       const lengths: { readonly found: number; readonly told: number }[] = [];

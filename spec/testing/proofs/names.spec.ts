@@ -186,7 +186,7 @@ describe("in every schedule", () => {
     );
   });
 
-  it("a child has its name again after a crash, whoever is notified when [S6]", async () => {
+  it("a child has its name again after a crash, in every order of notifications [S6]", async () => {
     await exhausted(
       async (sim) => {
         const system = sim.system({ name: "s" });

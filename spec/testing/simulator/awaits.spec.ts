@@ -173,7 +173,7 @@ describe("the host's queues", () => {
     );
   });
 
-  test("a rejection that nobody handles ends its process in the step that made it [T9]", async () => {
+  test("an unhandled rejection ends its process in the step that made it [T9]", async () => {
     for (const at of [1, 99, 100, 101, 250]) {
       const error = await failureOf(
         async (sim) => {

@@ -135,7 +135,7 @@ describe("an exhaustive search", () => {
     expect(shares.assumes).toEqual([expect.stringMatching(/^processes share no memory besides messages/)]);
   });
 
-  test("takes what nobody changes for no shared memory, also in messages [T34]", async () => {
+  test("does not take constant data for shared memory, also in messages [T34]", async () => {
     const Reader = defineServer({
       init: (_ctx, prices: ReadonlyMap<string, number>, options: { readonly factor: number }) => ({
         prices,

@@ -160,7 +160,7 @@ describe("the trace tells", () => {
     expect(choices).toEqual([`drink: "milk"`, "cups: 2", `random number: ${values[2]}`]);
   });
 
-  test("messages that nobody takes", async () => {
+  test("messages that are not taken", async () => {
     const steps = await stepsOf(async (sim) => {
       const system = sim.system({ name: "shop" });
       const full = system.spawn<number>(

@@ -286,7 +286,7 @@ describe("with reduction", () => {
   });
 
   test.prop([programs({ processes: true, draws: true, faults: true })], runs(50))(
-    "whoever goes on with a schedule that was given up gets 0 for an answer, and does no harm",
+    "a chooser of a schedule that was given up answers 0, and does no harm",
     (program) => {
       const stubborn = (): Ran[] => {
         const strategy = exhaustive();
@@ -692,7 +692,7 @@ describe("as a strategy", () => {
   });
 
   test.each([[{}], [WHOLE], [{ preemptions: 2 }]])(
-    "%j: what is over stays over, and begins anew from 0",
+    "%j: a finished search stays finished, and begins anew from 0",
     (options) => {
       const program = atOnce([write], [write], [coin]);
       const strategy = exhaustive(options);

@@ -122,7 +122,7 @@ describe("POS", () => {
     expect(same).toBe(six);
   });
 
-  test("knows of a delivery only the mailbox of its receiver", () => {
+  test("knows only the receiver's mailbox of a delivery", () => {
     const hand = new Hand(1);
     hand.add(-5, ["m:5"]);
     hand.add(5);

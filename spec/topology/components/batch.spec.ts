@@ -204,7 +204,7 @@ test("an asynchronous batch is awaited before its tuples are acked", async () =>
   expect(task.acked).toEqual([{ n: 1 }, { n: 2 }]);
 });
 
-test("a batch bolt has state, hooks and whatever else a task can do and know", async () => {
+test("a batch bolt has state, hooks and everything else of a task", async () => {
   const seen: unknown[] = [];
   const task = await FakeTask.start(
     batchBolt({

@@ -91,7 +91,7 @@ describe("a spout from an iterable", () => {
     expect(failed).toEqual([[{ n: 2 }, "failed"]]);
   });
 
-  it("emits what nobody tracks when it is not reliable", async () => {
+  it("emits untracked tuples when it is not reliable", async () => {
     await using stage = new Stage();
     const keeper = new Keeper();
     const running = await stage.start(

@@ -160,7 +160,7 @@ function timed(
 
 describe("any history", () => {
   test.prop([history, fc.nat({ max: 3 })], { numRuns: 200 })(
-    "has one end and one start that is told, and nothing after the end",
+    "reports one end and one start, and nothing after the end",
     (steps, restarts) => {
       let state = initial({ ...rule, restarts });
       const done: LifecycleEffect[] = [];

@@ -253,7 +253,7 @@ describe.skipIf(!python)(`bolts in Python in a topology${needsPython}`, () => {
 });
 
 describe.skipIf(!python)(`a spout in Python in a topology${needsPython}`, () => {
-  test("is told of acks and fails, and emits again what failed", async () => {
+  test("is notified of acks and fails, and emits failed tuples again", async () => {
     await using stage = new WordStage();
     const lines = shellSpout({
       ...pythonOf("replay.py", "to be", "or not", "to be again"),
@@ -314,7 +314,7 @@ describe.skipIf(!built)(`our own components as children in a topology${needsBuil
     return running;
   }
 
-  test("count as they do in this program; what they print is logged", async () => {
+  test("count as they do in this program; their output is logged", async () => {
     const { componentsOf, LINES } = (await import(program)) as {
       readonly componentsOf: (lib: typeof library, print: (...args: unknown[]) => void) => WordCount;
       readonly LINES: readonly string[];

@@ -19,7 +19,7 @@ const program = fileURLToPath(new URL("components/own.mjs", import.meta.url));
 const own = (...args: readonly string[]) => ({ command: process.execPath, args: [program, dist, ...args] });
 
 describe.skipIf(!built)(`a component of ours as a child${needsBuild}`, () => {
-  test("works as a bolt; what it prints comes as log lines", async () => {
+  test("works as a bolt; its output comes as log lines", async () => {
     const input = { text: field.text };
     await using host = new TaskHost(shellBolt({ ...own(), input, streams: { words: { word: field.text } } }));
     await host.execute({ text: "to be" });

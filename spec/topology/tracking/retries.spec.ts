@@ -62,7 +62,7 @@ describe("the retries of a spout's task", () => {
     ]);
   });
 
-  it("has a dead letter when somebody reads these, and has failed when the letter is done", () => {
+  it("has a dead letter when these have a reader, and has failed when the letter is done", () => {
     const pending = new Retries(0, true);
     const one = tupleOf(1);
     pending.emitted(one, 0, 1, acker);

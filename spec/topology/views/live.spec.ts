@@ -41,7 +41,7 @@ it("the drawing ends when its signal is aborted, and says what is wrong with its
   });
 });
 
-it("what the topology logs meanwhile stands above the drawing, and goes to the report again after it [O35]", async () => {
+it("log lines of the topology stand above the drawing, and go to the report again after it [O35]", async () => {
   await using stage = new Stage();
   const source = new Source();
   const throws = bolt({

@@ -79,7 +79,7 @@ describe.skipIf(!built)(`a component of ours that prints${needsBuild}`, () => {
     expect([code, errors.includes("the model is broken")]).toEqual([1, true]);
   });
 
-  test("before `runComponent` is called is told how to print later", async () => {
+  test("before `runComponent` is called gets advice how to print later", async () => {
     const { code, rest, errors } = await run("early", 1);
     expect([code, rest]).toEqual([1, "loading the model\n"]);
     expect(errors).toContain("18 bytes were written to the standard output before runComponent was called");

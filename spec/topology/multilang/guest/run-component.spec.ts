@@ -331,7 +331,7 @@ describe("a component that crashes", () => {
     },
   });
 
-  test("is started again; what it held has failed, and what waited is done", async () => {
+  test("is started again; tuples that it held have failed, and those that waited are done", async () => {
     const storm = new Storm(topologyOf({ fragile }), "fragile");
     for (const [id, text] of ["a", "die", "b", "go"].entries()) storm.tuple(id, [text]);
     expect(await storm.until(5)).toEqual([
@@ -739,7 +739,7 @@ describe("a spout", () => {
     await storm.leave();
   });
 
-  test("is told at its end of what is under way, which nobody will tell it of", async () => {
+  test("is notified at its end of tuples under way, whose outcome it would never learn", async () => {
     const { definition, told } = source([["x", "a"]], 2);
     const storm = new Storm(topologyOf({ source: definition }), "source");
     storm.command("next");
@@ -845,7 +845,7 @@ describe("a bolt with a clock of its own", () => {
 });
 
 describe("the host", () => {
-  test("that names a component which is not there is told which are", async () => {
+  test("that names a missing component gets the names of the others", async () => {
     const storm = new Storm(topologyOf({ split }), "splitt");
     expect(await storm.ended).toMatchObject({ code: "ERR_MULTILANG" });
     expect(storm.errors).toEqual(["topology test has no component splitt; it has split"]);
