@@ -1,0 +1,4 @@
+export declare function related(
+  sources: ReadonlyMap<string, string>,
+  changed: readonly string[],
+): Map<string, number>;
