@@ -37,14 +37,14 @@ export function connectionBehaviour(
 }
 
 class Connection {
-  private readonly ctx: Context<ConnectionMessage>;
-  private readonly socket: Socket;
-  private readonly operations: AdminOperations;
-  private readonly limits: AdminLimits;
-  private readonly loop: EffectLoop<State, Event, Effect>;
-  private timer: TimerRef | undefined;
-  private request = new AbortController();
-  private end: Stop | undefined;
+  readonly #ctx: Context<ConnectionMessage>;
+  readonly #socket: Socket;
+  readonly #operations: AdminOperations;
+  readonly #limits: AdminLimits;
+  readonly #loop: EffectLoop<State, Event, Effect>;
+  #timer: TimerRef | undefined;
+  #request = new AbortController();
+  #end: Stop | undefined;
 
   constructor(
     ctx: Context<ConnectionMessage>,
@@ -52,32 +52,33 @@ class Connection {
     operations: AdminOperations,
     limits: AdminLimits,
   ) {
-    this.ctx = ctx;
-    this.socket = socket;
-    this.operations = operations;
-    this.limits = limits;
+    this.#ctx = ctx;
+    this.#socket = socket;
+    this.#operations = operations;
+    this.#limits = limits;
     const [state, effects] = initial(limits);
-    this.loop = new EffectLoop<State, Event, Effect>(state, decide, (effect) => this.carryOut(effect));
-    this.listen();
-    for (const effect of effects) this.carryOut(effect);
+    this.#loop = new EffectLoop<State, Event, Effect>(state, decide, (effect) => this.#carryOut(effect));
+    this.#listen();
+    for (const effect of effects) this.#carryOut(effect);
   }
 
   get isIdle(): boolean {
-    return this.loop.state.phase === "idle";
+    return this.#loop.state.phase === "idle";
   }
 
   dispatch(event: Event): Stop | undefined {
-    this.loop.dispatch(event);
-    return this.end;
+    this.#loop.dispatch(event);
+    return this.#end;
   }
 
-  private listen(): void {
-    const { ctx, socket } = this;
-    const splitter = new LineSplitter(this.limits.requestBytes);
+  #listen(): void {
+    const ctx = this.#ctx;
+    const socket = this.#socket;
+    const splitter = new LineSplitter(this.#limits.requestBytes);
     const tell = (event: Event): void => ctx.send(ctx.self, event);
     // However this process ends, the socket ends with it.
     ctx.signal.addEventListener("abort", () => {
-      this.request.abort();
+      this.#request.abort();
       socket.destroy();
     });
     socket.on(
@@ -99,52 +100,52 @@ class Connection {
     if (socket.destroyed) tell({ type: "gone" });
   }
 
-  private carryOut(effect: Effect): unknown {
-    const { socket } = this;
+  #carryOut(effect: Effect): unknown {
+    const socket = this.#socket;
     switch (effect.type) {
       case "perform":
-        return this.perform(effect.turn, effect.line);
+        return this.#perform(effect.turn, effect.line);
       case "abandon":
-        return this.request.abort();
+        return this.#request.abort();
       case "write":
-        return this.write(effect.line);
+        return this.#write(effect.line);
       case "refuse":
-        return this.write(errorLine(null, new AdminProtocolError(this.text(effect.problem))));
+        return this.#write(errorLine(null, new AdminProtocolError(this.#text(effect.problem))));
       case "pause":
         return socket.pause();
       case "resume":
         return socket.resume();
       case "expire":
-        if (this.timer !== undefined) this.ctx.cancel(this.timer);
-        this.timer = this.ctx.sendAfter(this.ctx.self, { type: "expired" }, effect.afterMs);
+        if (this.#timer !== undefined) this.#ctx.cancel(this.#timer);
+        this.#timer = this.#ctx.sendAfter(this.#ctx.self, { type: "expired" }, effect.afterMs);
         return undefined;
       case "end":
         return socket.end();
       case "destroy":
         socket.destroy();
-        this.end = stop();
+        this.#end = stop();
         return undefined;
       default:
         return effect satisfies never;
     }
   }
 
-  private perform(turn: number, line: string): void {
-    const { ctx } = this;
-    this.request = new AbortController();
+  #perform(turn: number, line: string): void {
+    const ctx = this.#ctx;
+    this.#request = new AbortController();
     const answered = ctx.wrap((answer: string) =>
       ctx.send(ctx.self, { type: "answered", turn, line: answer }),
     );
-    void serve(this.operations, line, this.request.signal).then(answered);
+    void serve(this.#operations, line, this.#request.signal).then(answered);
   }
 
-  private write(line: string): void {
-    const written = this.ctx.wrap(() => this.ctx.send(this.ctx.self, { type: "written" }));
-    this.socket.write(`${line}\n`, () => written());
+  #write(line: string): void {
+    const written = this.#ctx.wrap(() => this.#ctx.send(this.#ctx.self, { type: "written" }));
+    this.#socket.write(`${line}\n`, () => written());
   }
 
-  private text(problem: Problem): string {
-    const { requestBytes, requestMs } = this.limits;
+  #text(problem: Problem): string {
+    const { requestBytes, requestMs } = this.#limits;
     return problem === "too-long"
       ? `the request has more than ${requestBytes} bytes`
       : `the host did not finish the request within ${requestMs} ms`;

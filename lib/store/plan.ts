@@ -47,73 +47,85 @@ export function plan(sets: readonly WriteSet[], needs: Needs, found: Found): Pla
 }
 
 class Planner {
-  private readonly needs: Needs;
-  private readonly found: Found;
-  private readonly undo = new UndoLog();
-  private readonly overlays = new Map<string, Overlay>();
+  readonly #needs: Needs;
+  readonly #found: Found;
+  readonly #undo = new UndoLog();
+  readonly #overlays = new Map<string, Overlay>();
   // Most sets of a group have the claim, and write to the table, of the one before.
-  private claim: ClaimNeeds | undefined;
-  private held = true;
-  private table: Table | undefined;
-  private overlay!: Overlay;
+  #claim: ClaimNeeds | undefined;
+  #held = true;
+  #table: Table | undefined;
+  #overlay!: Overlay;
 
   constructor(needs: Needs, found: Found) {
-    this.needs = needs;
-    this.found = found;
+    this.#needs = needs;
+    this.#found = found;
   }
 
   decide({ writes, expect, claim }: WriteSet): CommitOutcome {
-    if (claim !== undefined && !this.isHeld(claim)) return new FencedError(claim.name, claim.token);
+    if (claim !== undefined && !this.#isHeld(claim)) return new FencedError(claim.name, claim.token);
     const results = Array<number>(writes.length).fill(0);
     try {
-      if (expect !== undefined) for (const one of expect) this.of(one.table).expect(one);
-      this.write(writes, results);
+      if (expect !== undefined) for (const one of expect) this.#of(one.table).expect(one);
+      this.#write(writes, results);
     } catch (error) {
-      this.undo.undo();
+      this.#undo.undo();
       if (error instanceof ConflictError || error instanceof ValueError) return error;
       throw error;
     }
-    this.undo.clear();
+    this.#undo.clear();
     return { results };
   }
 
   statements(): Statement[] {
-    return [...this.overlays.values()].flatMap((overlay) => overlay.statements());
+    return [...this.#overlays.values()].flatMap((overlay) => overlay.statements());
   }
 
-  private write(writes: readonly Write[], results: number[]): void {
+  #write(writes: readonly Write[], results: number[]): void {
     for (let at = 0; at < writes.length; at++) {
       const write = writes[at] as Write;
-      const overlay = this.of(write.table);
+      const overlay = this.#of(write.table);
       if (write.type === "insert" && overlay.appends) overlay.append(write.row, results, at);
       else if (write.type !== "when") overlay.write(write, results, at);
       else if (overlay.has(write.key, write.is)) {
         results[at] = 1;
-        this.write(write.writes, []);
+        this.#write(write.writes, []);
       }
     }
   }
 
-  private isHeld(claim: ClaimNeeds): boolean {
-    if (claim !== this.claim) {
-      this.claim = claim;
-      this.held = this.found.held(claim);
+  #isHeld(claim: ClaimNeeds): boolean {
+    if (claim !== this.#claim) {
+      this.#claim = claim;
+      this.#held = this.#found.held(claim);
     }
-    return this.held;
+    return this.#held;
   }
 
-  private of(table: Table): Overlay {
-    if (table === this.table) return this.overlay;
-    let overlay = this.overlays.get(table.name);
+  #of(table: Table): Overlay {
+    if (table === this.#table) return this.#overlay;
+    let overlay = this.#overlays.get(table.name);
     if (overlay === undefined) {
-      const { keys = [], ranges = [] } = this.needs.tables.find((one) => one.table.name === table.name) ?? {};
+      const { keys = [], ranges = [] } =
+        this.#needs.tables.find((one) => one.table.name === table.name) ?? {};
       const known = new Set(keys.map(textOf));
-      const counted = new Ranges(shapeOf(table), ranges, this.found.counts.get(table.name) ?? [], this.undo);
-      overlay = new Overlay(shapeOf(table), known, this.found.rows.get(table.name) ?? [], counted, this.undo);
-      this.overlays.set(table.name, overlay);
+      const counted = new Ranges(
+        shapeOf(table),
+        ranges,
+        this.#found.counts.get(table.name) ?? [],
+        this.#undo,
+      );
+      overlay = new Overlay(
+        shapeOf(table),
+        known,
+        this.#found.rows.get(table.name) ?? [],
+        counted,
+        this.#undo,
+      );
+      this.#overlays.set(table.name, overlay);
     }
-    this.table = table;
-    this.overlay = overlay;
+    this.#table = table;
+    this.#overlay = overlay;
     return overlay;
   }
 }

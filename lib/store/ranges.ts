@@ -15,12 +15,12 @@ interface Counted {
 }
 
 export class Ranges {
-  private readonly ranges: ReadonlyMap<string, Counted>;
-  private readonly undo: UndoLog;
+  readonly #ranges: ReadonlyMap<string, Counted>;
+  readonly #undo: UndoLog;
 
   constructor(shape: TableShape, ranges: readonly RangeNeeds[], counts: readonly number[], undo: UndoLog) {
-    this.undo = undo;
-    this.ranges = new Map(
+    this.#undo = undo;
+    this.#ranges = new Map(
       ranges.map(({ index, prefix }, i) => [
         rangeText(index, prefix),
         { index: shape.indexes.get(index) as IndexShape, prefix, rows: counts[i] as number },
@@ -29,12 +29,12 @@ export class Ranges {
   }
 
   get isEmpty(): boolean {
-    return this.ranges.size === 0;
+    return this.#ranges.size === 0;
   }
 
   /** @throws ConflictError unless the range has so many rows */
   expect({ table, index = "", prefix, rows }: RangeExpectation): void {
-    const found = this.ranges.get(rangeText(index, prefix))?.rows;
+    const found = this.#ranges.get(rangeText(index, prefix))?.rows;
     if (found === rows) return;
     const where = index === "" ? "by key" : `by ${index}`;
     const there = Number.isNaN(found) ? "others cleared in the same group" : `${found} rows`;
@@ -43,7 +43,7 @@ export class Ranges {
 
   /** A row has changed: `before` was there and `now` is. To undo it, the caller says the opposite. */
   changed(before: AnyRow | undefined, now: AnyRow | undefined): void {
-    for (const range of this.ranges.values()) {
+    for (const range of this.#ranges.values()) {
       if (before !== undefined && isIn(range.index, range.prefix, before)) range.rows--;
       if (now !== undefined && isIn(range.index, range.prefix, now)) range.rows++;
     }
@@ -51,12 +51,12 @@ export class Ranges {
 
   /** All rows of an index under a prefix are gone, and rows that were not looked at with them. */
   cleared(index: string, prefix: Key): void {
-    for (const range of this.ranges.values()) {
+    for (const range of this.#ranges.values()) {
       const { rows } = range;
       const left = rowsLeft(range, index, prefix);
       if (Object.is(rows, left)) continue;
       range.rows = left;
-      this.undo.push(() => {
+      this.#undo.push(() => {
         range.rows = rows;
       });
     }

@@ -15,22 +15,22 @@ interface Changes {
 /** Takes back the changes of one set, the last first. */
 export class UndoLog {
   // Longer than `size` once a set was accepted: an array that is emptied gives its places back, and asks for them again.
-  private readonly entries: (Undo | Changes)[] = [];
-  private size = 0;
+  readonly #entries: (Undo | Changes)[] = [];
+  #size = 0;
 
   push(entry: Undo | Changes): void {
-    this.entries[this.size++] = entry;
+    this.#entries[this.#size++] = entry;
   }
 
   /** The set is accepted. */
   clear(): void {
-    this.size = 0;
+    this.#size = 0;
   }
 
   /** The set is refused. */
   undo(): void {
-    while (this.size > 0) {
-      const entry = this.entries[--this.size] as Undo | Changes;
+    while (this.#size > 0) {
+      const entry = this.#entries[--this.#size] as Undo | Changes;
       if (typeof entry === "function") entry();
       else entry.pop();
     }
@@ -58,24 +58,24 @@ export class Inserts implements Slots, Changes {
 
 /** Changes of rows that no set of the group looks at: the last change of a row counts. */
 export class BlindChanges<C> implements Changes {
-  private readonly changes: Map<string, C>;
-  private readonly texts: string[] = [];
-  private readonly earlier: (C | undefined)[] = [];
+  readonly #changes: Map<string, C>;
+  readonly #texts: string[] = [];
+  readonly #earlier: (C | undefined)[] = [];
 
   constructor(changes: Map<string, C>) {
-    this.changes = changes;
+    this.#changes = changes;
   }
 
   set(text: string, change: C): void {
-    this.texts.push(text);
-    this.earlier.push(this.changes.get(text));
-    this.changes.set(text, change);
+    this.#texts.push(text);
+    this.#earlier.push(this.#changes.get(text));
+    this.#changes.set(text, change);
   }
 
   pop(): void {
-    const text = this.texts.pop() as string;
-    const before = this.earlier.pop();
-    if (before === undefined) this.changes.delete(text);
-    else this.changes.set(text, before);
+    const text = this.#texts.pop() as string;
+    const before = this.#earlier.pop();
+    if (before === undefined) this.#changes.delete(text);
+    else this.#changes.set(text, before);
   }
 }

@@ -70,72 +70,73 @@ type Wanted = Pick<Extract<SupervisorMessage, { readonly type: "add-like" }>, "a
 
 /** Holds the machine's state, and what the effects in progress need. */
 class DynamicProcess implements Holder {
-  private readonly ctx: Context<Message>;
-  private readonly process: Process;
-  private readonly spec: FullChildSpec;
-  private readonly reports: RestartReports<Message>;
-  private state: DynamicState<Pid>;
+  readonly #ctx: Context<Message>;
+  readonly #process: Process;
+  readonly #spec: FullChildSpec;
+  readonly #reports: RestartReports<Message>;
+  #state: DynamicState<Pid>;
   /** The requests that wait for an answer, by token. */
-  private readonly asking = new Map<number, Asked>();
+  readonly #asking = new Map<number, Asked>();
   /** The tokens of those that wait with a child. */
-  private readonly held = new Map<Withdrawable, number>();
+  readonly #held = new Map<Withdrawable, number>();
   /** Requests that waited and are to be settled, in portions. */
-  private readonly due: Due[] = [];
+  readonly #due: Due[] = [];
   /** The timers that kill children which do not stop in time, by key. */
-  private readonly timers = new Map<string, TimerRef>();
-  private lastToken = 0;
+  readonly #timers = new Map<string, TimerRef>();
+  #lastToken = 0;
 
   constructor(ctx: Context<Message>, config: DynamicConfig, quiet: boolean) {
-    this.ctx = ctx;
-    this.process = ctx.self.process as Process;
-    this.spec = config.spec;
-    this.reports = new RestartReports(ctx, config.periodMs, quiet);
-    this.state = initial(config);
+    this.#ctx = ctx;
+    this.#process = ctx.self.process as Process;
+    this.#spec = config.spec;
+    this.#reports = new RestartReports(ctx, config.periodMs, quiet);
+    this.#state = initial(config);
   }
 
   /** The state, as inspectors see it. */
   get shown(): SupervisorState {
-    const { config, restarts, closing } = this.state;
+    const { config, restarts, closing } = this.#state;
     const { intensity, periodMs } = config;
-    const recent = countRecent(restarts, periodMs, this.ctx.now());
-    const children = this.children().reverse();
+    const recent = countRecent(restarts, periodMs, this.#ctx.now());
+    const children = this.#children().reverse();
     return { strategy: "dynamic", intensity, periodMs, restarts: recent, closing, children };
   }
 
   receive(message: Message): Stop | undefined {
-    const { ctx } = this;
+    const ctx = this.#ctx;
     switch (message.type) {
       case "add-like": {
         const { args, replyTo } = message;
-        if (Array.isArray(args)) return this.dispatch(this.addition(this.tokenOf(replyTo, message), message));
-        if (this.state.closing === undefined)
+        if (Array.isArray(args))
+          return this.dispatch(this.#addition(this.#tokenOf(replyTo, message), message));
+        if (this.#state.closing === undefined)
           ctx.refuse(replyTo, new OptionError("args", args, "an array of arguments"));
         return undefined;
       }
       case "terminate": {
         const { id } = message;
-        const token = this.tokenOf(message.replyTo);
+        const token = this.#tokenOf(message.replyTo);
         if (id instanceof SoleVia)
           return this.dispatch({ type: "terminate", token, pid: actual(id), name: id.sole });
         return this.dispatch({ type: "terminate", token, pid: id instanceof Pid ? id : undefined });
       }
       case "which":
-        ctx.reply(message.replyTo, this.children().reverse());
+        ctx.reply(message.replyTo, this.#children().reverse());
         return undefined;
       case "count":
-        ctx.reply(message.replyTo, countOf(this.children()));
+        ctx.reply(message.replyTo, countOf(this.#children()));
         return undefined;
       case "status":
-        ctx.reply(message.replyTo, dynamicStatusOf(this.state, ctx.now()));
+        ctx.reply(message.replyTo, dynamicStatusOf(this.#state, ctx.now()));
         return undefined;
       case "outcome":
-        return this.dispatch(this.startEnded(message));
+        return this.dispatch(this.#startEnded(message));
       case "go-on":
         return this.dispatch(GO_ON);
       case "settle":
-        return this.dispatch(...this.settle());
+        return this.dispatch(...this.#settle());
       case "retry": {
-        const { closing, children } = this.state;
+        const { closing, children } = this.#state;
         const roll = closing === undefined && children.has(message.id) ? ctx.random() : 0;
         return this.dispatch({ type: "retry", key: message.id, at: ctx.now(), roll });
       }
@@ -156,9 +157,9 @@ class DynamicProcess implements Holder {
 
   onSignal(signal: Signal): Stop | undefined {
     if (signal.type !== "exit") return undefined;
-    const { ctx } = this;
+    const ctx = this.#ctx;
     const { from: pid, reason } = signal;
-    const roll = isRestart(this.state, pid, reason) ? ctx.random() : 0;
+    const roll = isRestart(this.#state, pid, reason) ? ctx.random() : 0;
     return this.dispatch({ type: "exited", pid, reason, at: ctx.now(), roll });
   }
 
@@ -166,11 +167,11 @@ class DynamicProcess implements Holder {
   dispatch(...events: DynamicEvent<Pid>[]): Stop | undefined {
     // The events that effects lead to are added behind the others meanwhile.
     for (const event of events) {
-      const [state, effects] = decide(this.state, event);
-      this.state = state;
+      const [state, effects] = decide(this.#state, event);
+      this.#state = state;
       for (const effect of effects) {
         if (effect.type === "exit") return stop(effect.reason);
-        const next = this.perform(effect);
+        const next = this.#perform(effect);
         if (Array.isArray(next)) events.push(...next);
         else if (next !== undefined) events.push(next);
       }
@@ -179,37 +180,38 @@ class DynamicProcess implements Holder {
   }
 
   /** Performs one effect. Gives the events that it leads to at once, if there are any. */
-  private perform(
+  #perform(
     effect: Exclude<DynamicEffect<Pid>, { readonly type: "exit" }>,
   ): DynamicEvent<Pid> | DynamicEvent<Pid>[] | undefined {
-    const { ctx, spec } = this;
+    const ctx = this.#ctx;
+    const spec = this.#spec;
     switch (effect.type) {
       case "start":
-        return this.start(effect);
+        return this.#start(effect);
       case "answer":
-        this.answer(effect.token, effect.answer);
+        this.#answer(effect.token, effect.answer);
         return undefined;
       case "refuse": {
-        const asker = this.askerOf(effect.token);
+        const asker = this.#askerOf(effect.token);
         if (asker !== undefined) ctx.refuse(asker, new ChildError(String(ctx.self), spec.id, effect.why));
         return undefined;
       }
       case "hold":
-        this.hold(effect.token, effect.key);
+        this.#hold(effect.token, effect.key);
         return undefined;
       case "answer-all":
-        return this.settleLater(effect.tokens, effect.answer);
+        return this.#settleLater(effect.tokens, effect.answer);
       case "ask-again":
-        return this.settleLater(effect.tokens, undefined);
+        return this.#settleLater(effect.tokens, undefined);
       case "stop": {
         const timer = killAfter(ctx, effect.pid, spec.shutdown);
-        if (timer !== undefined) this.timers.set(effect.key, timer);
+        if (timer !== undefined) this.#timers.set(effect.key, timer);
         return undefined;
       }
       case "stopped": {
-        const timer = this.timers.get(effect.key);
+        const timer = this.#timers.get(effect.key);
         if (timer !== undefined) ctx.cancel(timer);
-        this.timers.delete(effect.key);
+        this.#timers.delete(effect.key);
         return undefined;
       }
       case "abort-start":
@@ -234,34 +236,34 @@ class DynamicProcess implements Holder {
         ctx.send(ctx.self, GO_ON);
         return undefined;
       case "report-restart":
-        this.reports.restart(effect.restart, effect.key);
+        this.#reports.restart(effect.restart, effect.key);
         return undefined;
       case "report-exit":
-        this.reports.leave(spec.id, effect.reason);
+        this.#reports.leave(spec.id, effect.reason);
         return undefined;
       default:
         return effect satisfies never;
     }
   }
 
-  private start({
+  #start({
     key,
     args,
     name,
   }: Extract<DynamicEffect<Pid>, { readonly type: "start" }>): DynamicEvent<Pid> | undefined {
     try {
-      return { type: "spawned", key, pid: launchChild(this.ctx, this.spec, args, key, name?.claim) };
+      return { type: "spawned", key, pid: launchChild(this.#ctx, this.#spec, args, key, name?.claim) };
     } catch (error) {
       const outcome = { type: "failed", reason: crash(error) } as const;
-      this.ctx.send(this.ctx.self, { type: "outcome", id: key, outcome });
+      this.#ctx.send(this.#ctx.self, { type: "outcome", id: key, outcome });
       return undefined;
     }
   }
 
-  private startEnded({ id: key, outcome }: ChildStartOutcome): DynamicEvent<Pid> {
+  #startEnded({ id: key, outcome }: ChildStartOutcome): DynamicEvent<Pid> {
     switch (outcome.type) {
       case "started":
-        return { type: "started", key, at: this.ctx.now() };
+        return { type: "started", key, at: this.#ctx.now() };
       case "ignored":
         return { type: "ignored", key };
       case "failed":
@@ -271,95 +273,92 @@ class DynamicProcess implements Holder {
     }
   }
 
-  private addition(token: number, { args, name, orGet = false }: Wanted): DynamicEvent<Pid> {
-    const holder = orGet && name?.sole !== undefined ? holderOf(this.state, name.sole) : undefined;
-    return { type: "add", token, args, name, orGet, isDead: holder !== undefined && !this.isAlive(holder) };
+  #addition(token: number, { args, name, orGet = false }: Wanted): DynamicEvent<Pid> {
+    const holder = orGet && name?.sole !== undefined ? holderOf(this.#state, name.sole) : undefined;
+    return { type: "add", token, args, name, orGet, isDead: holder !== undefined && !this.#isAlive(holder) };
   }
 
-  private isAlive(pid: Pid): boolean {
-    this.process.kernel.shared?.process(pid, "read");
+  #isAlive(pid: Pid): boolean {
+    this.#process.kernel.shared?.process(pid, "read");
     return pid.process !== undefined;
   }
 
   // ── requests that have yet to be answered ─────────────────────────────────────────────────────────────────────
 
-  private tokenOf(replyTo: ReplyTo<Answer<Pid>>, message?: Wanted): number {
-    const token = ++this.lastToken;
+  #tokenOf(replyTo: ReplyTo<Answer<Pid>>, message?: Wanted): number {
+    const token = ++this.#lastToken;
     const wanted = message?.orGet ? message : undefined;
-    this.asking.set(token, { replyTo, wanted, waitsWith: undefined });
+    this.#asking.set(token, { replyTo, wanted, waitsWith: undefined });
     return token;
   }
 
   /** The request is to be answered now. Undefined when its caller has given up while it waited. */
-  private askerOf(token: number): ReplyTo<Answer<Pid>> | undefined {
-    const asked = this.release(token);
-    this.asking.delete(token);
+  #askerOf(token: number): ReplyTo<Answer<Pid>> | undefined {
+    const asked = this.#release(token);
+    this.#asking.delete(token);
     return asked?.replyTo;
   }
 
-  private answer(token: number, answer: Answer<Pid>): void {
-    const asker = this.askerOf(token);
-    if (asker !== undefined) this.ctx.reply(asker, answer);
+  #answer(token: number, answer: Answer<Pid>): void {
+    const asker = this.#askerOf(token);
+    if (asker !== undefined) this.#ctx.reply(asker, answer);
   }
 
   /** Settles requests that wait: with an answer, or by asking again. */
-  private settleLater(
-    tokens: Iterable<number>,
-    answer: Answer<Pid> | undefined,
-  ): DynamicEvent<Pid>[] | undefined {
-    this.due.push({ tokens: tokens[Symbol.iterator](), answer });
-    return this.due.length === 1 ? this.settle() : undefined;
+  #settleLater(tokens: Iterable<number>, answer: Answer<Pid> | undefined): DynamicEvent<Pid>[] | undefined {
+    this.#due.push({ tokens: tokens[Symbol.iterator](), answer });
+    return this.#due.length === 1 ? this.#settle() : undefined;
   }
 
   /** Settles a portion of the requests that are due, the oldest first. Returns those that are to be asked again. */
-  private settle(): DynamicEvent<Pid>[] {
+  #settle(): DynamicEvent<Pid>[] {
     const events: DynamicEvent<Pid>[] = [];
-    for (let left = AT_ONCE; left > 0 && this.due.length > 0; left--) {
-      const { tokens, answer } = this.due[0] as Due;
+    for (let left = AT_ONCE; left > 0 && this.#due.length > 0; left--) {
+      const { tokens, answer } = this.#due[0] as Due;
       const { done, value: token } = tokens.next();
-      if (done) this.due.shift();
-      else if (answer !== undefined) this.answer(token, answer);
+      if (done) this.#due.shift();
+      else if (answer !== undefined) this.#answer(token, answer);
       else {
-        const wanted = this.release(token)?.wanted;
-        if (wanted !== undefined) events.push(this.addition(token, wanted));
+        const wanted = this.#release(token)?.wanted;
+        if (wanted !== undefined) events.push(this.#addition(token, wanted));
       }
     }
-    if (this.due.length > 0) this.ctx.send(this.ctx.self, SETTLE);
+    if (this.#due.length > 0) this.#ctx.send(this.#ctx.self, SETTLE);
     return events;
   }
 
   /** From now on the request counts as waiting: when its caller gives up, nothing comes of it. */
-  private hold(token: number, key: string): void {
-    const asked = this.asking.get(token) as Asked;
+  #hold(token: number, key: string): void {
+    const asked = this.#asking.get(token) as Asked;
     const entry = entryOf(asked);
     asked.waitsWith = key;
     entry.queuedIn = this;
-    this.held.set(entry, token);
+    this.#held.set(entry, token);
   }
 
-  private release(token: number): Asked | undefined {
-    const asked = this.asking.get(token);
+  #release(token: number): Asked | undefined {
+    const asked = this.#asking.get(token);
     if (asked?.waitsWith === undefined) return asked;
     const entry = entryOf(asked);
     entry.queuedIn = undefined;
     asked.waitsWith = undefined;
-    this.held.delete(entry);
+    this.#held.delete(entry);
     return asked;
   }
 
   /** A request that waits has ended. This happens in a step of its caller, or outside of all processes. */
   withdraw(entry: Withdrawable): void {
-    this.process.kernel.shared?.process(this.process.pid, "write");
-    const token = this.held.get(entry) as number;
-    const key = this.asking.get(token)?.waitsWith as string;
-    this.askerOf(token);
+    this.#process.kernel.shared?.process(this.#process.pid, "write");
+    const token = this.#held.get(entry) as number;
+    const key = this.#asking.get(token)?.waitsWith as string;
+    this.#askerOf(token);
     entry.queuedIn = GONE;
     this.dispatch({ type: "withdrawn", key, token });
   }
 
-  private children(): ChildInfo[] {
-    const { id, type } = this.spec;
-    return listed(this.state).map(({ pid, starting }) =>
+  #children(): ChildInfo[] {
+    const { id, type } = this.#spec;
+    return listed(this.#state).map(({ pid, starting }) =>
       pid === undefined || starting
         ? { id, type, pid: undefined, status: "restarting" }
         : { id, type, pid: pid as Pid<unknown>, status: "running" },

@@ -5,14 +5,14 @@
  * up to its own end, so it does not see the new items.
  */
 export class Queue<T> {
-  private readonly log: T[];
-  private readonly from: number;
-  private readonly to: number;
+  readonly #log: T[];
+  readonly #from: number;
+  readonly #to: number;
 
   private constructor(log: T[], from: number, to: number) {
-    this.log = log;
-    this.from = from;
-    this.to = to;
+    this.#log = log;
+    this.#from = from;
+    this.#to = to;
   }
 
   /** A queue of these items, the first one first. */
@@ -22,16 +22,16 @@ export class Queue<T> {
   }
 
   get length(): number {
-    return this.to - this.from;
+    return this.#to - this.#from;
   }
 
   get first(): T | undefined {
-    return this.from < this.to ? this.log[this.from] : undefined;
+    return this.#from < this.#to ? this.#log[this.#from] : undefined;
   }
 
   /** The queue without its first item. When no item is left, the queue releases the log. */
   withoutFirst(): Queue<T> {
-    return this.length <= 1 ? Queue.of<T>() : new Queue(this.log, this.from + 1, this.to);
+    return this.length <= 1 ? Queue.of<T>() : new Queue(this.#log, this.#from + 1, this.#to);
   }
 
   /** The queue with these items added behind the others. */
@@ -42,14 +42,14 @@ export class Queue<T> {
   concat(items: Iterable<T>): Queue<T> {
     // Another queue has added to a log that continues beyond this queue. A log whose larger part lies before this queue
     // should be freed. In both cases, this queue copies its items to a new log.
-    const shared = this.to < this.log.length || this.from > this.length;
-    const log = shared ? [...this] : this.log;
-    const from = shared ? 0 : this.from;
+    const shared = this.#to < this.#log.length || this.#from > this.length;
+    const log = shared ? [...this] : this.#log;
+    const from = shared ? 0 : this.#from;
     for (const item of items) log.push(item);
     return new Queue(log, from, log.length);
   }
 
   *[Symbol.iterator](): Iterator<T> {
-    for (let index = this.from; index < this.to; index++) yield this.log[index] as T;
+    for (let index = this.#from; index < this.#to; index++) yield this.#log[index] as T;
   }
 }

@@ -50,15 +50,15 @@ const HISTORY = 10;
 
 /** Reports the restarts of one supervisor: emits events, and prints reports unless `quiet`. */
 export class RestartReports<M> {
-  private readonly ctx: Context<M>;
-  private readonly periodMs: number;
-  private readonly quiet: boolean;
-  private earlier: readonly { readonly id: string; readonly reason: ExitReason; readonly at: number }[] = [];
+  readonly #ctx: Context<M>;
+  readonly #periodMs: number;
+  readonly #quiet: boolean;
+  #earlier: readonly { readonly id: string; readonly reason: ExitReason; readonly at: number }[] = [];
 
   constructor(ctx: Context<M>, periodMs: number, quiet: boolean) {
-    this.ctx = ctx;
-    this.periodMs = periodMs;
-    this.quiet = quiet;
+    this.#ctx = ctx;
+    this.#periodMs = periodMs;
+    this.#quiet = quiet;
   }
 
   /**
@@ -68,7 +68,8 @@ export class RestartReports<M> {
    * @param spec - of the child; undefined if metrics call it by its id
    */
   restart(restart: Restarting, key: string = restart.id, spec?: FullChildSpec): void {
-    const { ctx, periodMs } = this;
+    const ctx = this.#ctx;
+    const periodMs = this.#periodMs;
     const { kernel } = ctx.self.process as Process;
     const { id, reason, strategy, siblings, intensityLeft: left, delayMs } = restart;
     const gaveUp = left < 0;
@@ -76,10 +77,10 @@ export class RestartReports<M> {
     if (kernel.events.wants.restart)
       kernel.events.publish("restart", { ...restart, supervisor: ctx.self, gaveUp });
     const at = kernel.env.now();
-    const { earlier } = this;
-    if (!this.quiet) this.earlier = [...earlier.slice(1 - HISTORY), { id, reason, at }];
+    const earlier = this.#earlier;
+    if (!this.#quiet) this.#earlier = [...earlier.slice(1 - HISTORY), { id, reason, at }];
     if (gaveUp) {
-      this.report("gaveUp", id, reason, () => {
+      this.#report("gaveUp", id, reason, () => {
         const above = ctx.parent === undefined ? ", and there is no supervisor above to try again" : "";
         const before = earlier
           .filter((one) => at - one.at <= periodMs)
@@ -94,7 +95,7 @@ export class RestartReports<M> {
       });
       return;
     }
-    this.report("restart", id, reason, () => {
+    this.#report("restart", id, reason, () => {
       const among = siblings.length === 0 ? "" : ` with ${siblings.slice(0, HISTORY).join(", ")}`;
       const allowed =
         left === Number.POSITIVE_INFINITY ? "no limit" : `${left} more allowed within ${periodMs} ms`;
@@ -105,7 +106,7 @@ export class RestartReports<M> {
 
   /** Reports a child that failed and is not restarted. */
   leave(id: string, reason: ExitReason): void {
-    this.report(
+    this.#report(
       "childExit",
       id,
       reason,
@@ -113,15 +114,15 @@ export class RestartReports<M> {
     );
   }
 
-  private report(
+  #report(
     event: "restart" | "childExit" | "gaveUp",
     id: string,
     reason: ExitReason,
     what: () => string,
   ): void {
-    const { self: pid } = this.ctx;
+    const { self: pid } = this.#ctx;
     const { reports } = (pid.process as Process).kernel;
-    if (this.quiet || !reports.admits(event, pid.id)) return;
+    if (this.#quiet || !reports.admits(event, pid.id)) return;
     const error = reason.type === "crash" ? reason.error : undefined;
     reports.write({
       level: event === "restart" ? "warn" : "error",

@@ -75,10 +75,10 @@ export class Roster<P> {
    * The table, in the version that holds it. In every other version, the next step towards the version that holds the
    * table.
    */
-  private held: Table<P> | Change<P>;
+  #held: Table<P> | Change<P>;
 
   private constructor(held: Table<P>) {
-    this.held = held;
+    this.#held = held;
   }
 
   static of<P>(children: Iterable<Child<P>>): Roster<P> {
@@ -88,78 +88,78 @@ export class Roster<P> {
   }
 
   get size(): number {
-    return this.table.byId.size;
+    return this.#table.byId.size;
   }
 
   /** Significant children that are not stopped. */
   get significant(): number {
-    return this.table.significant;
+    return this.#table.significant;
   }
 
   get(id: string): Child<P> | undefined {
-    return this.at(this.table.byId.get(id));
+    return this.#at(this.#table.byId.get(id));
   }
 
   byPid(pid: P): Child<P> | undefined {
-    return this.at(this.table.byPid.get(pid));
+    return this.#at(this.#table.byPid.get(pid));
   }
 
   /** The place of a child in start order, or -1. Places between children may be empty. */
   placeOf(id: string): number {
-    return this.table.byId.get(id) ?? -1;
+    return this.#table.byId.get(id) ?? -1;
   }
 
   /** The place behind the last child. */
   get end(): number {
-    return this.table.children.length;
+    return this.#table.children.length;
   }
 
   /** The children in the places from `from` up to, but not including, `to`. */
   range(from: number, to: number): readonly Child<P>[] {
-    return this.table.children.slice(from, to).filter((child) => child !== undefined);
+    return this.#table.children.slice(from, to).filter((child) => child !== undefined);
   }
 
   /** A roster in which `child` replaces the child of the same id, or comes last. */
   set(child: Child<P>): Roster<P> {
-    const { byId, children } = this.table;
+    const { byId, children } = this.#table;
     const place = byId.get(child.spec.id);
     // There are more empty places than children, so a new table without them is built.
     if (place === undefined && children.length > 2 * byId.size + ROOMY) return Roster.of([...this, child]);
-    return this.change(place ?? children.length, child);
+    return this.#change(place ?? children.length, child);
   }
 
   /** A roster without the child of this id. */
   without(id: string): Roster<P> {
     const place = this.placeOf(id);
-    return place < 0 ? this : this.change(place, undefined);
+    return place < 0 ? this : this.#change(place, undefined);
   }
 
   [Symbol.iterator](): Iterator<Child<P>> {
     return this.range(0, this.end)[Symbol.iterator]();
   }
 
-  private at(place: number | undefined): Child<P> | undefined {
-    return place === undefined ? undefined : this.table.children[place];
+  #at(place: number | undefined): Child<P> | undefined {
+    return place === undefined ? undefined : this.#table.children[place];
   }
 
-  private change(place: number, child: Child<P> | undefined): Roster<P> {
-    const { table } = this;
+  #change(place: number, child: Child<P> | undefined): Roster<P> {
+    const table = this.#table;
     const next = new Roster(table);
-    this.held = { place, child: table.put(place, child), next };
+    this.#held = { place, child: table.put(place, child), next };
     return next;
   }
 
   /** The table in the state of this version. The version that holds the table passes it on, version by version. */
-  private get table(): Table<P> {
-    if (this.held instanceof Table) return this.held;
+  get #table(): Table<P> {
+    if (this.#held instanceof Table) return this.#held;
     const way: Roster<P>[] = [];
     let holder: Roster<P> = this;
-    for (; !(holder.held instanceof Table); holder = holder.held.next) way.push(holder);
-    const table = holder.held;
+    for (; !(holder.#held instanceof Table); holder = holder.#held.next) way.push(holder);
+    const table = holder.#held;
     for (const older of way.reverse()) {
-      const { place, child } = older.held as Change<P>;
-      holder.held = { place, child: table.put(place, child), next: older };
-      older.held = table;
+      const { place, child } = older.#held as Change<P>;
+      holder.#held = { place, child: table.put(place, child), next: older };
+      older.#held = table;
       holder = older;
     }
     return table;

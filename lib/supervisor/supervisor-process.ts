@@ -51,48 +51,45 @@ export function supervisorBehaviour(
 
 /** Holds the machine's state, and what the effects in progress need. */
 class SupervisorProcess {
-  private state: State<Pid>;
-  private readonly reports: RestartReports<Message>;
-  private readonly ctx: Context<Message>;
-  private readonly stopping = new Map<
-    Monitor,
-    { readonly id: string; readonly timer: TimerRef | undefined }
-  >();
-  private readonly asking = new Map<number, ReplyTo<Answer<Pid>>>();
-  private starting: { readonly id: string; readonly pid: Pid } | undefined;
-  private lastToken = 0;
+  #state: State<Pid>;
+  readonly #reports: RestartReports<Message>;
+  readonly #ctx: Context<Message>;
+  readonly #stopping = new Map<Monitor, { readonly id: string; readonly timer: TimerRef | undefined }>();
+  readonly #asking = new Map<number, ReplyTo<Answer<Pid>>>();
+  #starting: { readonly id: string; readonly pid: Pid } | undefined;
+  #lastToken = 0;
 
   constructor(ctx: Context<Message>, state: State<Pid>, quiet: boolean) {
-    this.ctx = ctx;
-    this.reports = new RestartReports(ctx, state.config.periodMs, quiet);
-    this.state = state;
+    this.#ctx = ctx;
+    this.#reports = new RestartReports(ctx, state.config.periodMs, quiet);
+    this.#state = state;
   }
 
   /** Lets the machine decide, and does what it says. Gives the end of the supervisor, when that is what it says. */
   dispatch(event: Event<Pid>): Stop | undefined {
-    const [state, effects] = decide(this.state, event, this.ctx.now());
-    this.state = state;
+    const [state, effects] = decide(this.#state, event, this.#ctx.now());
+    this.#state = state;
     let end: Stop | undefined;
-    for (const effect of effects) end = this.perform(effect) ?? end;
+    for (const effect of effects) end = this.#perform(effect) ?? end;
     return end;
   }
 
   /** The state, as inspectors see it. */
   get shown(): SupervisorState {
-    const { config, restarts, closing } = this.state;
+    const { config, restarts, closing } = this.#state;
     const { strategy, intensity, periodMs } = config;
-    const recent = countRecent(restarts, periodMs, this.ctx.now());
-    return { strategy, intensity, periodMs, restarts: recent, closing, children: this.infos(undefined) };
+    const recent = countRecent(restarts, periodMs, this.#ctx.now());
+    return { strategy, intensity, periodMs, restarts: recent, closing, children: this.#infos(undefined) };
   }
 
   receive(message: Message): Stop | undefined {
-    const { ctx } = this;
+    const ctx = this.#ctx;
     switch (message.type) {
       case "outcome": {
         const { id, outcome } = message;
         if (outcome.type === "ignored") return this.dispatch({ type: "ignored", id });
         if (outcome.type === "failed") return this.dispatch({ type: "failed", id, reason: outcome.reason });
-        const pid = this.starting?.pid;
+        const pid = this.#starting?.pid;
         return pid === undefined ? undefined : this.dispatch({ type: "started", id, pid, at: ctx.now() });
       }
       case "retry":
@@ -101,8 +98,8 @@ class SupervisorProcess {
         return this.dispatch({ type: "resume", id: message.id, at: ctx.now() });
       case "add":
         try {
-          const spec = checkChild("child", message.spec, this.state.config.autoShutdown, true);
-          return this.ask({ ask: "add", spec }, message.replyTo);
+          const spec = checkChild("child", message.spec, this.#state.config.autoShutdown, true);
+          return this.#ask({ ask: "add", spec }, message.replyTo);
         } catch (error) {
           ctx.refuse(message.replyTo, error as Error);
           return undefined;
@@ -114,51 +111,51 @@ class SupervisorProcess {
         );
         return undefined;
       case "which":
-        ctx.reply(message.replyTo, this.infos(message.id));
+        ctx.reply(message.replyTo, this.#infos(message.id));
         return undefined;
       case "count":
         ctx.reply(
           message.replyTo,
-          countOf([...this.state.children].map(({ spec, pid }) => ({ type: spec.type, pid }))),
+          countOf([...this.#state.children].map(({ spec, pid }) => ({ type: spec.type, pid }))),
         );
         return undefined;
       case "status":
-        ctx.reply(message.replyTo, statusOf(this.state, ctx.now()));
+        ctx.reply(message.replyTo, statusOf(this.#state, ctx.now()));
         return undefined;
       default:
-        return this.ask({ ask: message.type, id: String(message.id) }, message.replyTo);
+        return this.#ask({ ask: message.type, id: String(message.id) }, message.replyTo);
     }
   }
 
   onSignal(signal: Signal): Stop | undefined {
     if (signal.type === "down") {
-      const stopped = this.stopping.get(signal.ref);
+      const stopped = this.#stopping.get(signal.ref);
       if (stopped === undefined) return undefined;
-      this.stopping.delete(signal.ref);
-      if (stopped.timer !== undefined) this.ctx.cancel(stopped.timer);
+      this.#stopping.delete(signal.ref);
+      if (stopped.timer !== undefined) this.#ctx.cancel(stopped.timer);
       return this.dispatch({ type: "stopped", id: stopped.id });
     }
     if (signal.type !== "exit") return undefined;
     const { from: pid, reason } = signal;
-    const child = isOrderly(reason) ? undefined : this.state.children.byPid(pid);
+    const child = isOrderly(reason) ? undefined : this.#state.children.byPid(pid);
     // A child that this supervisor is stopping ends on purpose, so its end is not reported.
-    if (child?.spec.restart === "temporary" && this.state.closing === undefined) {
+    if (child?.spec.restart === "temporary" && this.#state.closing === undefined) {
       const { id } = child.spec;
-      if (![...this.stopping.values()].some((stopped) => stopped.id === id)) this.reports.leave(id, reason);
+      if (![...this.#stopping.values()].some((stopped) => stopped.id === id)) this.#reports.leave(id, reason);
     }
-    return this.dispatch({ type: "exited", pid, reason, at: this.ctx.now(), roll: this.ctx.random() });
+    return this.dispatch({ type: "exited", pid, reason, at: this.#ctx.now(), roll: this.#ctx.random() });
   }
 
   /** The last started first; only the child of that id, when one is asked for. */
-  private listed(id: string | undefined): readonly Child<Pid>[] {
-    const { children } = this.state;
+  #listed(id: string | undefined): readonly Child<Pid>[] {
+    const { children } = this.#state;
     if (id === undefined) return [...children].reverse();
     const child = children.get(id);
     return child === undefined ? [] : [child];
   }
 
-  private infos(id: string | undefined): ChildInfo[] {
-    return this.listed(id).map(({ spec, pid, status }) => ({
+  #infos(id: string | undefined): ChildInfo[] {
+    return this.#listed(id).map(({ spec, pid, status }) => ({
       id: spec.id,
       pid: pid as Pid<unknown> | undefined,
       status,
@@ -166,27 +163,27 @@ class SupervisorProcess {
     }));
   }
 
-  private ask(request: Ask, replyTo: ReplyTo<Answer<Pid>>): Stop | undefined {
-    const token = ++this.lastToken;
-    this.asking.set(token, replyTo);
+  #ask(request: Ask, replyTo: ReplyTo<Answer<Pid>>): Stop | undefined {
+    const token = ++this.#lastToken;
+    this.#asking.set(token, replyTo);
     return this.dispatch({ type: "asked", token, request });
   }
 
-  private perform(effect: Effect<Pid>): Stop | undefined {
-    const { ctx } = this;
+  #perform(effect: Effect<Pid>): Stop | undefined {
+    const ctx = this.#ctx;
     switch (effect.type) {
       case "start":
-        this.start(effect.spec);
+        this.#start(effect.spec);
         return undefined;
       case "abort-start":
         // One that is up already is stopped in its turn, when the news of that have come.
-        if (this.starting?.id === effect.spec.id && !hasStarted(this.starting.pid))
-          abortStart(ctx, this.starting.pid, effect.spec);
+        if (this.#starting?.id === effect.spec.id && !hasStarted(this.#starting.pid))
+          abortStart(ctx, this.#starting.pid, effect.spec);
         return undefined;
       case "stop": {
         const ref = ctx.monitor(effect.pid);
         const timer = killAfter(ctx, effect.pid, effect.spec.hurry?.() ? 0 : effect.spec.shutdown);
-        this.stopping.set(ref, { id: effect.id, timer });
+        this.#stopping.set(ref, { id: effect.id, timer });
         return undefined;
       }
       case "retry":
@@ -196,8 +193,8 @@ class SupervisorProcess {
         ctx.sendAfter(ctx.self, { type: "resume", id: effect.id }, effect.delayMs);
         return undefined;
       case "answer": {
-        const replyTo = this.asking.get(effect.token);
-        this.asking.delete(effect.token);
+        const replyTo = this.#asking.get(effect.token);
+        this.#asking.delete(effect.token);
         if (replyTo !== undefined) ctx.reply(replyTo, effect.answer);
         return undefined;
       }
@@ -205,7 +202,7 @@ class SupervisorProcess {
         ctx.started();
         return undefined;
       case "report":
-        this.report(effect.restart);
+        this.#report(effect.restart);
         return undefined;
       case "exit":
         return stop(effect.reason);
@@ -214,16 +211,16 @@ class SupervisorProcess {
     }
   }
 
-  private report(restart: Restarting): void {
-    this.reports.restart(restart, restart.id, this.state.children.get(restart.id)?.spec);
+  #report(restart: Restarting): void {
+    this.#reports.restart(restart, restart.id, this.#state.children.get(restart.id)?.spec);
   }
 
-  private start(spec: FullChildSpec): void {
-    this.starting = undefined;
+  #start(spec: FullChildSpec): void {
+    this.#starting = undefined;
     try {
-      this.starting = { id: spec.id, pid: launchChild(this.ctx, spec, spec.args) };
+      this.#starting = { id: spec.id, pid: launchChild(this.#ctx, spec, spec.args) };
     } catch (error) {
-      this.ctx.send(this.ctx.self, {
+      this.#ctx.send(this.#ctx.self, {
         type: "outcome",
         id: spec.id,
         outcome: { type: "failed", reason: crash(error) },

@@ -60,112 +60,112 @@ interface LooseActor {
 }
 
 export class ActorProcess implements Callbacks<never> {
-  private readonly plan: ActorPlan;
-  private actor: LooseActor | undefined = undefined;
-  private host: Host | undefined = undefined;
+  readonly #plan: ActorPlan;
+  #actor: LooseActor | undefined = undefined;
+  #host: Host | undefined = undefined;
   /** Set by the end of the actor: how its process ends. */
-  private end: Stop | undefined = undefined;
+  #end: Stop | undefined = undefined;
   /** Code of the actor runs within a turn of the process, which deals with its end. */
-  private isInTurn = false;
-  private waiting: SnapshotRequest[] = [];
+  #isInTurn = false;
+  #waiting: SnapshotRequest[] = [];
 
   constructor(plan: ActorPlan) {
-    this.plan = plan;
+    this.#plan = plan;
   }
 
   init(ctx: Context<never>): unknown {
-    const { logic, input, snapshot } = this.plan;
+    const { logic, input, snapshot } = this.#plan;
     const own = ctx as Context<unknown>;
     const host = new Host(own);
-    this.host = host;
+    this.#host = host;
     const options = { input, clock: clockOf(own), ...(snapshot === undefined ? {} : { snapshot }) };
     const actor = host.create(() => createActor(logic, options as never)) as unknown as LooseActor;
-    this.actor = actor;
+    this.#actor = actor;
     actor.subscribe({
-      next: (current: unknown) => this.changed(current),
-      error: (error: unknown) => this.ended(ctx, stop(crash(error))),
-      complete: () => this.completed(ctx, actor),
+      next: (current: unknown) => this.#changed(current),
+      error: (error: unknown) => this.#ended(ctx, stop(crash(error))),
+      complete: () => this.#completed(ctx, actor),
     });
     // A kill runs no `terminate`, and what the actor invoked has to end all the same.
-    ctx.signal.addEventListener("abort", () => this.stopActor());
-    const end = this.inTurn(() => actor.start());
+    ctx.signal.addEventListener("abort", () => this.#stopActor());
+    const end = this.#inTurn(() => actor.start());
     if (end?.reason.type === "normal") ctx.started();
     return end;
   }
 
   handle(ctx: Context<never>, message: unknown): unknown {
     if (message instanceof StopActor) return stop(message.reason);
-    if (message instanceof SnapshotRequest) return this.ask(message);
-    if (message instanceof PersistRequest) return message.answer(this.actor?.getPersistedSnapshot());
-    const event = isEvent(message) ? message : this.plan.info?.(message);
-    return event === undefined ? unhandled(ctx, message) : this.inTurn(() => this.actor?.send(event));
+    if (message instanceof SnapshotRequest) return this.#ask(message);
+    if (message instanceof PersistRequest) return message.answer(this.#actor?.getPersistedSnapshot());
+    const event = isEvent(message) ? message : this.#plan.info?.(message);
+    return event === undefined ? unhandled(ctx, message) : this.#inTurn(() => this.#actor?.send(event));
   }
 
   signal(ctx: Context<never>, signal: Signal): unknown {
     if (signal.type === "down") {
       let ours = false;
-      const end = this.inTurn(() => {
-        ours = this.host?.down(signal) === true;
+      const end = this.#inTurn(() => {
+        ours = this.#host?.down(signal) === true;
       });
       if (ours) return end;
     }
-    const event = this.plan.signal?.(signal);
-    return event === undefined ? unhandled(ctx, signal) : this.inTurn(() => this.actor?.send(event));
+    const event = this.#plan.signal?.(signal);
+    return event === undefined ? unhandled(ctx, signal) : this.#inTurn(() => this.#actor?.send(event));
   }
 
   terminate(): void {
-    this.stopActor();
+    this.#stopActor();
   }
 
   inspected(): Inspected {
-    return { kind: "XState actor", state: () => this.actor?.getPersistedSnapshot() };
+    return { kind: "XState actor", state: () => this.#actor?.getPersistedSnapshot() };
   }
 
   /** Runs code of the actor. Returns the Stop of a process whose actor has come to its end. */
-  private inTurn(code: () => unknown): Stop | undefined {
-    this.isInTurn = true;
+  #inTurn(code: () => unknown): Stop | undefined {
+    this.#isInTurn = true;
     try {
       code();
     } finally {
-      this.isInTurn = false;
+      this.#isInTurn = false;
     }
-    return this.end;
+    return this.#end;
   }
 
-  private ask(request: SnapshotRequest): void {
-    const snapshot = this.actor?.getSnapshot();
+  #ask(request: SnapshotRequest): void {
+    const snapshot = this.#actor?.getSnapshot();
     if (request.holds(snapshot)) request.answer(request.pick(snapshot as never));
-    else this.waiting.push(request);
+    else this.#waiting.push(request);
   }
 
-  private changed(snapshot: unknown): void {
-    if (this.waiting.length === 0) return;
+  #changed(snapshot: unknown): void {
+    if (this.#waiting.length === 0) return;
     const still: SnapshotRequest[] = [];
-    for (const request of this.waiting) {
+    for (const request of this.#waiting) {
       if (!request.open) continue;
       if (!request.holds(snapshot)) still.push(request);
       else request.answer(request.pick(snapshot as never));
     }
-    this.waiting = still;
+    this.#waiting = still;
   }
 
-  private completed(ctx: Context<never>, actor: LooseActor): void {
+  #completed(ctx: Context<never>, actor: LooseActor): void {
     const snapshot = actor.getSnapshot() as Snapshot<unknown>;
     // A stop completes an actor too.
     if (snapshot.status !== "done") return;
     lastSnapshots.set(ctx.self, snapshot);
-    this.ended(ctx, stop());
+    this.#ended(ctx, stop());
   }
 
   /** The actor has ended: at once when a promise or a callback of the host brought that about. */
-  private ended(ctx: Context<never>, end: Stop): void {
-    this.end ??= end;
-    if (!this.isInTurn && ctx.alive) (ctx.self.process as Process).perform(() => this.end);
+  #ended(ctx: Context<never>, end: Stop): void {
+    this.#end ??= end;
+    if (!this.#isInTurn && ctx.alive) (ctx.self.process as Process).perform(() => this.#end);
   }
 
-  private stopActor(): void {
-    this.end ??= stop();
-    this.actor?.stop();
+  #stopActor(): void {
+    this.#end ??= stop();
+    this.#actor?.stop();
   }
 }
 

@@ -17,7 +17,7 @@ let creating: Host | undefined;
 
 export class Host {
   readonly ctx: Context<unknown>;
-  private readonly watched: Map<Monitor, (reason: ExitReason) => void> = new Map();
+  readonly #watched: Map<Monitor, (reason: ExitReason) => void> = new Map();
 
   constructor(ctx: Context<unknown>) {
     this.ctx = ctx;
@@ -38,19 +38,19 @@ export class Host {
 
   watch(to: Pid<never> | string, ended: (reason: ExitReason) => void): Monitor {
     const monitor = this.ctx.monitor(to);
-    this.watched.set(monitor, ended);
+    this.#watched.set(monitor, ended);
     return monitor;
   }
 
   unwatch(monitor: Monitor): void {
-    this.watched.delete(monitor);
+    this.#watched.delete(monitor);
     if (this.ctx.alive) this.ctx.demonitor(monitor, { flush: true });
   }
 
   /** True when the DOWN is for an actor of this process. */
   down({ ref, reason }: DownSignal): boolean {
-    const ended = this.watched.get(ref);
-    this.watched.delete(ref);
+    const ended = this.#watched.get(ref);
+    this.#watched.delete(ref);
     ended?.(reason);
     return ended !== undefined;
   }

@@ -49,73 +49,73 @@ interface MadeRoute {
 /** Makes what a file describes, in two steps: the parts, and then the pipeline if nothing is wrong with them. */
 export class FileBuilder {
   readonly faults: KeyedFault[] = [];
-  private readonly root: Fields;
-  private readonly file: YamlFile;
-  private readonly registry: PipelineRegistry;
-  private readonly wrong: ReadonlySet<string>;
-  private readonly routes: MadeRoute[] = [];
-  private readonly feeds: { readonly feed: Feed | undefined; readonly link: PlannedLink }[] = [];
+  readonly #root: Fields;
+  readonly #file: YamlFile;
+  readonly #registry: PipelineRegistry;
+  readonly #wrong: ReadonlySet<string>;
+  readonly #routes: MadeRoute[] = [];
+  readonly #feeds: { readonly feed: Feed | undefined; readonly link: PlannedLink }[] = [];
   /** Queues that are not known leave the graph unknown. */
-  private isGraphKnown = true;
+  #isGraphKnown = true;
 
   constructor(file: YamlFile, registry: PipelineRegistry, wrong: readonly KeyedFault[]) {
-    this.root = fieldsOf(file.value);
-    this.file = file;
-    this.registry = registry;
-    this.wrong = new Set(
+    this.#root = fieldsOf(file.value);
+    this.#file = file;
+    this.#registry = registry;
+    this.#wrong = new Set(
       wrong.flatMap(({ keys }) => keys.map((_, i) => JSON.stringify(keys.slice(0, i + 1)))),
     );
   }
 
   /** Whether something is wrong at a place, within it or around it. */
-  private isWrong(keys: Keys): boolean {
-    return this.wrong.has(JSON.stringify(keys)) || this.file.isFaulty(keys);
+  #isWrong(keys: Keys): boolean {
+    return this.#wrong.has(JSON.stringify(keys)) || this.#file.isFaulty(keys);
   }
 
   async make(): Promise<void> {
-    const { name } = this.root;
+    const { name } = this.#root;
     const pipeline = typeof name === "string" ? name : "";
-    this.isGraphKnown = !this.isUnknown(this.root, "routes") && !this.isUnknown(this.root, "sources");
-    this.checkBounds(["defaults"], fieldsOf(this.root.defaults));
-    for (const [source, given] of Object.entries(fieldsOf(this.root.sources)))
-      await this.makeSource(["sources", source], fieldsOf(given), {
+    this.#isGraphKnown = !this.#isUnknown(this.#root, "routes") && !this.#isUnknown(this.#root, "sources");
+    this.#checkBounds(["defaults"], fieldsOf(this.#root.defaults));
+    for (const [source, given] of Object.entries(fieldsOf(this.#root.sources)))
+      await this.#makeSource(["sources", source], fieldsOf(given), {
         name: source,
         pipeline,
         route: undefined,
       });
-    for (const [route, given] of Object.entries(fieldsOf(this.root.routes)))
-      await this.makeRoute(["routes", route], fieldsOf(given), { name: "", pipeline, route });
+    for (const [route, given] of Object.entries(fieldsOf(this.#root.routes)))
+      await this.#makeRoute(["routes", route], fieldsOf(given), { name: "", pipeline, route });
   }
 
   /** Whether a member of this name is there, but is no object. */
-  private isUnknown(fields: Fields, name: string): boolean {
-    return this.file.isFaulty([name]) || (fields[name] !== undefined && !isFields(fields[name]));
+  #isUnknown(fields: Fields, name: string): boolean {
+    return this.#file.isFaulty([name]) || (fields[name] !== undefined && !isFields(fields[name]));
   }
 
-  private checkBounds(keys: Keys, fields: Fields): void {
-    if (!this.isWrong(keys)) this.faults.push(...boundFaults(fields as Partial<RoutePolicy>, keys));
+  #checkBounds(keys: Keys, fields: Fields): void {
+    if (!this.#isWrong(keys)) this.faults.push(...boundFaults(fields as Partial<RoutePolicy>, keys));
   }
 
-  private async makeSource(keys: Keys, fields: Fields, made: MadeFor): Promise<void> {
-    const type = typeof fields.type === "string" ? this.registry.sources.get(fields.type) : undefined;
-    const source = type === undefined ? undefined : await this.create(type, keys, fields, made);
+  async #makeSource(keys: Keys, fields: Fields, made: MadeFor): Promise<void> {
+    const type = typeof fields.type === "string" ? this.#registry.sources.get(fields.type) : undefined;
+    const source = type === undefined ? undefined : await this.#create(type, keys, fields, made);
     const { to } = fields;
-    if (typeof to !== "string" || this.isWrong([...keys, "to"])) {
-      this.isGraphKnown = false;
+    if (typeof to !== "string" || this.#isWrong([...keys, "to"])) {
+      this.#isGraphKnown = false;
       return;
     }
     const link: PlannedLink = { queue: to, keys: [...keys, "to"], conditional: false };
-    this.feeds.push({
+    this.#feeds.push({
       link,
       feed: source === undefined ? undefined : feed(renamed(made.name, source) as never, queue<unknown>(to)),
     });
   }
 
-  private async makeRoute(keys: Keys, fields: Fields, made: MadeFor): Promise<void> {
-    if (typeof fields.from !== "string" || this.isWrong([...keys, "from"]) || this.isWrong([...keys, "to"]))
-      this.isGraphKnown = false;
-    this.checkBounds(keys, fields);
-    const targets = this.targetsOf([...keys, "to"], fields.to);
+  async #makeRoute(keys: Keys, fields: Fields, made: MadeFor): Promise<void> {
+    if (typeof fields.from !== "string" || this.#isWrong([...keys, "from"]) || this.#isWrong([...keys, "to"]))
+      this.#isGraphKnown = false;
+    this.#checkBounds(keys, fields);
+    const targets = this.#targetsOf([...keys, "to"], fields.to);
     const adapters: MadeAdapter[] = [];
     const names = new Set<string>();
     const given = Array.isArray(fields.adapters) ? (fields.adapters as readonly unknown[]) : [];
@@ -124,31 +124,31 @@ export class FileBuilder {
       const part = fieldsOf(one);
       const name = String(part.name ?? part.type);
       if (names.has(name))
-        this.refuse(
+        this.#refuse(
           [...here, part.name === undefined ? "type" : "name"],
           "unlike the other adapters of the route; give it another name",
           JSON.stringify(shortened(name)),
         );
       names.add(name);
-      const when = this.conditionOf([...here, "when"], part.when);
-      const type = typeof part.type === "string" ? this.registry.adapters.get(part.type) : undefined;
-      if (type === undefined || this.isWrong([...here, "name"])) continue;
-      const adapter = await this.create(type, here, part, { ...made, name });
+      const when = this.#conditionOf([...here, "when"], part.when);
+      const type = typeof part.type === "string" ? this.#registry.adapters.get(part.type) : undefined;
+      if (type === undefined || this.#isWrong([...here, "name"])) continue;
+      const adapter = await this.#create(type, here, part, { ...made, name });
       if (adapter !== undefined) adapters.push({ adapter: renamedAdapter(name, adapter), when, keys: here });
     }
-    this.routes.push({ name: made.route ?? "", fields, targets, adapters });
+    this.#routes.push({ name: made.route ?? "", fields, targets, adapters });
   }
 
-  private targetsOf(keys: Keys, given: unknown): Target[] {
-    if (given === undefined || this.isWrong(keys)) return [];
+  #targetsOf(keys: Keys, given: unknown): Target[] {
+    if (given === undefined || this.#isWrong(keys)) return [];
     const isList = Array.isArray(given);
     const seen = new Set<string>();
     return (isList ? (given as readonly unknown[]) : [given]).flatMap((one, i) => {
       const here = isList ? [...keys, i] : keys;
       const name = String(typeof one === "string" ? one : fieldsOf(one).queue);
-      const when = isFields(one) ? this.conditionOf([...here, "when"], one.when) : undefined;
+      const when = isFields(one) ? this.#conditionOf([...here, "when"], one.when) : undefined;
       if (seen.has(name)) {
-        this.refuse(here, "a queue that the route does not send to already", JSON.stringify(name));
+        this.#refuse(here, "a queue that the route does not send to already", JSON.stringify(name));
         return [];
       }
       seen.add(name);
@@ -156,8 +156,8 @@ export class FileBuilder {
     });
   }
 
-  private conditionOf(keys: Keys, given: unknown): Condition | undefined {
-    if (given === undefined || this.isWrong(keys)) return undefined;
+  #conditionOf(keys: Keys, given: unknown): Condition | undefined {
+    if (given === undefined || this.#isWrong(keys)) return undefined;
     const all = (Array.isArray(given) ? given : [given]) as readonly FieldCondition[];
     for (const [i, one] of all.entries()) {
       try {
@@ -166,29 +166,29 @@ export class FileBuilder {
         if (!(error instanceof OptionError)) throw error;
         const member = error.path.replace(/^\./, "");
         const here = [...keys, ...(Array.isArray(given) ? [i] : []), member];
-        this.refuse(here, error.allowed, this.shown(here));
+        this.#refuse(here, error.allowed, this.#shown(here));
       }
     }
     return given as Condition;
   }
 
   /** Makes an adapter or a source; undefined after a fault. */
-  private async create<Made>(
+  async #create<Made>(
     type: MadeType<Made>,
     keys: Keys,
     { config }: Fields,
     made: MadeFor,
   ): Promise<Made | undefined> {
     const here = [...keys, "config"];
-    if (this.isWrongWithin(here)) return undefined;
+    if (this.#isWrongWithin(here)) return undefined;
     let checked: unknown;
     if (type.config === undefined) {
       if (config !== undefined && config !== null) {
-        this.refuse(here, `absent, since ${type.type} has no configuration`, this.shown(here));
+        this.#refuse(here, `absent, since ${type.type} has no configuration`, this.#shown(here));
         return undefined;
       }
     } else {
-      const result = await this.validated(type.config, config ?? {}, here);
+      const result = await this.#validated(type.config, config ?? {}, here);
       if (result === undefined) return undefined;
       checked = result.value;
     }
@@ -196,27 +196,27 @@ export class FileBuilder {
       const created = type.create(checked as never, made);
       if (made.route === undefined ? isSource(created) : isAdapter(created)) return created;
       const wanted = made.route === undefined ? "a source, from its type" : "an adapter, from its type";
-      this.refuse(keys, wanted, created === undefined ? "undefined" : `a value of type ${typeof created}`);
+      this.#refuse(keys, wanted, created === undefined ? "undefined" : `a value of type ${typeof created}`);
     } catch (error) {
       const within = error instanceof OptionError ? keysIn(config, error.path) : [];
       if (error instanceof OptionError && within.length > 0) {
         const at = [...here, ...within];
-        this.refuse(at, this.hidden(error.allowed), this.shown(at));
+        this.#refuse(at, this.#hidden(error.allowed), this.#shown(at));
       } else
-        this.refuse(
+        this.#refuse(
           here,
-          `a configuration of ${type.type} that can be used: ${this.thrown(error)}`,
-          this.shown(here),
+          `a configuration of ${type.type} that can be used: ${this.#thrown(error)}`,
+          this.#shown(here),
         );
     }
     return undefined;
   }
 
-  private isWrongWithin(keys: Keys): boolean {
-    return this.isWrong(keys) || this.file.hasFaultWithin(keys);
+  #isWrongWithin(keys: Keys): boolean {
+    return this.#isWrong(keys) || this.#file.hasFaultWithin(keys);
   }
 
-  private async validated(
+  async #validated(
     schema: StandardSchema,
     config: unknown,
     keys: Keys,
@@ -224,45 +224,45 @@ export class FileBuilder {
     try {
       const result = await schema["~standard"].validate(config);
       if (result.issues === undefined) return { value: result.value };
-      for (const issue of result.issues) this.refuseIssue(issue, keys);
+      for (const issue of result.issues) this.#refuseIssue(issue, keys);
     } catch (error) {
-      this.refuse(keys, `valid: its schema threw ${this.thrown(error)}`, this.shown(keys));
+      this.#refuse(keys, `valid: its schema threw ${this.#thrown(error)}`, this.#shown(keys));
     }
     return undefined;
   }
 
-  private refuseIssue(issue: SchemaIssue, keys: Keys): void {
+  #refuseIssue(issue: SchemaIssue, keys: Keys): void {
     const here = [...keys, ...pathOf(issue).map((key) => (typeof key === "number" ? key : String(key)))];
-    this.refuse(here, `valid: ${this.hidden(String(issue.message))}`, this.shown(here));
+    this.#refuse(here, `valid: ${this.#hidden(String(issue.message))}`, this.#shown(here));
   }
 
   /** Without its stack, and not as a cause: both could hold values of the environment. */
-  private thrown(error: unknown): string {
-    return this.hidden(isError(error) ? showError(error) : show(error));
+  #thrown(error: unknown): string {
+    return this.#hidden(isError(error) ? showError(error) : show(error));
   }
 
-  private hidden(message: string): string {
-    return hideAll(message, this.file.secrets);
+  #hidden(message: string): string {
+    return hideAll(message, this.#file.secrets);
   }
 
   /** A value as it is written in the file. */
-  private shown(keys: Keys): string {
-    return foundText(this.file.writtenAt(keys));
+  #shown(keys: Keys): string {
+    return foundText(this.#file.writtenAt(keys));
   }
 
-  private refuse(keys: Keys, allowed: string, found: string): void {
+  #refuse(keys: Keys, allowed: string, found: string): void {
     this.faults.push(faultAt(keys, allowed, found));
   }
 
   /** The graph, if all of its queues are known. */
   plan(): Plan | undefined {
-    if (!this.isGraphKnown || this.routes.length === 0) return undefined;
-    const { maxHops } = this.root;
+    if (!this.#isGraphKnown || this.#routes.length === 0) return undefined;
+    const { maxHops } = this.#root;
     return {
       // A limit that is no number has a fault of its own, but it is stated.
       maxHops: maxHops === undefined ? undefined : typeof maxHops === "number" ? maxHops : Number.MAX_VALUE,
-      feeds: this.feeds.map(({ link }) => link),
-      routes: this.routes.map(({ name, fields, targets, adapters }) => ({
+      feeds: this.#feeds.map(({ link }) => link),
+      routes: this.#routes.map(({ name, fields, targets, adapters }) => ({
         name,
         keys: ["routes", name],
         from: String(fields.from),
@@ -277,8 +277,8 @@ export class FileBuilder {
 
   /** The pipeline of a file without faults. */
   pipeline(): PipelineDefinition {
-    const { root } = this;
-    const options: Record<string, unknown> = { configuration: frozen(this.file.written) };
+    const root = this.#root;
+    const options: Record<string, unknown> = { configuration: frozen(this.#file.written) };
     for (const name of ["description", "inFlight", "maxHops", "maxMessageBytes"])
       if (root[name] !== undefined) options[name] = root[name];
     if (root.defaults !== undefined) {
@@ -291,8 +291,8 @@ export class FileBuilder {
     }
     return definePipeline(String(root.name), {
       ...(options as Partial<PipelineOptions>),
-      sources: this.feeds.flatMap((one) => (one.feed === undefined ? [] : [one.feed])),
-      routes: this.routes.map(({ name, fields, targets, adapters }) => {
+      sources: this.#feeds.flatMap((one) => (one.feed === undefined ? [] : [one.feed])),
+      routes: this.#routes.map(({ name, fields, targets, adapters }) => {
         const own = policiesOf(fields);
         for (const key of ["description", "firstMatch"])
           if (fields[key] !== undefined) own[key] = fields[key];

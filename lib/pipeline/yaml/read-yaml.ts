@@ -152,138 +152,143 @@ type Pair = readonly [value: unknown, written: unknown];
 const NOTHING: Pair = [undefined, undefined];
 
 class Walk {
-  private readonly yaml: YamlPackage;
-  private readonly variables: Variables;
-  private readonly faults: OffsetFault[];
-  private readonly places = new Map<string, NodeOffsets>();
-  private readonly faulty = new Set<string>();
+  readonly #yaml: YamlPackage;
+  readonly #variables: Variables;
+  readonly #faults: OffsetFault[];
+  readonly #places = new Map<string, NodeOffsets>();
+  readonly #faulty = new Set<string>();
   /** The places of values that have a faulty one in them. */
-  private readonly around = new Set<string>();
-  private readonly secrets = new Set<string>();
-  private readonly anchors = new Map<string, Yaml.Node>();
+  readonly #around = new Set<string>();
+  readonly #secrets = new Set<string>();
+  readonly #anchors = new Map<string, Yaml.Node>();
   /** What each alias stands for: an anchor may be given again further below. */
-  private readonly targets = new Map<Yaml.Alias, Yaml.Node | undefined>();
-  private readonly open = new Set<Yaml.Node>();
+  readonly #targets = new Map<Yaml.Alias, Yaml.Node | undefined>();
+  readonly #open = new Set<Yaml.Node>();
   /** Aliases that the value at hand is in: in their copies no anchor is given again. */
-  private copies = 0;
-  private values = 0;
+  #copies = 0;
+  #values = 0;
 
   constructor(yaml: YamlPackage, variables: Variables, faults: OffsetFault[]) {
-    this.yaml = yaml;
-    this.variables = variables;
-    this.faults = faults;
+    this.#yaml = yaml;
+    this.#variables = variables;
+    this.#faults = faults;
   }
 
   file(document: Yaml.Document.Parsed): YamlFile {
-    const [value, written] = this.visit(document.contents as Yaml.Node, [], 0);
-    const { faults } = this;
+    const [value, written] = this.#visit(document.contents as Yaml.Node, [], 0);
+    const faults = this.#faults;
     return {
       value,
       written,
       writtenAt: (keys) => memberAt(written, keys),
-      secrets: [...this.secrets],
+      secrets: [...this.#secrets],
       faults,
-      offsetOf: (keys, ofName) => this.offsetOf(keys, ofName),
-      isFaulty: (keys) => keys.some((_, i) => this.isMarked(keys.slice(0, i + 1))) || this.isMarked([]),
-      hasFaultWithin: (keys) => this.around.has(JSON.stringify(keys)),
+      offsetOf: (keys, ofName) => this.#offsetOf(keys, ofName),
+      isFaulty: (keys) => keys.some((_, i) => this.#isMarked(keys.slice(0, i + 1))) || this.#isMarked([]),
+      hasFaultWithin: (keys) => this.#around.has(JSON.stringify(keys)),
     };
   }
 
-  private isMarked(keys: Keys): boolean {
-    return this.faulty.has(JSON.stringify(keys));
+  #isMarked(keys: Keys): boolean {
+    return this.#faulty.has(JSON.stringify(keys));
   }
 
-  private offsetOf(keys: Keys, ofName: boolean): number {
+  #offsetOf(keys: Keys, ofName: boolean): number {
     for (let length = keys.length; length >= 0; length--) {
-      const place = this.places.get(JSON.stringify(keys.slice(0, length)));
+      const place = this.#places.get(JSON.stringify(keys.slice(0, length)));
       // A missing value is reported at the object around it, which begins with its name.
       if (place !== undefined) return ofName || length < keys.length ? place.nameOffset : place.offset;
     }
     return 0;
   }
 
-  private refuse(keys: Keys, offset: number, allowed: string, found: string, suggestion?: string): Pair {
-    this.faulty.add(JSON.stringify(keys));
+  #refuse(keys: Keys, offset: number, allowed: string, found: string, suggestion?: string): Pair {
+    this.#faulty.add(JSON.stringify(keys));
     for (let length = 0; length < keys.length; length++)
-      this.around.add(JSON.stringify(keys.slice(0, length)));
-    this.add(keys, offset, allowed, found, suggestion);
+      this.#around.add(JSON.stringify(keys.slice(0, length)));
+    this.#add(keys, offset, allowed, found, suggestion);
     return NOTHING;
   }
 
-  private add(keys: Keys, offset: number, allowed: string, found: string, suggestion?: string): void {
+  #add(keys: Keys, offset: number, allowed: string, found: string, suggestion?: string): void {
     // Aliases may repeat a fault without end: only the first ones are kept.
-    if (this.faults.length < YAML_LIMITS.faults)
-      this.faults.push({ fault: faultAt(keys, allowed, found, suggestion), offset });
+    if (this.#faults.length < YAML_LIMITS.faults)
+      this.#faults.push({ fault: faultAt(keys, allowed, found, suggestion), offset });
   }
 
-  private visit(node: Yaml.Node | null | undefined, keys: Keys, nameOffset: number): Pair {
-    const { yaml } = this;
+  #visit(node: Yaml.Node | null | undefined, keys: Keys, nameOffset: number): Pair {
+    const yaml = this.#yaml;
     const offset = node?.range?.[0] ?? nameOffset;
-    this.places.set(JSON.stringify(keys), { offset, nameOffset: keys.length === 0 ? offset : nameOffset });
-    if (++this.values > YAML_LIMITS.values) {
-      const once = this.values === YAML_LIMITS.values + 1;
+    this.#places.set(JSON.stringify(keys), { offset, nameOffset: keys.length === 0 ? offset : nameOffset });
+    if (++this.#values > YAML_LIMITS.values) {
+      const once = this.#values === YAML_LIMITS.values + 1;
       if (once)
-        this.refuse([], offset, `a file of at most ${YAML_LIMITS.values} values`, "more, with aliases");
+        this.#refuse([], offset, `a file of at most ${YAML_LIMITS.values} values`, "more, with aliases");
       return NOTHING;
     }
     if (node === null || node === undefined) return [null, null];
     if (keys.length > YAML_LIMITS.depth)
-      return this.refuse(keys, offset, `at most ${YAML_LIMITS.depth} levels deep`, "more, with aliases");
-    if (yaml.isAlias(node)) return this.visitAlias(node, keys, nameOffset);
-    if (node.anchor !== undefined && this.copies === 0) this.anchors.set(node.anchor, node);
+      return this.#refuse(keys, offset, `at most ${YAML_LIMITS.depth} levels deep`, "more, with aliases");
+    if (yaml.isAlias(node)) return this.#visitAlias(node, keys, nameOffset);
+    if (node.anchor !== undefined && this.#copies === 0) this.#anchors.set(node.anchor, node);
     if (node.tag !== undefined)
-      return this.refuse(keys, offset, "without a tag", `the tag ${shortened(node.tag)}`);
-    if (yaml.isScalar(node)) return this.visitScalar(node, keys, offset);
-    this.open.add(node);
+      return this.#refuse(keys, offset, "without a tag", `the tag ${shortened(node.tag)}`);
+    if (yaml.isScalar(node)) return this.#visitScalar(node, keys, offset);
+    this.#open.add(node);
     const pair = yaml.isMap(node)
-      ? this.visitMap(node as Yaml.YAMLMap<Yaml.Node | null, Yaml.Node | null>, keys)
-      : this.visitList(node as Yaml.YAMLSeq<Yaml.Node | null>, keys);
-    this.open.delete(node);
+      ? this.#visitMap(node as Yaml.YAMLMap<Yaml.Node | null, Yaml.Node | null>, keys)
+      : this.#visitList(node as Yaml.YAMLSeq<Yaml.Node | null>, keys);
+    this.#open.delete(node);
     return pair;
   }
 
-  private visitAlias(alias: Yaml.Alias, keys: Keys, nameOffset: number): Pair {
+  #visitAlias(alias: Yaml.Alias, keys: Keys, nameOffset: number): Pair {
     const offset = alias.range?.[0] ?? nameOffset;
-    if (!this.targets.has(alias)) this.targets.set(alias, this.anchors.get(alias.source));
-    const target = this.targets.get(alias);
+    if (!this.#targets.has(alias)) this.#targets.set(alias, this.#anchors.get(alias.source));
+    const target = this.#targets.get(alias);
     const shown = `*${shortened(alias.source)}`;
-    if (target === undefined) return this.refuse(keys, offset, "an alias of an anchor above it", shown);
-    if (this.open.has(target))
-      return this.refuse(keys, offset, "an alias of something that it is not in", shown);
-    this.copies++;
-    const pair = this.visit(target, keys, nameOffset);
-    this.copies--;
+    if (target === undefined) return this.#refuse(keys, offset, "an alias of an anchor above it", shown);
+    if (this.#open.has(target))
+      return this.#refuse(keys, offset, "an alias of something that it is not in", shown);
+    this.#copies++;
+    const pair = this.#visit(target, keys, nameOffset);
+    this.#copies--;
     return pair;
   }
 
-  private visitScalar({ value, type }: Yaml.Scalar, keys: Keys, offset: number): Pair {
+  #visitScalar({ value, type }: Yaml.Scalar, keys: Keys, offset: number): Pair {
     if (typeof value === "number") {
       if (isExact(value)) return [value, value];
-      return this.refuse(keys, offset, "a finite number of at most 2^53 - 1, or in quotes", `about ${value}`);
+      return this.#refuse(
+        keys,
+        offset,
+        "a finite number of at most 2^53 - 1, or in quotes",
+        `about ${value}`,
+      );
     }
     if (typeof value !== "string" || !hasVariable(value)) return [value, value];
-    const done = substitute(value, type === this.yaml.Scalar.PLAIN, this.variables);
-    if (!("value" in done)) return this.refuse(keys, offset, done.allowed, done.found, done.suggestion);
-    for (const secret of done.secrets) this.secrets.add(secret);
+    const done = substitute(value, type === this.#yaml.Scalar.PLAIN, this.#variables);
+    if (!("value" in done)) return this.#refuse(keys, offset, done.allowed, done.found, done.suggestion);
+    for (const secret of done.secrets) this.#secrets.add(secret);
     return [done.value, value];
   }
 
-  private visitList(list: Yaml.YAMLSeq<Yaml.Node | null>, keys: Keys): Pair {
-    const pairs = list.items.map((item, i) => this.visit(item, [...keys, i], item?.range?.[0] ?? 0));
+  #visitList(list: Yaml.YAMLSeq<Yaml.Node | null>, keys: Keys): Pair {
+    const pairs = list.items.map((item, i) => this.#visit(item, [...keys, i], item?.range?.[0] ?? 0));
     return [pairs.map(([value]) => value), pairs.map(([, written]) => written)];
   }
 
-  private visitMap(map: Yaml.YAMLMap<Yaml.Node | null, Yaml.Node | null>, keys: Keys): Pair {
+  #visitMap(map: Yaml.YAMLMap<Yaml.Node | null, Yaml.Node | null>, keys: Keys): Pair {
     const value: Record<string, unknown> = {};
     const written: Record<string, unknown> = {};
     const seen = new Set<string>();
     for (const { key, value: inner } of map.items) {
       const offset = key?.range?.[0] ?? inner?.range?.[0] ?? map.range?.[0] ?? 0;
-      const name = this.nameOf(key, keys, offset);
+      const name = this.#nameOf(key, keys, offset);
       if (name === undefined) continue;
       if (seen.has(name)) {
         // The first value of this name is not at fault: other faults in it are found as well.
-        this.add(
+        this.#add(
           [...keys, name],
           offset,
           "a name that the object does not have already",
@@ -292,7 +297,7 @@ class Walk {
         continue;
       }
       seen.add(name);
-      const [a, b] = this.visit(inner, [...keys, name], offset);
+      const [a, b] = this.#visit(inner, [...keys, name], offset);
       value[name] = a;
       written[name] = b;
     }
@@ -300,10 +305,10 @@ class Walk {
   }
 
   /** The name of a member; undefined after a fault. */
-  private nameOf(key: Yaml.Node | null, keys: Keys, offset: number): string | undefined {
-    const name = this.yaml.isScalar(key) && key.tag === undefined ? key.value : undefined;
+  #nameOf(key: Yaml.Node | null, keys: Keys, offset: number): string | undefined {
+    const name = this.#yaml.isScalar(key) && key.tag === undefined ? key.value : undefined;
     const refuse = (allowed: string, found: string): undefined => {
-      this.refuse([...keys, typeof name === "string" ? name : ""], offset, allowed, found);
+      this.#refuse([...keys, typeof name === "string" ? name : ""], offset, allowed, found);
     };
     if (typeof name !== "string" || name === "") return refuse("a name", "a name that is no text");
     if (name === "<<")

@@ -82,41 +82,41 @@ export function applicationBehaviour(app: Application, progress: Progress): Call
 
 /** Holds the machine's state, and what the effects in progress need. */
 class ApplicationProcess {
-  private readonly ctx: Context<ApplicationMessage>;
-  private readonly kernel: Kernel;
-  private readonly app: Application;
-  private readonly progress: Progress;
-  private readonly loop: EffectLoop<State, Event, Effect>;
-  private readonly timers = new Map<TimerName, TimerRef>();
-  private readonly waiting: ReplyTo<unknown>[] = [];
-  private tree: Startable<readonly unknown[], unknown> | undefined;
-  private root: Pid | undefined;
-  private ref: { readonly value: unknown } | undefined;
+  readonly #ctx: Context<ApplicationMessage>;
+  readonly #kernel: Kernel;
+  readonly #app: Application;
+  readonly #progress: Progress;
+  readonly #loop: EffectLoop<State, Event, Effect>;
+  readonly #timers = new Map<TimerName, TimerRef>();
+  readonly #waiting: ReplyTo<unknown>[] = [];
+  #tree: Startable<readonly unknown[], unknown> | undefined;
+  #root: Pid | undefined;
+  #ref: { readonly value: unknown } | undefined;
   /** Makes the handle of the root. Undefined until the root is launched. */
-  private makeRef: (() => unknown) | undefined;
+  #makeRef: (() => unknown) | undefined;
   /** The root is a supervisor that has given up. */
-  private gaveUp = false;
+  #gaveUp = false;
   /** The child that ended last before a supervisor gave up. */
-  private lastStraw: LastStraw | undefined;
-  private killed: readonly string[] = [];
-  private hasExited = false;
+  #lastStraw: LastStraw | undefined;
+  #killed: readonly string[] = [];
+  #hasExited = false;
 
   constructor(ctx: Context<ApplicationMessage>, app: Application, progress: Progress) {
-    this.ctx = ctx;
-    this.kernel = (ctx.self.process as Process).kernel;
-    this.app = app;
-    this.progress = progress;
-    this.loop = new EffectLoop<State, Event, Effect>(initial(app.limits), decide, (effect) =>
-      this.perform(effect),
+    this.#ctx = ctx;
+    this.#kernel = (ctx.self.process as Process).kernel;
+    this.#app = app;
+    this.#progress = progress;
+    this.#loop = new EffectLoop<State, Event, Effect>(initial(app.limits), decide, (effect) =>
+      this.#perform(effect),
     );
-    this.kernel.events.on("restart", this.onRestart);
-    this.startHealth();
+    this.#kernel.events.on("restart", this.#onRestart);
+    this.#startHealth();
   }
 
   /** Lets the machine decide, and does what it says. Gives the end of this process, when that is what it says. */
   dispatch(event: Event): Stop | undefined {
-    this.loop.dispatch(event);
-    return this.hasExited ? stop() : undefined;
+    this.#loop.dispatch(event);
+    return this.#hasExited ? stop() : undefined;
   }
 
   receive(message: ApplicationMessage): Stop | undefined {
@@ -124,20 +124,20 @@ class ApplicationProcess {
       case "event":
         return this.dispatch(message.event);
       case "signal": {
-        const handler = this.app.handlerOf(message.signal);
+        const handler = this.#app.handlerOf(message.signal);
         if (handler === undefined)
-          return this.dispatch({ type: "signal", signal: message.signal, at: this.ctx.now() });
-        this.run(`the handler of ${message.signal}`, handler, undefined);
+          return this.dispatch({ type: "signal", signal: message.signal, at: this.#ctx.now() });
+        this.#run(`the handler of ${message.signal}`, handler, undefined);
         return undefined;
       }
       case "configured":
-        this.tree = message.tree;
+        this.#tree = message.tree;
         return this.dispatch({ type: "configured" });
       case "outcome":
-        return this.startEnded(message.outcome);
+        return this.#startEnded(message.outcome);
       case "await-start":
-        if (this.ref === undefined) this.waiting.push(message.replyTo);
-        else this.ctx.reply(message.replyTo, this.ref.value);
+        if (this.#ref === undefined) this.#waiting.push(message.replyTo);
+        else this.#ctx.reply(message.replyTo, this.#ref.value);
         return undefined;
       default:
         return message satisfies never;
@@ -146,27 +146,29 @@ class ApplicationProcess {
 
   onSignal(signal: Signal): Stop | undefined {
     if (signal.type !== "exit") return undefined;
-    if (signal.from === this.progress.health) return this.healthEnded(signal.reason);
-    if (signal.from !== this.root) return undefined;
-    return this.dispatch({ type: "root-ended", cause: this.endOfRoot(signal.reason) });
+    if (signal.from === this.#progress.health) return this.#healthEnded(signal.reason);
+    if (signal.from !== this.#root) return undefined;
+    return this.dispatch({ type: "root-ended", cause: this.#endOfRoot(signal.reason) });
   }
 
   /** Nothing of this process is left behind. */
   release(): void {
-    this.kernel.events.off("restart", this.onRestart);
+    this.#kernel.events.off("restart", this.#onRestart);
   }
 
-  private readonly onRestart = ({ gaveUp, supervisor, id: child, reason }: RestartReport): void => {
+  readonly #onRestart = ({ gaveUp, supervisor, id: child, reason }: RestartReport): void => {
     if (!gaveUp) return;
     const own = { child, reason };
     // A supervisor below that gave up says more than its own orderly end.
-    const isRoot = supervisor === this.root;
-    this.lastStraw = isRoot && isOrderly(reason) && this.lastStraw !== undefined ? this.lastStraw : own;
-    this.gaveUp ||= isRoot;
+    const isRoot = supervisor === this.#root;
+    this.#lastStraw = isRoot && isOrderly(reason) && this.#lastStraw !== undefined ? this.#lastStraw : own;
+    this.#gaveUp ||= isRoot;
   };
 
-  private startHealth(): void {
-    const { ctx, app, progress } = this;
+  #startHealth(): void {
+    const ctx = this.#ctx;
+    const app = this.#app;
+    const progress = this.#progress;
     progress.health = ctx.spawnLink(
       healthBehaviour(app.health, () => progress.root),
       { label: "health", trapExit: true },
@@ -174,50 +176,51 @@ class ApplicationProcess {
   }
 
   /** The process that reads the health ended, because of an unhandled rejection in a check of the user. A new process replaces it. */
-  private healthEnded(reason: ExitReason): undefined {
+  #healthEnded(reason: ExitReason): undefined {
     const error = reason.type === "crash" ? reason.error : undefined;
-    this.report("error", `${this.app.name}: a health check crashed (${formatReason(reason)})`, error);
-    this.startHealth();
+    this.#report("error", `${this.#app.name}: a health check crashed (${formatReason(reason)})`, error);
+    this.#startHealth();
   }
 
-  private startEnded(outcome: StartOutcome): Stop | undefined {
+  #startEnded(outcome: StartOutcome): Stop | undefined {
     switch (outcome.type) {
       case "started":
-        this.ref = { value: this.makeRef?.() };
-        for (const replyTo of this.waiting.splice(0)) this.ctx.reply(replyTo, this.ref.value);
-        this.ctx.started();
+        this.#ref = { value: this.#makeRef?.() };
+        for (const replyTo of this.#waiting.splice(0)) this.#ctx.reply(replyTo, this.#ref.value);
+        this.#ctx.started();
         return this.dispatch({ type: "started" });
       case "ignored":
-        return this.dispatch({ type: "root-ended", cause: this.endOfRoot(IGNORED) });
+        return this.dispatch({ type: "root-ended", cause: this.#endOfRoot(IGNORED) });
       case "failed":
-        return this.dispatch({ type: "root-ended", cause: this.endOfRoot(outcome.reason) });
+        return this.dispatch({ type: "root-ended", cause: this.#endOfRoot(outcome.reason) });
       default:
         return outcome satisfies never;
     }
   }
 
   /** The end of a root that has not started is a failed start, unless the service got a request to stop meanwhile. */
-  private endOfRoot(reason: ExitReason): Cause {
-    if (this.ref === undefined && this.loop.state.phase === "starting") return startCause(reason);
-    const { forced, timedOut } = this.loop.state;
+  #endOfRoot(reason: ExitReason): Cause {
+    if (this.#ref === undefined && this.#loop.state.phase === "starting") return startCause(reason);
+    const { forced, timedOut } = this.#loop.state;
     // The kill was this process's own.
     if (forced || timedOut) return { type: "stop" };
-    const { gaveUp, lastStraw } = this;
+    const gaveUp = this.#gaveUp;
+    const lastStraw = this.#lastStraw;
     return { type: "root", reason, gaveUp, ...(gaveUp && lastStraw !== undefined ? { lastStraw } : {}) };
   }
 
-  private perform(effect: Effect): unknown {
-    const { ctx } = this;
+  #perform(effect: Effect): unknown {
+    const ctx = this.#ctx;
     switch (effect.type) {
       case "configure":
-        void this.configure();
+        void this.#configure();
         return undefined;
       case "launch":
-        return this.launch();
+        return this.#launch();
       case "announce":
-        return this.announce(effect.phase);
+        return this.#announce(effect.phase);
       case "arm":
-        this.timers.set(
+        this.#timers.set(
           effect.timer,
           ctx.sendAfter(
             ctx.self,
@@ -227,42 +230,42 @@ class ApplicationProcess {
         );
         return undefined;
       case "disarm": {
-        const timer = this.timers.get(effect.timer);
+        const timer = this.#timers.get(effect.timer);
         if (timer !== undefined) ctx.cancel(timer);
         return undefined;
       }
       case "blame-start": {
-        const slow = this.root === undefined ? undefined : notStarted(this.kernel, this.root);
-        const part = slow === undefined ? "the configuration" : labelPath(slow, this.root as Pid);
-        this.loop.dispatch({
+        const slow = this.#root === undefined ? undefined : notStarted(this.#kernel, this.#root);
+        const part = slow === undefined ? "the configuration" : labelPath(slow, this.#root as Pid);
+        this.#loop.dispatch({
           type: "cause",
           cause: { type: "start", reason: SHUTDOWN, part, timedOut: true },
         });
         return undefined;
       }
       case "note":
-        return this.note(effect.cause);
+        return this.#note(effect.cause);
       case "hook": {
-        const cause = this.loop.state.cause as Cause;
-        this.run("onDrain", () => this.app.onDrain(cause), { type: "hook-ended" });
+        const cause = this.#loop.state.cause as Cause;
+        this.#run("onDrain", () => this.#app.onDrain(cause), { type: "hook-ended" });
         return undefined;
       }
       case "shut-down":
-        if (this.root !== undefined) ctx.exit(this.root, SHUTDOWN);
+        if (this.#root !== undefined) ctx.exit(this.#root, SHUTDOWN);
         return undefined;
       case "kill":
-        return this.kill();
+        return this.#kill();
       case "exit":
-        return this.exit();
+        return this.#exit();
       default:
         return effect satisfies never;
     }
   }
 
-  private async configure(): Promise<void> {
-    const { ctx } = this;
+  async #configure(): Promise<void> {
+    const ctx = this.#ctx;
     try {
-      ctx.send(ctx.self, { type: "configured", tree: await this.app.configure() });
+      ctx.send(ctx.self, { type: "configured", tree: await this.#app.configure() });
     } catch (error) {
       const cause: Cause =
         error instanceof ConfigurationError ? { type: "configuration", error } : startCause(crash(error));
@@ -271,103 +274,108 @@ class ApplicationProcess {
     }
   }
 
-  private launch(): void {
-    const { ctx, kernel } = this;
+  #launch(): void {
+    const ctx = this.#ctx;
+    const kernel = this.#kernel;
     const self = ctx.self.process as Process;
     let given: Launch<unknown>;
     let child: Process;
     try {
-      given = (this.tree as Startable<readonly unknown[], unknown>)[launch](this.app.args);
+      given = (this.#tree as Startable<readonly unknown[], unknown>)[launch](this.#app.args);
       const { behaviour, options } = given;
       child = spawnAwaited(kernel, self, behaviour, options, Number.POSITIVE_INFINITY, (outcome) =>
         kernel.send(ctx.self, { type: "outcome", outcome }),
       );
     } catch (error) {
-      this.loop.dispatch({ type: "root-ended", cause: startCause(crash(error)) });
+      this.#loop.dispatch({ type: "root-ended", cause: startCause(crash(error)) });
       return;
     }
     const { pid } = child;
-    this.root = pid;
-    this.progress.root = pid;
-    this.makeRef = () => given.ref(pid as Pid<never>, kernel);
+    this.#root = pid;
+    this.#progress.root = pid;
+    this.#makeRef = () => given.ref(pid as Pid<never>, kernel);
     kernel.links.link(self, pid, child.exitReason);
     reportEarlyEnd(kernel, child);
   }
 
   /** Runs code of the user. An error in it is reported, and the service goes on. */
-  private run(what: string, fn: () => unknown, then: Event | undefined): void {
-    const { ctx } = this;
+  #run(what: string, fn: () => unknown, then: Event | undefined): void {
+    const ctx = this.#ctx;
     const run = async (): Promise<void> => {
       try {
         await fn();
       } catch (error) {
         if (!ctx.alive) return;
-        this.report("error", `${this.app.name}: ${what} failed`, error);
+        this.#report("error", `${this.#app.name}: ${what} failed`, error);
       }
       if (then !== undefined && ctx.alive) ctx.send(ctx.self, { type: "event", event: then });
     };
     void run();
   }
 
-  private announce(phase: Phase): void {
-    const { kernel, app, progress } = this;
+  #announce(phase: Phase): void {
+    const kernel = this.#kernel;
+    const app = this.#app;
+    const progress = this.#progress;
     kernel.shared?.of(`app:${app.name}`, "write");
     progress.phase = phase;
     if (kernel.events.wants.application)
-      kernel.events.publish("application", { name: app.name, phase, cause: this.loop.state.cause });
+      kernel.events.publish("application", { name: app.name, phase, cause: this.#loop.state.cause });
   }
 
   /** Reports why the service begins to end. The report of its end says the rest. */
-  private note(cause: Cause): void {
-    const { name, limits } = this.app;
+  #note(cause: Cause): void {
+    const { name, limits } = this.#app;
     if (cause.type === "signal")
-      this.report("info", `${name}: ${cause.signal}; it stops within ${limits.drainTimeoutMs} ms`);
+      this.#report("info", `${name}: ${cause.signal}; it stops within ${limits.drainTimeoutMs} ms`);
     else if (cause.type === "host")
-      this.report(
+      this.#report(
         "error",
         `${name}: an error that belongs to no process (${cause.origin}); the service stops`,
         cause.error,
       );
   }
 
-  private kill(): void {
-    const { ctx, kernel, root } = this;
+  #kill(): void {
+    const ctx = this.#ctx;
+    const kernel = this.#kernel;
+    const root = this.#root;
     if (root === undefined) return;
     const all = descendants(kernel, root);
     const parents = new Set(all.map((process) => process.parent));
     const leaves = all.filter((process) => !parents.has(process.pid));
-    if (this.killed.length === 0)
-      this.killed = leaves.slice(0, MAX_NAMED).map(({ pid }) => labelPath(pid, root) || "the root");
+    if (this.#killed.length === 0)
+      this.#killed = leaves.slice(0, MAX_NAMED).map(({ pid }) => labelPath(pid, root) || "the root");
     // The youngest first: each is still linked to its parent, which gets the exit signal, so that the kill is not reported as a crash.
     for (const process of all.reverse()) ctx.exit(process.pid, "kill");
   }
 
-  private exit(): void {
-    const { state } = this.loop;
-    const { name, limits } = this.app;
+  #exit(): void {
+    const { state } = this.#loop;
+    const { name, limits } = this.#app;
     const ending = endingOf({
       name,
       cause: state.cause ?? { type: "stop" },
       forced: state.forced,
       timedOut: state.timedOut,
-      killed: this.killed,
+      killed: this.#killed,
       ...limits,
     });
-    this.kernel.shared?.of(`app:${name}`, "write");
-    this.progress.ending = ending;
-    this.hasExited = true;
-    const { health } = this.progress;
-    this.progress.health = undefined;
-    if (health !== undefined) this.ctx.exit(health, SHUTDOWN);
-    if (ending.outcome !== "clean") this.report("error", ending.text);
+    this.#kernel.shared?.of(`app:${name}`, "write");
+    this.#progress.ending = ending;
+    this.#hasExited = true;
+    const { health } = this.#progress;
+    this.#progress.health = undefined;
+    if (health !== undefined) this.#ctx.exit(health, SHUTDOWN);
+    if (ending.outcome !== "clean") this.#report("error", ending.text);
   }
 
-  private report(level: ReportLevel, text: string, error?: unknown): void {
-    this.kernel.reports.write({
+  #report(level: ReportLevel, text: string, error?: unknown): void {
+    this.#kernel.reports.write({
       level,
       event: "application",
-      pid: this.ctx.self,
-      path: this.app.name,
+      pid: this.#ctx.self,
+      path: this.#app.name,
       error,
       text: error === undefined ? text : `${text}\n${showThrown(error)}`,
     });

@@ -11,54 +11,54 @@ import type { CheckHealth } from "./report.js";
 
 /** One check, and the requests that wait for its answer. */
 export class RunningCheck {
-  private readonly ctx: Context<never>;
-  private readonly check: FullCheck;
-  private readonly loop: EffectLoop<State, Event, Effect>;
-  private waiting: ((result: Result) => void)[] = [];
-  private control = new AbortController();
-  private timer: TimerRef | undefined;
+  readonly #ctx: Context<never>;
+  readonly #check: FullCheck;
+  readonly #loop: EffectLoop<State, Event, Effect>;
+  #waiting: ((result: Result) => void)[] = [];
+  #control = new AbortController();
+  #timer: TimerRef | undefined;
   /** The run in progress, and its answer once it has one. */
-  private running: { readonly pid: Pid; answer: Answer | undefined } | undefined;
+  #running: { readonly pid: Pid; answer: Answer | undefined } | undefined;
 
   constructor(ctx: Context<never>, check: FullCheck) {
-    this.ctx = ctx;
-    this.check = check;
-    this.loop = new EffectLoop<State, Event, Effect>(initial(check), decide, (effect) =>
-      this.perform(effect),
+    this.#ctx = ctx;
+    this.#check = check;
+    this.#loop = new EffectLoop<State, Event, Effect>(initial(check), decide, (effect) =>
+      this.#perform(effect),
     );
   }
 
   get kind(): FullCheck["for"] {
-    return this.check.for;
+    return this.#check.for;
   }
 
   /** Resolves with the answer, at the latest when the time of the check is up. */
   ask(): Promise<CheckHealth> {
-    const { name, part, for: kind } = this.check;
+    const { name, part, for: kind } = this.#check;
     return new Promise((resolve) => {
-      this.waiting.push(({ ok, error }) =>
+      this.#waiting.push(({ ok, error }) =>
         resolve({ name, for: kind, part, ok, ...(error === undefined ? {} : { error }) }),
       );
-      this.loop.dispatch({ type: "asked", at: this.ctx.now() });
+      this.#loop.dispatch({ type: "asked", at: this.#ctx.now() });
     });
   }
 
-  private perform(effect: Effect): unknown {
-    const { ctx } = this;
+  #perform(effect: Effect): unknown {
+    const ctx = this.#ctx;
     switch (effect.type) {
       case "run":
-        this.control = new AbortController();
-        this.timer = ctx.runAfter(effect.timeoutMs, () =>
-          this.loop.dispatch({ type: "time-up", at: ctx.now() }),
+        this.#control = new AbortController();
+        this.#timer = ctx.runAfter(effect.timeoutMs, () =>
+          this.#loop.dispatch({ type: "time-up", at: ctx.now() }),
         );
-        return this.run(this.control.signal);
+        return this.#run(this.#control.signal);
       case "disarm":
-        return this.timer !== undefined && ctx.cancel(this.timer);
+        return this.#timer !== undefined && ctx.cancel(this.#timer);
       case "abort":
-        return this.control.abort(new Error(`the check ${this.check.name} took too long`));
+        return this.#control.abort(new Error(`the check ${this.#check.name} took too long`));
       case "answer": {
-        const { waiting } = this;
-        this.waiting = [];
+        const waiting = this.#waiting;
+        this.#waiting = [];
         for (const answer of waiting) answer(effect.result);
         return undefined;
       }
@@ -67,24 +67,24 @@ export class RunningCheck {
     }
   }
 
-  private run(signal: AbortSignal): void {
-    const { check, name } = this.check;
+  #run(signal: AbortSignal): void {
+    const { check, name } = this.#check;
     const body = async (): Promise<void> => {
       const answer = await answerOf(check, signal);
-      if (this.running?.pid === pid) this.running.answer = answer;
+      if (this.#running?.pid === pid) this.#running.answer = answer;
     };
-    const pid: Pid = this.ctx.spawnLink(body, { label: `check ${name}` });
-    this.running = { pid, answer: undefined };
+    const pid: Pid = this.#ctx.spawnLink(body, { label: `check ${name}` });
+    this.#running = { pid, answer: undefined };
   }
 
   /** A process linked to the reader has ended. */
   ended(pid: Pid, reason: ExitReason): void {
-    if (this.running?.pid !== pid) return;
+    if (this.#running?.pid !== pid) return;
     // An unhandled rejection of the check ends its process, and counts as a crash even if the check has answered already.
     const crashed = { ok: false, error: formatReason(reason) };
-    const answer = reason.type === "normal" ? (this.running.answer ?? crashed) : crashed;
-    this.running = undefined;
-    this.loop.dispatch({ type: "settled", ...answer, at: this.ctx.now() });
+    const answer = reason.type === "normal" ? (this.#running.answer ?? crashed) : crashed;
+    this.#running = undefined;
+    this.#loop.dispatch({ type: "settled", ...answer, at: this.#ctx.now() });
   }
 }
 

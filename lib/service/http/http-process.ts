@@ -72,55 +72,55 @@ export function httpBehaviour(config: HttpConfig): Callbacks<HttpMessage> {
 
 class HttpProcess {
   address: HttpAddress | undefined;
-  private readonly ctx: Context<HttpMessage>;
-  private readonly config: HttpConfig;
-  private readonly kernel: Kernel;
-  private readonly server: Server;
-  private readonly loop: EffectLoop<State, Event, Effect>;
-  private readonly requests = new Map<Pid, RequestExchange>();
-  private readonly draining = new AbortController();
+  readonly #ctx: Context<HttpMessage>;
+  readonly #config: HttpConfig;
+  readonly #kernel: Kernel;
+  readonly #server: Server;
+  readonly #loop: EffectLoop<State, Event, Effect>;
+  readonly #requests = new Map<Pid, RequestExchange>();
+  readonly #draining = new AbortController();
   /** The request that the machine decides on. */
-  private arrived: RequestExchange | undefined;
+  #arrived: RequestExchange | undefined;
   /** The asynchronous context of the host for that request, such as a span of its own. */
-  private context: AsyncContext | undefined;
-  private end: Stop | undefined;
-  private connections = 0;
-  private lingers = false;
-  private adapter: FetchAdapter | undefined;
+  #context: AsyncContext | undefined;
+  #end: Stop | undefined;
+  #connections = 0;
+  #lingers = false;
+  #adapter: FetchAdapter | undefined;
   /** The service will stop: each connection ends with its next response. */
-  private isDraining = false;
+  #isDraining = false;
 
   constructor(ctx: Context<HttpMessage>, config: HttpConfig) {
-    this.ctx = ctx;
-    this.config = config;
-    this.loop = new EffectLoop<State, Event, Effect>(initial(config.maxInFlight), decide, (effect) =>
-      this.perform(effect),
+    this.#ctx = ctx;
+    this.#config = config;
+    this.#loop = new EffectLoop<State, Event, Effect>(initial(config.maxInFlight), decide, (effect) =>
+      this.#perform(effect),
     );
     const { kernel } = ctx.self.process as Process;
     const { events } = kernel;
-    const meter = new HttpMeter(kernel, ctx.self, () => this.loop.state.inFlight);
+    const meter = new HttpMeter(kernel, ctx.self, () => this.#loop.state.inFlight);
     const arrive = ctx.wrap((incoming: IncomingMessage, outgoing: ServerResponse) => {
-      this.arrived = { incoming, outgoing, route: undefined };
-      meter.arrived(this.arrived);
-      if (this.isDraining) closeAfter(outgoing);
+      this.#arrived = { incoming, outgoing, route: undefined };
+      meter.arrived(this.#arrived);
+      if (this.#isDraining) closeAfter(outgoing);
       this.dispatch(REQUEST);
     });
-    this.kernel = kernel;
+    this.#kernel = kernel;
     const server = config.createServer(config.server, (incoming, outgoing) => {
-      this.context = captureSenderContext(kernel);
+      this.#context = captureSenderContext(kernel);
       arrive(incoming, outgoing);
     });
-    this.server = server;
+    this.#server = server;
     server.on("connection", (socket) => {
-      this.connections++;
+      this.#connections++;
       socket.once("close", () => {
-        this.connections--;
-        if (this.lingers && this.connections === 0) this.lingered();
+        this.#connections--;
+        if (this.#lingers && this.#connections === 0) this.#lingered();
       });
     });
     // The client opens its next connection elsewhere, before this one is closed under a request.
     const onPhase = ({ phase }: { readonly phase: string }): void => {
-      this.isDraining ||= phase === "draining";
+      this.#isDraining ||= phase === "draining";
     };
     events.on("application", onPhase);
     // However this process ends, nothing of it stays open.
@@ -132,8 +132,11 @@ class HttpProcess {
   }
 
   async listen(): Promise<void> {
-    const { server, ctx, config, kernel } = this;
-    if (typeof config.handle !== "function") this.adapter = await loadFetchAdapter();
+    const ctx = this.#ctx;
+    const config = this.#config;
+    const kernel = this.#kernel;
+    const server = this.#server;
+    if (typeof config.handle !== "function") this.#adapter = await loadFetchAdapter();
     // Connections run in the context of the system, not in that of the code that started the server.
     this.address = await kernel.enter(() => listen(server, config.port, config.host));
     const fail = (error: unknown): void => {
@@ -144,87 +147,91 @@ class HttpProcess {
   }
 
   dispatch(event: Event): Stop | undefined {
-    this.loop.dispatch(event);
-    return this.end;
+    this.#loop.dispatch(event);
+    return this.#end;
   }
 
   onSignal(signal: Signal): Stop | undefined {
     if (signal.type !== "exit") return undefined;
-    const exchange = this.requests.get(signal.from);
+    const exchange = this.#requests.get(signal.from);
     if (exchange === undefined) return stop(signal.reason);
-    this.requests.delete(signal.from);
-    if (!isOrderly(signal.reason)) this.report(signal.from, exchange, signal.reason);
+    this.#requests.delete(signal.from);
+    if (!isOrderly(signal.reason)) this.#report(signal.from, exchange, signal.reason);
     // Nothing happens when the response is complete.
     answer(exchange.outgoing, 500);
     return this.dispatch(REQUEST_ENDED);
   }
 
-  private perform(effect: Effect): unknown {
-    const { server, arrived } = this;
+  #perform(effect: Effect): unknown {
+    const server = this.#server;
+    const arrived = this.#arrived;
     switch (effect.type) {
       case "serve":
-        return this.serve(arrived as RequestExchange);
+        return this.#serve(arrived as RequestExchange);
       case "turn-away":
         return answer((arrived as RequestExchange).outgoing, 503, {
           "retry-after": "1",
           connection: "close",
         });
       case "stop-accepting":
-        this.isDraining = true;
+        this.#isDraining = true;
         // Connections that are made already are accepted first: closing would reset them.
-        this.afterIo(() => this.linger());
-        this.draining.abort(new Error("the server stops"));
-        for (const { outgoing } of this.requests.values()) closeAfter(outgoing);
+        this.#afterIo(() => this.#linger());
+        this.#draining.abort(new Error("the server stops"));
+        for (const { outgoing } of this.#requests.values()) closeAfter(outgoing);
         return undefined;
       case "close-idle":
         return server.closeIdleConnections();
       case "exit":
-        this.end = stop(effect.reason);
+        this.#end = stop(effect.reason);
         return undefined;
       default:
         return effect satisfies never;
     }
   }
 
-  private afterIo(fn: () => void): void {
-    const { scheduler } = this.kernel;
+  #afterIo(fn: () => void): void {
+    const { scheduler } = this.#kernel;
     if (scheduler.drained === undefined) fn();
     else scheduler.drained(fn);
   }
 
-  private linger(): void {
-    stopAccepting(this.server);
-    this.lingers = true;
-    if (this.connections === 0) this.lingered();
-    else if (this.ctx.alive) this.ctx.runAfter(LINGER_MS, () => this.dispatch(LINGERED));
+  #linger(): void {
+    stopAccepting(this.#server);
+    this.#lingers = true;
+    if (this.#connections === 0) this.#lingered();
+    else if (this.#ctx.alive) this.#ctx.runAfter(LINGER_MS, () => this.dispatch(LINGERED));
   }
 
-  private lingered(): void {
-    (this.ctx.self.process as Process | undefined)?.perform(() => this.dispatch(LINGERED));
+  #lingered(): void {
+    (this.#ctx.self.process as Process | undefined)?.perform(() => this.dispatch(LINGERED));
   }
 
-  private serve(exchange: RequestExchange): void {
+  #serve(exchange: RequestExchange): void {
     const { outgoing } = exchange;
-    const { handle: handler, maxBodyBytes } = this.config;
-    const { adapter, context, kernel, ctx } = this;
-    const { signal } = this.draining;
+    const { handle: handler, maxBodyBytes } = this.#config;
+    const ctx = this.#ctx;
+    const kernel = this.#kernel;
+    const context = this.#context;
+    const adapter = this.#adapter;
+    const { signal } = this.#draining;
     if (signal.aborted) closeAfter(outgoing);
     const handling = { handler, adapter, maxBodyBytes, kernel, server: ctx.self };
     const body: Body<never> = (own) => handleRequest(own, handling, exchange, signal);
     const spawn = (): Pid => ctx.spawnLink<never>(body, { label: "request" });
     const pid = context === undefined ? spawn() : context.runInAsyncScope(spawn);
-    this.requests.set(pid, exchange);
+    this.#requests.set(pid, exchange);
   }
 
-  private report(pid: Pid, { incoming }: RequestExchange, reason: ExitReason): void {
-    const { reports } = (this.ctx.self.process as Process).kernel;
-    if (!reports.admits("request", this.ctx.self.id)) return;
+  #report(pid: Pid, { incoming }: RequestExchange, reason: ExitReason): void {
+    const { reports } = (this.#ctx.self.process as Process).kernel;
+    if (!reports.admits("request", this.#ctx.self.id)) return;
     const error = reason.type === "crash" ? reason.error : undefined;
     reports.write({
       level: "error",
       event: "crash",
       pid,
-      path: `${pathOf(this.ctx.self)}/request`,
+      path: `${pathOf(this.#ctx.self)}/request`,
       reason,
       error,
       // A URL may hold secrets, and so may its path.

@@ -131,21 +131,18 @@ function bulkheadOf(kernel: Kernel, settings: BulkheadSettings): Bulkhead {
 }
 
 class BulkheadCore implements GaugeSource {
-  private readonly kernel: Kernel;
-  private readonly settings: BulkheadSettings;
-  private readonly loop: EffectLoop<BulkheadMachine, BulkheadEvent, BulkheadEffect>;
+  readonly #kernel: Kernel;
+  readonly #settings: BulkheadSettings;
+  readonly #loop: EffectLoop<BulkheadMachine, BulkheadEvent, BulkheadEffect>;
   /** Calls without a place, and since when they wait, if metrics are in use. */
-  private readonly waits = new Map<
-    number,
-    { readonly wait: Wait<void>; readonly since: number | undefined }
-  >();
-  private lastId = 0;
+  readonly #waits = new Map<number, { readonly wait: Wait<void>; readonly since: number | undefined }>();
+  #lastId = 0;
 
   constructor(kernel: Kernel, settings: BulkheadSettings) {
-    this.kernel = kernel;
-    this.settings = settings;
-    this.loop = new EffectLoop(initial(settings.config), decide, (effect: BulkheadEffect) =>
-      this.carryOut(effect),
+    this.#kernel = kernel;
+    this.#settings = settings;
+    this.#loop = new EffectLoop(initial(settings.config), decide, (effect: BulkheadEffect) =>
+      this.#carryOut(effect),
     );
     kernel.shared?.created(this);
     addGauges(kernel, this);
@@ -153,24 +150,25 @@ class BulkheadCore implements GaugeSource {
 
   gauges(take: TakeGauge): void {
     const { running, waiting } = this.status();
-    take(PROTECTION_METRICS.bulkheadRunning, running, this.settings.label);
-    take(PROTECTION_METRICS.bulkheadWaiting, waiting, this.settings.label);
+    take(PROTECTION_METRICS.bulkheadRunning, running, this.#settings.label);
+    take(PROTECTION_METRICS.bulkheadWaiting, waiting, this.#settings.label);
   }
 
   status(): BulkheadStatus {
-    this.kernel.shared?.object(this, "read");
-    const { running, waiting } = this.loop.state;
+    this.#kernel.shared?.object(this, "read");
+    const { running, waiting } = this.#loop.state;
     return { running, waiting };
   }
 
   /** Waits for a place. */
   enter(scope: Scope, key: string): Promise<void> {
-    const { kernel, settings } = this;
+    const kernel = this.#kernel;
+    const settings = this.#settings;
     const wait = new Wait<void>(kernel, scope, "a place in a bulkhead");
     if (!wait.open) return wait.promise;
-    const id = ++this.lastId;
-    this.waits.set(id, { wait, since: kernel.taps === undefined ? undefined : kernel.env.now() });
-    this.dispatch({ type: "ask", id, key });
+    const id = ++this.#lastId;
+    this.#waits.set(id, { wait, since: kernel.taps === undefined ? undefined : kernel.env.now() });
+    this.#dispatch({ type: "ask", id, key });
     if (!wait.open) return wait.promise;
     let outcome: "left" | "timeout" = "left";
     const fire = (): void => {
@@ -183,16 +181,16 @@ class BulkheadCore implements GaugeSource {
         : kernel.addTimer(settings.timeoutMs, { fire });
     wait.onEnd = () => {
       if (timer !== undefined) kernel.cancelTimer(timer);
-      if (!this.waits.delete(id)) return;
-      this.counted(outcome);
-      this.dispatch({ type: "leave", id, key });
+      if (!this.#waits.delete(id)) return;
+      this.#counted(outcome);
+      this.#dispatch({ type: "leave", id, key });
     };
     return wait.promise;
   }
 
   /** Runs what is inside, and gives the place back when the user's function has settled. */
   async run<R>(scope: Scope, key: string, inner: (scope: Scope) => Promise<R>): Promise<R> {
-    const { kernel } = this;
+    const kernel = this.#kernel;
     let busy = 1;
     let isHeld = true;
     let leave: (() => void) | undefined;
@@ -200,7 +198,7 @@ class BulkheadCore implements GaugeSource {
       if (!isHeld) return;
       isHeld = false;
       leave?.();
-      this.dispatch({ type: "done", id: 0, key });
+      this.#dispatch({ type: "done", id: 0, key });
     };
     const over = (): void => {
       if (--busy === 0) giveBack();
@@ -218,30 +216,30 @@ class BulkheadCore implements GaugeSource {
       over();
       // The function ignores its signal.
       if (isHeld) {
-        const timer = kernel.addTimer(this.settings.holdMs, { fire: giveBack });
+        const timer = kernel.addTimer(this.#settings.holdMs, { fire: giveBack });
         leave = () => kernel.cancelTimer(timer);
       }
     }
   }
 
-  private dispatch(event: BulkheadEvent): void {
-    this.kernel.shared?.object(this, "write");
-    this.loop.dispatch(event);
+  #dispatch(event: BulkheadEvent): void {
+    this.#kernel.shared?.object(this, "write");
+    this.#loop.dispatch(event);
   }
 
-  private counted(outcome: "granted" | "refused" | "timeout" | "left"): void {
-    this.kernel.taps?.count(PROTECTION_METRICS.bulkheadRequests, 1, this.settings.label, outcome);
+  #counted(outcome: "granted" | "refused" | "timeout" | "left"): void {
+    this.#kernel.taps?.count(PROTECTION_METRICS.bulkheadRequests, 1, this.#settings.label, outcome);
   }
 
-  private carryOut({ type, id }: BulkheadEffect): void {
-    const { wait, since } = this.waits.get(id) ?? {};
-    const { taps, env } = this.kernel;
-    this.waits.delete(id);
-    this.counted(type === "grant" ? "granted" : "refused");
+  #carryOut({ type, id }: BulkheadEffect): void {
+    const { wait, since } = this.#waits.get(id) ?? {};
+    const { taps, env } = this.#kernel;
+    this.#waits.delete(id);
+    this.#counted(type === "grant" ? "granted" : "refused");
     if (type === "grant") {
       if (since !== undefined)
-        taps?.observe(PROTECTION_METRICS.bulkheadWait, (env.now() - since) / 1_000, this.settings.label);
+        taps?.observe(PROTECTION_METRICS.bulkheadWait, (env.now() - since) / 1_000, this.#settings.label);
       wait?.fulfil();
-    } else wait?.fail(new BulkheadFullError(this.settings.label, "waiting", this.settings.config));
+    } else wait?.fail(new BulkheadFullError(this.#settings.label, "waiting", this.#settings.config));
   }
 }

@@ -46,130 +46,130 @@ interface WaitingCall extends Wanted {
 }
 
 export class LimiterCore implements GaugeSource {
-  private readonly loop: EffectLoop<LimiterMachine, LimiterEvent, LimiterEffect>;
-  private readonly kernel: Kernel;
-  private readonly settings: LimiterSettings;
-  private readonly after: After;
-  private readonly pid: Pid | undefined;
+  readonly #loop: EffectLoop<LimiterMachine, LimiterEvent, LimiterEffect>;
+  readonly #kernel: Kernel;
+  readonly #settings: LimiterSettings;
+  readonly #after: After;
+  readonly #pid: Pid | undefined;
   /** Those without an answer. */
-  private readonly places = new Map<number, WaitingCall>();
+  readonly #places = new Map<number, WaitingCall>();
   /** Prevents the alarm of a key. */
-  private readonly alarms = new Map<string, () => void>();
-  private lastId = 0;
+  readonly #alarms = new Map<string, () => void>();
+  #lastId = 0;
 
   /**
    * @param after - sets the timers: those of the limiter's process, if it has one
    * @param pid - of that process
    */
   constructor(kernel: Kernel, settings: LimiterSettings, after: After, pid?: Pid) {
-    this.pid = pid;
-    this.kernel = kernel;
-    this.settings = settings;
-    this.after = after;
+    this.#pid = pid;
+    this.#kernel = kernel;
+    this.#settings = settings;
+    this.#after = after;
     const machine = initial(settings.config);
-    this.loop = new EffectLoop(machine, decide, (effect: LimiterEffect) => this.carryOut(effect));
+    this.#loop = new EffectLoop(machine, decide, (effect: LimiterEffect) => this.#carryOut(effect));
     kernel.shared?.created(this);
     addGauges(kernel, this);
   }
 
   gauges(take: TakeGauge): void {
-    if (this.pid !== undefined && this.pid.process === undefined) return;
-    this.kernel.shared?.object(this, "read");
-    const { waiting, buckets } = this.loop.state;
-    take(PROTECTION_METRICS.limiterWaiting, waiting, this.settings.label);
-    take(PROTECTION_METRICS.limiterKeys, buckets.size, this.settings.label);
+    if (this.#pid !== undefined && this.#pid.process === undefined) return;
+    this.#kernel.shared?.object(this, "read");
+    const { waiting, buckets } = this.#loop.state;
+    take(PROTECTION_METRICS.limiterWaiting, waiting, this.#settings.label);
+    take(PROTECTION_METRICS.limiterKeys, buckets.size, this.#settings.label);
   }
 
   /** Returns the call with which the applicant gives up its place. */
   ask({ key, permits }: Wanted, applicant: Applicant): () => void {
-    const id = ++this.lastId;
-    const since = this.kernel.taps === undefined ? undefined : this.kernel.env.now();
+    const id = ++this.#lastId;
+    const since = this.#kernel.taps === undefined ? undefined : this.#kernel.env.now();
     const place: WaitingCall = { key, permits, applicant, since, stay: nothing };
-    this.places.set(id, place);
-    this.dispatch({ type: "ask", id, key, permits, now: this.kernel.env.now() });
+    this.#places.set(id, place);
+    this.#dispatch({ type: "ask", id, key, permits, now: this.#kernel.env.now() });
     const leave = (outcome: "left" | "timeout"): void => {
-      if (this.take(id) === undefined) return;
-      this.counted(outcome);
-      this.dispatch({ type: "leave", id, key, now: this.kernel.env.now() });
+      if (this.#take(id) === undefined) return;
+      this.#counted(outcome);
+      this.#dispatch({ type: "leave", id, key, now: this.#kernel.env.now() });
     };
-    const { timeoutMs } = this.settings;
-    if (timeoutMs !== Number.POSITIVE_INFINITY && this.places.has(id))
-      place.stay = this.after(timeoutMs, () => {
+    const { timeoutMs } = this.#settings;
+    if (timeoutMs !== Number.POSITIVE_INFINITY && this.#places.has(id))
+      place.stay = this.#after(timeoutMs, () => {
         // A permit that is due at this very moment is in time.
-        this.dispatch({ type: "due", key, now: this.kernel.env.now() });
-        if (!this.places.has(id)) return;
+        this.#dispatch({ type: "due", key, now: this.#kernel.env.now() });
+        if (!this.#places.has(id)) return;
         leave("timeout");
-        applicant.refused(this.refusal("timeout", this.status(key).retryAfterMs));
+        applicant.refused(this.#refusal("timeout", this.status(key).retryAfterMs));
       });
     return () => leave("left");
   }
 
   status(key: string): LimiterStatus {
-    this.kernel.shared?.object(this, "read");
-    const machine = this.loop.state;
-    const retryAfterMs = waitMs(machine, key, 1, this.kernel.env.now());
+    this.#kernel.shared?.object(this, "read");
+    const machine = this.#loop.state;
+    const retryAfterMs = waitMs(machine, key, 1, this.#kernel.env.now());
     return { retryAfterMs, waiting: machine.waiting, keys: machine.buckets.size };
   }
 
-  private dispatch(event: LimiterEvent): void {
-    this.kernel.shared?.object(this, "write");
-    this.loop.dispatch(event);
+  #dispatch(event: LimiterEvent): void {
+    this.#kernel.shared?.object(this, "write");
+    this.#loop.dispatch(event);
   }
 
-  private carryOut(effect: LimiterEffect): void {
+  #carryOut(effect: LimiterEffect): void {
     switch (effect.type) {
       case "grant":
-        this.grant(effect.id);
+        this.#grant(effect.id);
         return;
       case "refuse":
-        this.counted("refused");
-        this.take(effect.id)?.applicant.refused(this.refusal("waiting", effect.retryAfterMs));
+        this.#counted("refused");
+        this.#take(effect.id)?.applicant.refused(this.#refusal("waiting", effect.retryAfterMs));
         return;
       case "alarm":
-        this.setAlarm(effect.key, effect.inMs);
+        this.#setAlarm(effect.key, effect.inMs);
         return;
       default:
         effect satisfies never;
     }
   }
 
-  private grant(id: number): void {
-    const place = this.take(id);
+  #grant(id: number): void {
+    const place = this.#take(id);
     if (place === undefined) return;
     const { applicant, key, permits, since } = place;
-    const { taps, env } = this.kernel;
-    this.counted(applicant.open ? "granted" : "left");
+    const { taps, env } = this.#kernel;
+    this.#counted(applicant.open ? "granted" : "left");
     if (applicant.open) {
       if (since !== undefined)
-        taps?.observe(PROTECTION_METRICS.limiterWait, (env.now() - since) / 1_000, this.settings.label);
+        taps?.observe(PROTECTION_METRICS.limiterWait, (env.now() - since) / 1_000, this.#settings.label);
       applicant.granted();
-    } else this.dispatch({ type: "return", key, permits, now: env.now() });
+    } else this.#dispatch({ type: "return", key, permits, now: env.now() });
   }
 
-  private counted(outcome: "granted" | "refused" | "timeout" | "left"): void {
-    this.kernel.taps?.count(PROTECTION_METRICS.limiterRequests, 1, this.settings.label, outcome);
+  #counted(outcome: "granted" | "refused" | "timeout" | "left"): void {
+    this.#kernel.taps?.count(PROTECTION_METRICS.limiterRequests, 1, this.#settings.label, outcome);
   }
 
-  private setAlarm(key: string, inMs: number | undefined): void {
-    this.alarms.get(key)?.();
-    this.alarms.delete(key);
+  #setAlarm(key: string, inMs: number | undefined): void {
+    this.#alarms.get(key)?.();
+    this.#alarms.delete(key);
     if (inMs === undefined) return;
     const due = (): void => {
-      this.alarms.delete(key);
-      this.dispatch({ type: "due", key, now: this.kernel.env.now() });
+      this.#alarms.delete(key);
+      this.#dispatch({ type: "due", key, now: this.#kernel.env.now() });
     };
-    this.alarms.set(key, this.after(inMs, due));
+    this.#alarms.set(key, this.#after(inMs, due));
   }
 
-  private take(id: number): WaitingCall | undefined {
-    const place = this.places.get(id);
-    this.places.delete(id);
+  #take(id: number): WaitingCall | undefined {
+    const place = this.#places.get(id);
+    this.#places.delete(id);
     place?.stay();
     return place;
   }
 
-  private refusal(reason: RateLimitReason, retryAfterMs: number): RateLimitError {
-    return new RateLimitError(this.settings.label, reason, retryAfterMs);
+  #refusal(reason: RateLimitReason, retryAfterMs: number): RateLimitError {
+    return new RateLimitError(this.#settings.label, reason, retryAfterMs);
   }
 }
 

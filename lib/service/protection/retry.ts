@@ -61,27 +61,29 @@ interface Settings {
 
 /** Retries of all calls of one policy. */
 class Budget {
-  private readonly calls: TimeWindow;
-  private readonly retries: TimeWindow;
-  private readonly rule: Required<RetryBudget>;
+  readonly #calls: TimeWindow;
+  readonly #retries: TimeWindow;
+  readonly #rule: Required<RetryBudget>;
 
   constructor(rule: Required<RetryBudget>) {
-    this.rule = rule;
-    this.calls = new TimeWindow(rule.windowMs);
-    this.retries = new TimeWindow(rule.windowMs);
+    this.#rule = rule;
+    this.#calls = new TimeWindow(rule.windowMs);
+    this.#retries = new TimeWindow(rule.windowMs);
   }
 
   called(now: number): void {
-    this.calls.add(COUNTED, now);
+    this.#calls.add(COUNTED, now);
   }
 
   retried(now: number): void {
-    this.retries.add(COUNTED, now);
+    this.#retries.add(COUNTED, now);
   }
 
   allows(now: number): boolean {
-    const { ratio, minimum } = this.rule;
-    return this.retries.tally(now).total < Math.max(minimum, Math.floor(ratio * this.calls.tally(now).total));
+    const { ratio, minimum } = this.#rule;
+    return (
+      this.#retries.tally(now).total < Math.max(minimum, Math.floor(ratio * this.#calls.tally(now).total))
+    );
   }
 }
 

@@ -45,7 +45,7 @@ export class Scope implements Attempt, Cancellable {
   cancelled: { readonly reason: unknown } | undefined = undefined;
   /** Gets a promise for each call of the user's function. It settles with the function, also when the call was given up before. */
   track: ((settled: Promise<unknown>) => void) | undefined = undefined;
-  private controller: AbortController | undefined = undefined;
+  #controller: AbortController | undefined = undefined;
   /** The process that calls. It may have exited. */
   readonly owner: Process | undefined;
 
@@ -57,13 +57,13 @@ export class Scope implements Attempt, Cancellable {
 
   /** Made when it is asked for: most functions do without. */
   get signal(): AbortSignal {
-    if (this.controller === undefined) {
+    if (this.#controller === undefined) {
       const { owner } = this;
-      this.controller =
+      this.#controller =
         owner === undefined ? new AbortController() : processSignal((listener) => owner.perform(listener));
-      if (this.cancelled !== undefined) this.controller.abort(this.cancelled.reason);
+      if (this.cancelled !== undefined) this.#controller.abort(this.cancelled.reason);
     }
-    return this.controller.signal;
+    return this.#controller.signal;
   }
 
   /** A scope that ends with this one, or before. */
@@ -78,24 +78,26 @@ export class Scope implements Attempt, Cancellable {
   cancel(reason: unknown): void {
     if (this.cancelled !== undefined) return;
     this.cancelled = { reason };
-    this.controller?.abort(reason);
+    this.#controller?.abort(reason);
     this.inner?.cancel(reason);
   }
 }
 
 /** The scope of a whole call. */
 export class CallScope extends Scope implements Abandonable, Abortable {
-  private readonly kernel: Kernel;
-  private readonly outer: AbortSignal | undefined;
+  readonly #kernel: Kernel;
+  readonly #outer: AbortSignal | undefined;
 
   constructor(kernel: Kernel, { signal, from }: GuardOptions) {
     super(from, from?.self.process, 1);
-    this.kernel = kernel;
-    this.outer = signal;
+    this.#kernel = kernel;
+    this.#outer = signal;
   }
 
   begin(): void {
-    const { kernel, owner, outer } = this;
+    const { owner } = this;
+    const kernel = this.#kernel;
+    const outer = this.#outer;
     if (outer !== undefined) kernel.shared?.signals();
     if (outer?.aborted) this.cancel(outer.reason);
     else if (outer !== undefined) watchAbort(outer, this);
@@ -104,7 +106,9 @@ export class CallScope extends Scope implements Abandonable, Abortable {
   }
 
   end(): void {
-    const { kernel, owner, outer } = this;
+    const { owner } = this;
+    const kernel = this.#kernel;
+    const outer = this.#outer;
     if (outer !== undefined) unwatchAbort(outer, this);
     if (owner?.rare !== undefined) owner.rare.waits = exclude(owner.rare.waits, this);
     else kernel.waits = exclude(kernel.waits, this);
@@ -127,11 +131,11 @@ export class Wait<T> implements Settler, Resumption, Cancellable {
   reject: ((error: unknown) => void) | undefined;
   /** Cleans up once, however the wait ends. */
   onEnd: (() => void) | undefined = undefined;
-  private ending: { readonly ok: boolean; readonly with: unknown } | undefined = undefined;
-  private readonly kernel: Kernel;
+  #ending: { readonly ok: boolean; readonly with: unknown } | undefined = undefined;
+  readonly #kernel: Kernel;
 
   constructor(kernel: Kernel, scope: Scope, what: string) {
-    this.kernel = kernel;
+    this.#kernel = kernel;
     this.owner = scope.owner;
     this.promise = new Promise<T>((resolve, reject) => {
       this.resolve = resolve;
@@ -144,15 +148,15 @@ export class Wait<T> implements Settler, Resumption, Cancellable {
   }
 
   get open(): boolean {
-    return this.ending === undefined;
+    return this.#ending === undefined;
   }
 
   fulfil(value: T): void {
-    this.end(true, value);
+    this.#end(true, value);
   }
 
   fail(error: unknown): void {
-    this.end(false, error);
+    this.#end(false, error);
   }
 
   cancel(reason: unknown): void {
@@ -160,15 +164,15 @@ export class Wait<T> implements Settler, Resumption, Cancellable {
   }
 
   resume(): void {
-    if (this.ending?.ok) this.resolve?.(this.ending.with as never);
-    else this.reject?.(this.ending?.with);
+    if (this.#ending?.ok) this.resolve?.(this.#ending.with as never);
+    else this.reject?.(this.#ending?.with);
   }
 
-  private end(ok: boolean, value: unknown): void {
-    if (this.ending !== undefined) return;
-    this.ending = { ok, with: value };
+  #end(ok: boolean, value: unknown): void {
+    if (this.#ending !== undefined) return;
+    this.#ending = { ok, with: value };
     this.onEnd?.();
-    this.kernel.scheduler.resume(this);
+    this.#kernel.scheduler.resume(this);
   }
 }
 

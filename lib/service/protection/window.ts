@@ -22,31 +22,31 @@ export interface Window {
 
 /** The last `size` calls. */
 export class CallWindow implements Window {
-  private readonly calls: Ended[] = [];
-  private next = 0;
-  private failed = 0;
-  private slow = 0;
-  private readonly size: number;
+  readonly #calls: Ended[] = [];
+  #next = 0;
+  #failed = 0;
+  #slow = 0;
+  readonly #size: number;
 
   constructor(size: number) {
-    this.size = size;
+    this.#size = size;
   }
 
   add(ended: Ended): void {
-    const old = this.calls[this.next];
-    if (old !== undefined) this.count(old, -1);
-    this.calls[this.next] = ended;
-    this.next = (this.next + 1) % this.size;
-    this.count(ended, 1);
+    const old = this.#calls[this.#next];
+    if (old !== undefined) this.#count(old, -1);
+    this.#calls[this.#next] = ended;
+    this.#next = (this.#next + 1) % this.#size;
+    this.#count(ended, 1);
   }
 
   tally(): Tally {
-    return { total: this.calls.length, failed: this.failed, slow: this.slow };
+    return { total: this.#calls.length, failed: this.#failed, slow: this.#slow };
   }
 
-  private count({ failed, slow }: Ended, by: number): void {
-    if (failed) this.failed += by;
-    if (slow) this.slow += by;
+  #count({ failed, slow }: Ended, by: number): void {
+    if (failed) this.#failed += by;
+    if (slow) this.#slow += by;
   }
 }
 
@@ -63,21 +63,21 @@ interface Slice {
 
 /** The calls of the last `windowMs` milliseconds, to a tenth of that. */
 export class TimeWindow implements Window {
-  private readonly slices: Slice[] = [];
-  private latest = Number.NEGATIVE_INFINITY;
-  private readonly sliceMs: number;
+  readonly #slices: Slice[] = [];
+  #latest = Number.NEGATIVE_INFINITY;
+  readonly #sliceMs: number;
 
   constructor(windowMs: number) {
-    this.sliceMs = windowMs / SLICES;
+    this.#sliceMs = windowMs / SLICES;
   }
 
   add({ failed, slow }: Ended, now: number): void {
-    const index = this.move(now);
+    const index = this.#move(now);
     const at = ((index % SLICES) + SLICES) % SLICES;
-    let slice = this.slices[at];
+    let slice = this.#slices[at];
     if (slice === undefined || slice.index !== index) {
       slice = { index, total: 0, failed: 0, slow: 0 };
-      this.slices[at] = slice;
+      this.#slices[at] = slice;
     }
     slice.total++;
     if (failed) slice.failed++;
@@ -85,9 +85,9 @@ export class TimeWindow implements Window {
   }
 
   tally(now: number): Tally {
-    const oldest = this.move(now) - SLICES;
+    const oldest = this.#move(now) - SLICES;
     const sum = { total: 0, failed: 0, slow: 0 };
-    for (const slice of this.slices) {
+    for (const slice of this.#slices) {
       if (slice === undefined || slice.index <= oldest) continue;
       sum.total += slice.total;
       sum.failed += slice.failed;
@@ -97,8 +97,8 @@ export class TimeWindow implements Window {
   }
 
   /** A clock that goes back stays in the latest slice, so that nothing is counted twice or in the future. */
-  private move(now: number): number {
-    this.latest = Math.max(this.latest, Math.floor(now / this.sliceMs));
-    return this.latest;
+  #move(now: number): number {
+    this.#latest = Math.max(this.#latest, Math.floor(now / this.#sliceMs));
+    return this.#latest;
   }
 }

@@ -13,18 +13,18 @@ import type { DispatchMeter } from "./meters.js";
 import type { Recorder } from "./recorder.js";
 
 export class DispatchSpan implements DispatchTap {
-  private readonly recorder: Recorder;
-  private readonly group: string;
-  private readonly meter: DispatchMeter | undefined;
+  readonly #recorder: Recorder;
+  readonly #group: string;
+  readonly #meter: DispatchMeter | undefined;
   /** Undefined if the dispatch is only counted. */
-  private readonly begin: DispatchBegin | undefined;
+  readonly #begin: DispatchBegin | undefined;
   /** When the dispatch began, if it is timed. */
-  private readonly timedFrom: number | undefined;
-  private attempt: AttemptBegin | undefined = undefined;
-  private attempts = 0;
+  readonly #timedFrom: number | undefined;
+  #attempt: AttemptBegin | undefined = undefined;
+  #attempts = 0;
   /** The crash that the next attempt follows from. */
-  private crash: string | undefined = undefined;
-  private isOpen = true;
+  #crash: string | undefined = undefined;
+  #isOpen = true;
 
   constructor(
     recorder: Recorder,
@@ -32,11 +32,11 @@ export class DispatchSpan implements DispatchTap {
     begin: DispatchBegin | undefined,
     timedFrom: number | undefined,
   ) {
-    this.recorder = recorder;
-    this.group = group;
-    this.begin = begin;
-    this.timedFrom = timedFrom;
-    this.meter = recorder.meters?.dispatches(group);
+    this.#recorder = recorder;
+    this.#group = group;
+    this.#begin = begin;
+    this.#timedFrom = timedFrom;
+    this.#meter = recorder.meters?.dispatches(group);
   }
 
   decided(
@@ -46,42 +46,47 @@ export class DispatchSpan implements DispatchTap {
     effects: readonly Effect<Member>[],
   ): void {
     if (before.phase === "delivered" && after.phase !== "delivered") {
-      this.crash = event.type === "exited" || event.type === "returned" ? this.crashOf(event) : undefined;
-      this.attemptEnded(attemptOutcome(event));
+      this.#crash = event.type === "exited" || event.type === "returned" ? this.#crashOf(event) : undefined;
+      this.#attemptEnded(attemptOutcome(event));
     }
-    if (after.phase === "closed" && before.phase !== "closed") this.ended(outcomeOf(effects));
+    if (after.phase === "closed" && before.phase !== "closed") this.#ended(outcomeOf(effects));
   }
 
   delivering(held: Delivery<unknown> | Handoff, attempt: number): void {
-    this.attempts = attempt;
-    const { begin, crash, group, recorder } = this;
-    this.crash = undefined;
+    this.#attempts = attempt;
+    const recorder = this.#recorder;
+    const group = this.#group;
+    const begin = this.#begin;
+    const crash = this.#crash;
+    this.#crash = undefined;
     if (begin === undefined) return;
     const { system, node, span: dispatch } = begin;
     const { id: consumer, pid: process } = held.member;
     const at = recorder.now();
     const span = recorder.nextSpan();
-    this.attempt = { system, node, at, span, dispatch, group, attempt, consumer, process, crash };
+    this.#attempt = { system, node, at, span, dispatch, group, attempt, consumer, process, crash };
     if (held instanceof Delivery) held.tap = new PlainMark("delivery", group, span, at);
     const channel = CHANNELS["attempt:begin"];
-    if (channel.hasSubscribers) recorder.publish(channel, this.attempt);
+    if (channel.hasSubscribers) recorder.publish(channel, this.#attempt);
   }
 
   /** The process of the conversation has ended, and its machine did not say how. */
   abandoned(): void {
-    if (!this.isOpen) return;
-    this.attemptEnded("withdrawn");
-    this.ended("died");
+    if (!this.#isOpen) return;
+    this.#attemptEnded("withdrawn");
+    this.#ended("died");
   }
 
-  private crashOf({ consumer }: { readonly consumer: Member }): string | undefined {
-    return this.recorder.causes.crashOf(consumer.pid);
+  #crashOf({ consumer }: { readonly consumer: Member }): string | undefined {
+    return this.#recorder.causes.crashOf(consumer.pid);
   }
 
-  private attemptEnded(outcome: AttemptEnd["outcome"]): void {
-    const { attempt, recorder, crash } = this;
-    this.meter?.attempted(outcome);
-    this.attempt = undefined;
+  #attemptEnded(outcome: AttemptEnd["outcome"]): void {
+    const recorder = this.#recorder;
+    const attempt = this.#attempt;
+    const crash = this.#crash;
+    this.#meter?.attempted(outcome);
+    this.#attempt = undefined;
     const channel = CHANNELS["attempt:end"];
     if (attempt === undefined || !channel.hasSubscribers) return;
     const { system, node, span, dispatch, group, consumer, process, at: begun } = attempt;
@@ -94,15 +99,17 @@ export class DispatchSpan implements DispatchTap {
     });
   }
 
-  private ended(outcome: DispatchOutcome): void {
-    const { begin, recorder, timedFrom } = this;
-    if (!this.isOpen) return;
-    this.isOpen = false;
-    this.meter?.dispatched(outcome, timedFrom === undefined ? undefined : recorder.now() - timedFrom);
+  #ended(outcome: DispatchOutcome): void {
+    const recorder = this.#recorder;
+    const begin = this.#begin;
+    const timedFrom = this.#timedFrom;
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#meter?.dispatched(outcome, timedFrom === undefined ? undefined : recorder.now() - timedFrom);
     const channel = CHANNELS["dispatch:end"];
     if (begin === undefined || !channel.hasSubscribers) return;
     const { system, node, span, from, group, envelope } = begin;
-    const { attempts } = this;
+    const attempts = this.#attempts;
     const at = recorder.now();
     const durationMs = at - begin.at;
     const end = { system, node, at, span, from, group, envelope, durationMs, outcome, attempts };

@@ -24,27 +24,27 @@ export function nameOf(address: Pid<never> | string): string {
 
 /** The names that one system has seen. */
 export class Labels {
-  private readonly known = new Set<string>();
+  readonly #known = new Set<string>();
   /** Processes that are not called by their label. */
-  private defined: WeakMap<Pid<never>, string> | undefined = undefined;
+  #defined: WeakMap<Pid<never>, string> | undefined = undefined;
 
   /** Names a process by its definition, since its label may be a key. */
   define(pid: Pid, definition: string): void {
-    this.defined ??= new WeakMap();
-    this.defined.set(pid, definition);
+    this.#defined ??= new WeakMap();
+    this.#defined.set(pid, definition);
   }
 
   /** {@link nameOf} an address. Of very many names, those that come last are `other`. */
   of(address: Pid<never> | string): string {
-    const defined = typeof address === "string" ? undefined : this.defined?.get(address);
+    const defined = typeof address === "string" ? undefined : this.#defined?.get(address);
     return this.name(defined ?? nameOf(address));
   }
 
   /** The same for a name that the code of the service has given. */
   name(name: string): string {
-    if (this.known.has(name)) return name;
-    if (this.known.size >= MAX_LABELS) return OTHER;
-    this.known.add(name);
+    if (this.#known.has(name)) return name;
+    if (this.#known.size >= MAX_LABELS) return OTHER;
+    this.#known.add(name);
     return name;
   }
 }

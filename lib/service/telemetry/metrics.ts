@@ -67,86 +67,88 @@ export function checkBounds(
 /** A call whose time is measured. */
 class TimedCall implements CallTap, Marker {
   readonly isMarker = true;
-  private readonly meter: MethodMeter;
-  private readonly at: number;
+  readonly #meter: MethodMeter;
+  readonly #at: number;
 
   constructor(meter: MethodMeter, at: number) {
-    this.meter = meter;
-    this.at = at;
+    this.#meter = meter;
+    this.#at = at;
   }
 
   /** The handler of a call that is timed is timed as well. */
   get mark(): Mark {
-    const { method } = this.meter;
-    return { kind: "call", name: method, cause: undefined, sentAt: this.at, isPrivate: true };
+    const { method } = this.#meter;
+    return { kind: "call", name: method, cause: undefined, sentAt: this.#at, isPrivate: true };
   }
 
   ended(outcome: CallOutcome): void {
-    const { meter } = this;
+    const meter = this.#meter;
     meter.ended(outcome);
-    meter.timed(meter.owner.now() - this.at);
+    meter.timed(meter.owner.now() - this.#at);
   }
 }
 
 class MethodMeter implements CallMeter, CallTap {
   readonly owner: SystemMetrics;
   readonly method: string | undefined;
-  private readonly label: string;
-  private readonly replied: Counter;
-  private readonly times: Histogram;
-  private left = 1;
+  readonly #label: string;
+  readonly #replied: Counter;
+  readonly #times: Histogram;
+  #left = 1;
 
   constructor(owner: SystemMetrics, label: string, method: string | undefined) {
     this.owner = owner;
-    this.label = label;
+    this.#label = label;
     this.method = method;
-    this.replied = owner.callCounts.of(label, method ?? "", "replied");
-    this.times = owner.callSeconds.of(label, method ?? "");
+    this.#replied = owner.callCounts.of(label, method ?? "", "replied");
+    this.#times = owner.callSeconds.of(label, method ?? "");
   }
 
   next(): CallTap {
-    if (--this.left > 0) return this;
-    this.left = this.owner.messageOneIn;
+    if (--this.#left > 0) return this;
+    this.#left = this.owner.messageOneIn;
     return new TimedCall(this, this.owner.now());
   }
 
   ended(outcome: CallOutcome): void {
-    if (outcome === "replied") this.replied.value++;
-    else this.owner.callCounts.of(this.label, this.method ?? "", outcome).value++;
+    if (outcome === "replied") this.#replied.value++;
+    else this.owner.callCounts.of(this.#label, this.method ?? "", outcome).value++;
   }
 
   timed(durationMs: number): void {
-    this.times.observe(durationMs / 1_000);
+    this.#times.observe(durationMs / 1_000);
   }
 }
 
 class GroupMeter implements DispatchMeter {
-  private readonly owner: SystemMetrics;
-  private readonly group: string;
-  private readonly times: Histogram;
-  private delivered: Counter | undefined = undefined;
-  private settled: Counter | undefined = undefined;
+  readonly #owner: SystemMetrics;
+  readonly #group: string;
+  readonly #times: Histogram;
+  #delivered: Counter | undefined = undefined;
+  #settled: Counter | undefined = undefined;
 
   constructor(owner: SystemMetrics, group: string) {
-    this.owner = owner;
-    this.group = group;
-    this.times = owner.dispatchSeconds.of(group);
+    this.#owner = owner;
+    this.#group = group;
+    this.#times = owner.dispatchSeconds.of(group);
   }
 
   dispatched(outcome: DispatchOutcome, durationMs: number | undefined): void {
-    const { group, owner } = this;
+    const owner = this.#owner;
+    const group = this.#group;
     if (outcome === "delivered") {
-      this.delivered ??= owner.dispatchCounts.of(group, outcome);
-      this.delivered.value++;
+      this.#delivered ??= owner.dispatchCounts.of(group, outcome);
+      this.#delivered.value++;
     } else owner.dispatchCounts.of(group, outcome).value++;
-    if (durationMs !== undefined) this.times.observe(durationMs / 1_000);
+    if (durationMs !== undefined) this.#times.observe(durationMs / 1_000);
   }
 
   attempted(outcome: AttemptEnd["outcome"]): void {
-    const { group, owner } = this;
+    const owner = this.#owner;
+    const group = this.#group;
     if (outcome === "settled") {
-      this.settled ??= owner.attempts.of(group, outcome);
-      this.settled.value++;
+      this.#settled ??= owner.attempts.of(group, outcome);
+      this.#settled.value++;
     } else owner.attempts.of(group, outcome).value++;
   }
 }
@@ -168,9 +170,9 @@ export class SystemMetrics implements Meters {
   readonly flowCounts: Family<Counter>;
   readonly flowSteps: Family<Counter>;
   readonly flowStepSeconds: Family<Histogram>;
-  private readonly meters = new Map<string, Map<string | undefined, MethodMeter>>();
-  private readonly groups = new Map<string, GroupMeter>();
-  private untilTimed = 1;
+  readonly #meters = new Map<string, Map<string | undefined, MethodMeter>>();
+  readonly #groups = new Map<string, GroupMeter>();
+  #untilTimed = 1;
 
   constructor(registry: MetricRegistry, timeOneIn: number, now: () => number) {
     this.messageOneIn = timeOneIn;
@@ -193,8 +195,8 @@ export class SystemMetrics implements Meters {
   }
 
   calls(label: string, method: string | undefined): CallMeter {
-    const methods = this.meters.get(label) ?? new Map<string | undefined, MethodMeter>();
-    this.meters.set(label, methods);
+    const methods = this.#meters.get(label) ?? new Map<string | undefined, MethodMeter>();
+    this.#meters.set(label, methods);
     const known = methods.get(method);
     if (known !== undefined) return known;
     // The handle of a pool accepts any method name, so the number of methods needs a limit.
@@ -220,17 +222,17 @@ export class SystemMetrics implements Meters {
   }
 
   timesDispatch(): boolean {
-    if (--this.untilTimed > 0) return false;
-    this.untilTimed = this.messageOneIn;
+    if (--this.#untilTimed > 0) return false;
+    this.#untilTimed = this.messageOneIn;
     return true;
   }
 
   dispatches(group: string): DispatchMeter {
-    const known = this.groups.get(group);
+    const known = this.#groups.get(group);
     if (known !== undefined) return known;
     const meter = new GroupMeter(this, group);
     // Programs that make a group for each request would fill the memory.
-    if (this.groups.size < MAX_LABELS) this.groups.set(group, meter);
+    if (this.#groups.size < MAX_LABELS) this.#groups.set(group, meter);
     return meter;
   }
 

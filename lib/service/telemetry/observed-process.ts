@@ -52,73 +52,73 @@ function observedClass(Base: typeof Process): typeof Process {
     untilMarked = 1;
     counted: CallMeter | undefined = undefined;
     /** An entry of the mailbox may have a mark. */
-    private mayBeMarked = false;
+    #mayBeMarked = false;
     timed: MessageMeter | undefined = undefined;
 
     override deliver(message: unknown): void {
-      const { recorder } = this;
+      const recorder = this.#recorder;
       const isMarked = recorder !== undefined && this.isFollowed && recorder.marks(this, message);
-      super.deliver(isMarked ? this.marked(message, recorder) : message);
+      super.deliver(isMarked ? this.#marked(message, recorder) : message);
     }
 
     override deliverRequest(request: Parameters<Process["deliverRequest"]>[0]): void {
       if (request.tap !== undefined && (request.tap as Partial<Marker>).isMarker === true)
-        this.mayBeMarked = true;
+        this.#mayBeMarked = true;
       super.deliverRequest(request);
     }
 
     protected override open(entry: unknown): unknown {
-      if (!this.mayBeMarked) return super.open(entry);
-      const { recorder } = this;
+      if (!this.#mayBeMarked) return super.open(entry);
+      const recorder = this.#recorder;
       const span = this.isFollowed ? recorder?.opened(this, entry) : undefined;
       if (recorder === undefined || span === undefined) return super.open(entry);
       this.handling = span;
       const result = recorder.within(span, () => super.open(entry));
-      if (result === undefined) this.finish("handled");
+      if (result === undefined) this.#finish("handled");
       return result;
     }
 
     override settle(result: unknown, message: unknown): boolean {
       const waits = super.settle(result, message);
-      if (this.handling !== undefined && this.state !== SUSPENDED) this.finish("handled");
+      if (this.handling !== undefined && this.state !== SUSPENDED) this.#finish("handled");
       return waits;
     }
 
     /** An asynchronous handler has settled, or a body receives again. */
     override proceed(): void {
-      if (this.handling !== undefined) this.finish("handled");
-      if (this.mayBeMarked && this.isEmpty) this.mayBeMarked = false;
+      if (this.handling !== undefined) this.#finish("handled");
+      if (this.#mayBeMarked && this.isEmpty) this.#mayBeMarked = false;
       super.proceed();
     }
 
     override failed(error: unknown, message: unknown): void {
       if (this.handling !== undefined) {
         this.crashedOn = this.handling.number;
-        this.finish("crashed");
+        this.#finish("crashed");
       }
       super.failed(error, message);
     }
 
-    private finish(outcome: "handled" | "crashed"): void {
+    #finish(outcome: "handled" | "crashed"): void {
       const { handling } = this;
       this.handling = undefined;
       handling?.ended(outcome);
     }
 
     /** Notes when the message arrived. Calls and deliveries have noted it themselves. */
-    private marked(message: unknown, recorder: Recorder): unknown {
+    #marked(message: unknown, recorder: Recorder): unknown {
       const isWrapped = isSpecial(message);
       if (isWrapped && !(message instanceof ContextMessage)) return message;
       const marked = isWrapped
         ? (message as ContextMessage)
         : new ContextMessage(message, this.kernel.context);
       marked.tap = recorder.markFor(marked.message);
-      this.mayBeMarked = true;
+      this.#mayBeMarked = true;
       this.mixed = true;
       return marked;
     }
 
-    private get recorder(): Recorder | undefined {
+    get #recorder(): Recorder | undefined {
       return this.kernel.taps as Recorder | undefined;
     }
   };

@@ -69,20 +69,20 @@ const ENDING = /_(total|bucket|count|sum|created|info)$/;
 const HEAD = ["name", "help", "unit", "labels"] as const;
 
 export class OwnCounter implements CounterMetric<string> {
-  private readonly family: Family<Counter>;
+  readonly #family: Family<Counter>;
 
   constructor(registry: MetricRegistry, options: OwnMetricOptions<string>) {
-    this.family = registry.add(new Family(ownHead(options, "counter"), () => new Counter()));
+    this.#family = registry.add(new Family(ownHead(options, "counter"), () => new Counter()));
   }
 
   add(by: number, ...given: readonly [unknown?]): void {
     if (!(Number.isFinite(by) && by >= 0)) throw new OptionError("by", by, "a number, 0 or more");
-    seriesOf(this.family, given).value += by;
+    seriesOf(this.#family, given).value += by;
   }
 }
 
 export class OwnGauge implements GaugeMetric<string> {
-  private readonly family: Family<Gauge>;
+  readonly #family: Family<Gauge>;
   /** Sets it to what is true now. */
   readonly read: ((gauge: GaugeMetric<never>) => void) | undefined;
 
@@ -91,20 +91,20 @@ export class OwnGauge implements GaugeMetric<string> {
     const { read, ...rest } = options;
     if (read !== undefined && typeof read !== "function") throw new OptionError("read", read, "a function");
     this.read = read as OwnGauge["read"];
-    this.family = registry.add(new Family(ownHead(rest, "gauge"), () => new Gauge()));
+    this.#family = registry.add(new Family(ownHead(rest, "gauge"), () => new Gauge()));
   }
 
   set(value: number, ...given: readonly [unknown?]): void {
-    seriesOf(this.family, given).value = checkNumber(value);
+    seriesOf(this.#family, given).value = checkNumber(value);
   }
 
   add(by: number, ...given: readonly [unknown?]): void {
-    seriesOf(this.family, given).value += checkNumber(by);
+    seriesOf(this.#family, given).value += checkNumber(by);
   }
 }
 
 export class OwnHistogram implements HistogramMetric<string> {
-  private readonly family: Family<Histogram>;
+  readonly #family: Family<Histogram>;
 
   constructor(
     registry: MetricRegistry,
@@ -116,11 +116,11 @@ export class OwnHistogram implements HistogramMetric<string> {
     const bounds = checkBounds("buckets", buckets);
     const head = ownHead(rest, "histogram");
     if (head.labels.includes("le")) throw new OptionError("labels", head.labels, "names other than le");
-    this.family = registry.add(new Family(head, () => new Histogram(bounds)));
+    this.#family = registry.add(new Family(head, () => new Histogram(bounds)));
   }
 
   observe(value: number, ...given: readonly [unknown?]): void {
-    seriesOf(this.family, given).observe(checkNumber(value));
+    seriesOf(this.#family, given).observe(checkNumber(value));
   }
 }
 

@@ -8,21 +8,21 @@ import type { TakeGauge } from "./sources.js";
 export type Metric = Family<Counter> | Family<Gauge> | Family<Histogram>;
 
 export class MetricRegistry implements MetricSink {
-  private readonly bounds: readonly number[];
-  private readonly families = new Map<string, Metric>();
-  private readonly ofInstruments = new Map<Instrument, Metric>();
+  readonly #bounds: readonly number[];
+  readonly #families = new Map<string, Metric>();
+  readonly #ofInstruments = new Map<Instrument, Metric>();
 
   /** @param bounds - of the buckets of histograms that have none of their own, in seconds */
   constructor(bounds: readonly number[]) {
-    this.bounds = bounds;
+    this.#bounds = bounds;
   }
 
   counter(instrument: Instrument): Family<Counter> {
-    return this.instrument(instrument, (head) => new Family(head, () => new Counter()));
+    return this.#instrument(instrument, (head) => new Family(head, () => new Counter()));
   }
 
   histogram(instrument: Instrument): Family<Histogram> {
-    return this.instrument(instrument, (head) => new Family(head, () => new Histogram(this.bounds)));
+    return this.#instrument(instrument, (head) => new Family(head, () => new Histogram(this.#bounds)));
   }
 
   count(instrument: Instrument, by: number, labels: readonly string[]): void {
@@ -40,9 +40,9 @@ export class MetricRegistry implements MetricSink {
     const { name } = family.head;
     // OpenMetrics has a counter without its ending.
     const key = name.replace(/_total$/, "");
-    if (this.families.has(key))
+    if (this.#families.has(key))
       throw new OptionError("name", name, "a name that no other metric of the system has");
-    this.families.set(key, family);
+    this.#families.set(key, family);
     return family;
   }
 
@@ -52,7 +52,7 @@ export class MetricRegistry implements MetricSink {
     const begin = (instrument: Instrument): Family<Gauge | Counter> => {
       const make = (): Gauge | Counter => (instrument.kind === "gauge" ? new Gauge() : new Counter());
       const family = new Family(headOf(instrument), make);
-      const counted = this.ofInstruments.get(instrument) as Family<Counter> | undefined;
+      const counted = this.#ofInstruments.get(instrument) as Family<Counter> | undefined;
       for (const { values, of } of counted ?? []) family.of(...values).value = of.value;
       read.set(instrument, family);
       return family;
@@ -61,16 +61,16 @@ export class MetricRegistry implements MetricSink {
       const family = read.get(instrument) ?? begin(instrument);
       family.of(...labels).value += value;
     });
-    const replaced = new Set([...read.keys()].map((instrument) => this.ofInstruments.get(instrument)));
-    return [...read.values(), ...[...this.families.values()].filter((one) => !replaced.has(one))];
+    const replaced = new Set([...read.keys()].map((instrument) => this.#ofInstruments.get(instrument)));
+    return [...read.values(), ...[...this.#families.values()].filter((one) => !replaced.has(one))];
   }
 
-  private instrument<F extends Metric>(instrument: Instrument, make: (head: FamilyHead) => F): F {
-    const known = this.ofInstruments.get(instrument);
+  #instrument<F extends Metric>(instrument: Instrument, make: (head: FamilyHead) => F): F {
+    const known = this.#ofInstruments.get(instrument);
     if (known !== undefined) return known as F;
     const family = make(headOf(instrument));
-    this.families.set(family.head.name, family);
-    this.ofInstruments.set(instrument, family);
+    this.#families.set(family.head.name, family);
+    this.#ofInstruments.set(instrument, family);
     return family;
   }
 }

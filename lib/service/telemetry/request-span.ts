@@ -7,26 +7,27 @@ import type { HttpBegin } from "./events.js";
 import type { Recorder } from "./recorder.js";
 
 export class RequestSpan implements RequestTap {
-  private readonly recorder: Recorder;
-  private readonly begin: HttpBegin;
+  readonly #recorder: Recorder;
+  readonly #begin: HttpBegin;
 
   /** @internal */
   constructor(recorder: Recorder, begin: HttpBegin) {
-    this.recorder = recorder;
-    this.begin = begin;
+    this.#recorder = recorder;
+    this.#begin = begin;
   }
 
   get number(): number {
-    return this.begin.span;
+    return this.#begin.span;
   }
 
   around<R>(run: () => R): R {
-    const { tracing } = this.recorder;
-    return tracing === undefined ? run() : tracing.around(this.begin.span, run);
+    const { tracing } = this.#recorder;
+    return tracing === undefined ? run() : tracing.around(this.#begin.span, run);
   }
 
   ended(outcome: RequestOutcome, status: number | undefined, route: string | undefined): void {
-    const { recorder, begin } = this;
+    const recorder = this.#recorder;
+    const begin = this.#begin;
     const channel = CHANNELS["http:end"];
     if (!channel.hasSubscribers) return;
     const at = recorder.now();

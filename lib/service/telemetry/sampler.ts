@@ -2,17 +2,17 @@
 
 /** Picks one in `n`; none when `n` is 0. */
 export class Sampler {
-  private readonly n: number;
-  private left = 1;
+  readonly #n: number;
+  #left = 1;
 
   constructor(n: number) {
-    this.n = n;
+    this.#n = n;
   }
 
   picks(): boolean {
-    if (this.n === 1) return true;
-    if (this.n === 0 || --this.left > 0) return false;
-    this.left = this.n;
+    if (this.#n === 1) return true;
+    if (this.#n === 0 || --this.#left > 0) return false;
+    this.#left = this.#n;
     return true;
   }
 }

@@ -50,14 +50,14 @@ export interface FamilyHead {
 /** All series of one metric: one for each combination of its labels. */
 export class Family<S> {
   readonly head: FamilyHead;
-  private readonly make: () => S;
+  readonly #make: () => S;
   /** Series other than the one for all that came too late. */
-  private named = 0;
-  private readonly series = new Map<string, { readonly values: readonly string[]; readonly of: S }>();
+  #named = 0;
+  readonly #series = new Map<string, { readonly values: readonly string[]; readonly of: S }>();
 
   constructor(head: FamilyHead, make: () => S) {
     this.head = head;
-    this.make = make;
+    this.#make = make;
   }
 
   /**
@@ -65,20 +65,20 @@ export class Family<S> {
    */
   of(...values: readonly string[]): S {
     const key = values.join(SEPARATOR);
-    const known = this.series.get(key);
+    const known = this.#series.get(key);
     if (known !== undefined) return known.of;
     const isNamed = values.some((value) => value !== OTHER);
-    if (isNamed && this.named >= (this.head.maxSeries ?? MAX_LABELS))
+    if (isNamed && this.#named >= (this.head.maxSeries ?? MAX_LABELS))
       return this.of(...values.map(() => OTHER));
-    if (isNamed) this.named++;
-    const of = this.make();
-    this.series.set(key, { values, of });
+    if (isNamed) this.#named++;
+    const of = this.#make();
+    this.#series.set(key, { values, of });
     return of;
   }
 
   /** In the order in which they came. */
   [Symbol.iterator](): Iterator<{ readonly values: readonly string[]; readonly of: S }> {
-    return this.series.values();
+    return this.#series.values();
   }
 }
 

@@ -16,19 +16,19 @@ export interface GaugeSource {
 const FIRST_SWEEP = 64;
 
 class Sources {
-  private refs = new Set<WeakRef<GaugeSource>>();
-  private sweepAt = FIRST_SWEEP;
+  #refs = new Set<WeakRef<GaugeSource>>();
+  #sweepAt = FIRST_SWEEP;
 
   add(source: GaugeSource): void {
-    if (this.refs.size >= this.sweepAt) {
-      for (const ref of this.refs) if (ref.deref() === undefined) this.refs.delete(ref);
-      this.sweepAt = Math.max(FIRST_SWEEP, this.refs.size * 2);
+    if (this.#refs.size >= this.#sweepAt) {
+      for (const ref of this.#refs) if (ref.deref() === undefined) this.#refs.delete(ref);
+      this.#sweepAt = Math.max(FIRST_SWEEP, this.#refs.size * 2);
     }
-    this.refs.add(new WeakRef(source));
+    this.#refs.add(new WeakRef(source));
   }
 
   read(take: TakeGauge): void {
-    for (const ref of this.refs) ref.deref()?.gauges(take);
+    for (const ref of this.#refs) ref.deref()?.gauges(take);
   }
 }
 

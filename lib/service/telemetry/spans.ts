@@ -12,20 +12,21 @@ export class CallSpan implements CallTap, Marker {
   readonly isMarker = true;
   readonly begin: CallBegin;
   readonly mark: Mark;
-  private readonly recorder: Recorder;
+  readonly #recorder: Recorder;
   /** Counts the call. */
-  private readonly next: CallTap | undefined;
+  readonly #next: CallTap | undefined;
 
   constructor(recorder: Recorder, begin: CallBegin, next: CallTap | undefined) {
-    this.recorder = recorder;
+    this.#recorder = recorder;
     this.begin = begin;
-    this.next = next;
+    this.#next = next;
     this.mark = { kind: "call", name: begin.method, cause: begin.span, sentAt: begin.at };
   }
 
   ended(outcome: CallOutcome, error: unknown): void {
-    const { begin, recorder } = this;
-    this.next?.ended(outcome, error);
+    const { begin } = this;
+    const recorder = this.#recorder;
+    this.#next?.ended(outcome, error);
     const channel = CHANNELS["call:end"];
     if (!channel.hasSubscribers) return;
     const { system, node, span, from, to, label, method } = begin;
@@ -39,30 +40,31 @@ export class CallSpan implements CallTap, Marker {
 /** A message that a process handles now. */
 export class MessageSpan {
   readonly begin: MessageBegin;
-  private readonly recorder: Recorder;
-  private readonly isPublic: boolean;
-  private readonly meter: MessageMeter | undefined;
+  readonly #recorder: Recorder;
+  readonly #isPublic: boolean;
+  readonly #meter: MessageMeter | undefined;
 
   /** @param isPublic - it is emitted, and not only measured */
   constructor(recorder: Recorder, begin: MessageBegin, isPublic: boolean, meter: MessageMeter | undefined) {
-    this.meter = meter;
-    this.recorder = recorder;
+    this.#meter = meter;
+    this.#recorder = recorder;
     this.begin = begin;
-    this.isPublic = isPublic;
+    this.#isPublic = isPublic;
   }
 
   /** The number of the span, if it is emitted. */
   get number(): number | undefined {
-    return this.isPublic ? this.begin.span : undefined;
+    return this.#isPublic ? this.begin.span : undefined;
   }
 
   ended(outcome: MessageEnd["outcome"]): void {
-    const { begin, recorder } = this;
+    const { begin } = this;
+    const recorder = this.#recorder;
     const at = recorder.now();
     const durationMs = at - begin.at;
-    this.meter?.handled(begin.waitedMs, durationMs);
+    this.#meter?.handled(begin.waitedMs, durationMs);
     const channel = CHANNELS["message:end"];
-    if (!this.isPublic || !channel.hasSubscribers) return;
+    if (!this.#isPublic || !channel.hasSubscribers) return;
     const { system, node, span, process, label, kind, name, cause, waitedMs } = begin;
     const end = { system, node, at, span, process, label, kind, name, cause, waitedMs, durationMs, outcome };
     recorder.publish(channel, end);

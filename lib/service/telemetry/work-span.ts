@@ -10,10 +10,10 @@ import type { Recorder } from "./recorder.js";
 export type WorkEnd<Begin, Outcome> = Begin & { readonly durationMs: number; readonly outcome: Outcome };
 
 export class WorkSpan<Begin extends SpanBegin, Outcome> implements WorkTap<Outcome | "aborted"> {
-  private readonly recorder: Recorder;
-  private readonly begin: Begin;
-  private readonly by: Process;
-  private readonly finish: (end: WorkEnd<Begin, Outcome | "aborted">) => void;
+  readonly #recorder: Recorder;
+  readonly #begin: Begin;
+  readonly #by: Process;
+  readonly #finish: (end: WorkEnd<Begin, Outcome | "aborted">) => void;
 
   /** @internal */
   constructor(
@@ -22,23 +22,25 @@ export class WorkSpan<Begin extends SpanBegin, Outcome> implements WorkTap<Outco
     by: Process,
     finish: (end: WorkEnd<Begin, Outcome | "aborted">) => void,
   ) {
-    this.recorder = recorder;
-    this.begin = begin;
-    this.by = by;
-    this.finish = finish;
+    this.#recorder = recorder;
+    this.#begin = begin;
+    this.#by = by;
+    this.#finish = finish;
     recorder.work.begun(by, this);
   }
 
   around<R>(run: () => R): R {
-    const { tracing } = this.recorder;
-    return tracing === undefined ? run() : tracing.around(this.begin.span, run);
+    const { tracing } = this.#recorder;
+    return tracing === undefined ? run() : tracing.around(this.#begin.span, run);
   }
 
   ended(outcome: Outcome | "aborted"): void {
-    const { recorder, begin, by } = this;
+    const recorder = this.#recorder;
+    const begin = this.#begin;
+    const by = this.#by;
     if (!recorder.work.ended(by, this)) return;
     const at = recorder.now();
-    this.finish({ ...begin, at, durationMs: at - begin.at, outcome });
+    this.#finish({ ...begin, at, durationMs: at - begin.at, outcome });
   }
 }
 

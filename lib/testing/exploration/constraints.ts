@@ -24,28 +24,28 @@ function isFault(label: string): boolean {
 
 /** Names steps and draws. */
 class Addresses {
-  private readonly steps = new Map<number, number>();
-  private readonly draws = new Map<string, number>();
-  private last = "";
+  readonly #steps = new Map<number, number>();
+  readonly #draws = new Map<string, number>();
+  #last = "";
 
   /** The address of a task if it ran now. */
   step({ kind, actor }: PossibleStep): string {
-    return `${kind} ${actor} ${this.steps.get(keyOf(kind, actor)) ?? 0}`;
+    return `${kind} ${actor} ${this.#steps.get(keyOf(kind, actor)) ?? 0}`;
   }
 
   ran(task: PossibleStep): string {
     const address = this.step(task);
     const key = keyOf(task.kind, task.actor);
-    this.steps.set(key, (this.steps.get(key) ?? 0) + 1);
-    this.last = address;
+    this.#steps.set(key, (this.#steps.get(key) ?? 0) + 1);
+    this.#last = address;
     return address;
   }
 
   /** The next draw for an actor, or after a step. */
   draw(label: string, actor: number | undefined): string {
-    const base = `${label} ${actor ?? `after ${this.last}`}`;
-    const ordinal = this.draws.get(base) ?? 0;
-    this.draws.set(base, ordinal + 1);
+    const base = `${label} ${actor ?? `after ${this.#last}`}`;
+    const ordinal = this.#draws.get(base) ?? 0;
+    this.#draws.set(base, ordinal + 1);
     return `${base} ${ordinal}`;
   }
 }
@@ -59,26 +59,26 @@ function keyOf(kind: PossibleStep["kind"], actor: number): number {
 /** Lets another chooser decide, and writes down its decisions as constraints. */
 export class ConstraintWriter implements Chooser {
   readonly constraints: Constraint[] = [];
-  private readonly addresses = new Addresses();
-  private readonly chooser: Chooser;
+  readonly #addresses = new Addresses();
+  readonly #chooser: Chooser;
 
   constructor(chooser: Chooser) {
-    this.chooser = chooser;
+    this.#chooser = chooser;
   }
 
   pick(tasks: readonly PossibleStep[]): number {
-    return this.chooser.pick(tasks);
+    return this.#chooser.pick(tasks);
   }
 
   draw(n: number, label: string, probability?: number, actor?: number): number {
-    const value = this.chooser.draw(n, label, probability, actor);
-    const address = this.addresses.draw(label, actor);
+    const value = this.#chooser.draw(n, label, probability, actor);
+    const address = this.#addresses.draw(label, actor);
     if (value > 0) this.constraints.push({ address, actor, draw: { value, label, isFault: isFault(label) } });
     return value;
   }
 
   ran(task: PossibleStep): void {
-    this.constraints.push({ address: this.addresses.ran(task), actor: task.actor, draw: undefined });
+    this.constraints.push({ address: this.#addresses.ran(task), actor: task.actor, draw: undefined });
   }
 }
 
@@ -87,17 +87,17 @@ export class ConstraintWriter implements Chooser {
  * another possible task before it. A draw without a constraint is ordinary.
  */
 export class Follower implements Chooser {
-  private readonly order = new Map<string, number>();
-  private readonly draws = new Map<string, number>();
-  private readonly addresses = new Addresses();
-  private readonly last: ReadonlySet<number>;
+  readonly #order = new Map<string, number>();
+  readonly #draws = new Map<string, number>();
+  readonly #addresses = new Addresses();
+  readonly #last: ReadonlySet<number>;
 
   /** @param last - actors that run only when no other can */
   constructor(constraints: readonly Constraint[], last: ReadonlySet<number> = new Set()) {
-    this.last = last;
+    this.#last = last;
     for (const [place, { address, draw }] of constraints.entries()) {
-      if (draw === undefined) this.order.set(address, place);
-      else this.draws.set(address, draw.value);
+      if (draw === undefined) this.#order.set(address, place);
+      else this.#draws.set(address, draw.value);
     }
   }
 
@@ -105,8 +105,8 @@ export class Follower implements Chooser {
     let first = -1;
     let place = Number.POSITIVE_INFINITY;
     for (const [index, task] of tasks.entries()) {
-      if (this.last.has(task.actor)) continue;
-      const wanted = this.order.get(this.addresses.step(task));
+      if (this.#last.has(task.actor)) continue;
+      const wanted = this.#order.get(this.#addresses.step(task));
       if (first < 0) {
         first = index;
         if (wanted === undefined) break;
@@ -120,11 +120,11 @@ export class Follower implements Chooser {
   }
 
   draw(n: number, label: string, _probability?: number, actor?: number): number {
-    const value = this.draws.get(this.addresses.draw(label, actor)) ?? 0;
+    const value = this.#draws.get(this.#addresses.draw(label, actor)) ?? 0;
     return value < n ? value : 0;
   }
 
   ran(task: PossibleStep): void {
-    this.addresses.ran(task);
+    this.#addresses.ran(task);
   }
 }

@@ -11,62 +11,62 @@ import { type Block, type News, THREAD, type Work } from "./thread.js";
 const SILENCE_MS = 60_000;
 
 export class Crew {
-  private readonly threads: readonly SimulatorThread[];
+  readonly #threads: readonly SimulatorThread[];
   /** Rejects when a thread fails or the exploration is aborted. */
-  private readonly broken: Promise<never>;
-  private fail: (error: unknown) => void = () => undefined;
-  private readonly waiting = new Map<number, (outcomes: readonly ScheduleOutcome[]) => void>();
+  readonly #broken: Promise<never>;
+  #fail: (error: unknown) => void = () => undefined;
+  readonly #waiting = new Map<number, (outcomes: readonly ScheduleOutcome[]) => void>();
   /** For each thread that works, stops waiting for a sign of life. */
-  private readonly watches = new Map<number, () => void>();
-  private readonly signal: AbortSignal | undefined;
-  private readonly aborted = (): void => this.fail(this.signal?.reason);
+  readonly #watches = new Map<number, () => void>();
+  readonly #signal: AbortSignal | undefined;
+  readonly #aborted = (): void => this.#fail(this.#signal?.reason);
 
   constructor({ threads, ...work }: CrewPlan, signal: AbortSignal | undefined) {
-    this.broken = new Promise<never>((_, reject) => {
-      this.fail = reject;
+    this.#broken = new Promise<never>((_, reject) => {
+      this.#fail = reject;
     });
     // Handled where a block runs; between two blocks nothing awaits it, so it must not count as unhandled.
-    this.broken.catch(() => undefined);
-    this.signal = signal;
-    signal?.addEventListener("abort", this.aborted);
-    this.threads = Array.from({ length: threads }, (_, thread) =>
+    this.#broken.catch(() => undefined);
+    this.#signal = signal;
+    signal?.addEventListener("abort", this.#aborted);
+    this.#threads = Array.from({ length: threads }, (_, thread) =>
       host.thread(THREAD, { ...work, thread, threads } satisfies Work, {
-        said: (news) => this.said(thread, news as News),
-        ended: (why) => this.fail(new ThreadError(why)),
+        said: (news) => this.#said(thread, news as News),
+        ended: (why) => this.#fail(new ThreadError(why)),
       }),
     );
   }
 
   /** Runs the schedules of a block. Resolves with their outcomes in order: all up to the first failing one, if time suffices. */
   async run(block: Block): Promise<readonly ScheduleOutcome[]> {
-    const shares = this.threads.map(
+    const shares = this.#threads.map(
       (thread, number) =>
         new Promise<readonly ScheduleOutcome[]>((resolve) => {
-          this.waiting.set(number, resolve);
-          this.watch(number);
+          this.#waiting.set(number, resolve);
+          this.#watch(number);
           thread.tell(block);
         }),
     );
-    const outcomes = (await Promise.race([Promise.all(shares), this.broken])).flat();
+    const outcomes = (await Promise.race([Promise.all(shares), this.#broken])).flat();
     return outcomes.sort((a, b) => a.index - b.index);
   }
 
   /** Ends all threads. */
   async end(): Promise<void> {
-    this.signal?.removeEventListener("abort", this.aborted);
-    for (const unwatch of this.watches.values()) unwatch();
-    await Promise.all(this.threads.map((thread) => thread.end()));
+    this.#signal?.removeEventListener("abort", this.#aborted);
+    for (const unwatch of this.#watches.values()) unwatch();
+    await Promise.all(this.#threads.map((thread) => thread.end()));
   }
 
-  private said(thread: number, news: News): void {
-    this.watches.get(thread)?.();
-    if (news.type === "failed") this.fail(new ThreadError(news.why));
-    else if (news.type === "alive") this.watch(thread);
-    else this.waiting.get(thread)?.(news.outcomes);
+  #said(thread: number, news: News): void {
+    this.#watches.get(thread)?.();
+    if (news.type === "failed") this.#fail(new ThreadError(news.why));
+    else if (news.type === "alive") this.#watch(thread);
+    else this.#waiting.get(thread)?.(news.outcomes);
   }
 
-  private watch(thread: number): void {
-    const hangs = (): void => this.fail(new ThreadError(`it has been silent for ${SILENCE_MS} ms`));
-    this.watches.set(thread, host.after(SILENCE_MS, hangs));
+  #watch(thread: number): void {
+    const hangs = (): void => this.#fail(new ThreadError(`it has been silent for ${SILENCE_MS} ms`));
+    this.#watches.set(thread, host.after(SILENCE_MS, hangs));
   }
 }

@@ -29,21 +29,22 @@ function* blocks(): Generator<number, never> {
 }
 
 export class Explorer {
-  private readonly plan: ExplorePlan;
-  private readonly runs: Runs;
-  private readonly findings: Findings;
-  private readonly seen = new Fingerprints();
+  readonly #plan: ExplorePlan;
+  readonly #runs: Runs;
+  readonly #findings: Findings;
+  readonly #seen = new Fingerprints();
 
   constructor(scenario: Scenario, plan: ExplorePlan) {
-    this.plan = plan;
-    this.runs = new Runs(scenario, plan);
-    this.findings = new Findings(plan.strategy, plan.sometimes);
+    this.#plan = plan;
+    this.#runs = new Runs(scenario, plan);
+    this.#findings = new Findings(plan.strategy, plan.sometimes);
   }
 
   async explore(): Promise<Exploration> {
-    const { findings, plan } = this;
-    await this.runKept();
-    const ended = await this.search().catch((error: unknown) => {
+    const plan = this.#plan;
+    const findings = this.#findings;
+    await this.#runKept();
+    const ended = await this.#search().catch((error: unknown) => {
       if (error instanceof ScheduleFailedError) plan.kept?.add(error.token);
       throw error;
     });
@@ -54,13 +55,13 @@ export class Explorer {
   }
 
   /** Runs the schedules that failed in earlier explorations. */
-  private async runKept(): Promise<void> {
-    const { kept } = this.plan;
+  async #runKept(): Promise<void> {
+    const { kept } = this.#plan;
     if (kept === undefined) return;
     try {
       for (const token of kept.tokens()) {
-        this.plan.signal?.throwIfAborted();
-        await this.play(token, KEPT).catch((error: unknown) => {
+        this.#plan.signal?.throwIfAborted();
+        await this.#play(token, KEPT).catch((error: unknown) => {
           if (!(error instanceof ReplayOutdatedError)) throw error;
           kept.drop(token, error);
         });
@@ -71,13 +72,15 @@ export class Explorer {
   }
 
   async replay(token: string): Promise<Exploration> {
-    await this.play(token, "replay");
-    return this.findings.summary("schedules");
+    await this.#play(token, "replay");
+    return this.#findings.summary("schedules");
   }
 
   /** Runs the schedule of a token, and counts it. @throws ScheduleFailedError; ReplayOutdatedError */
-  private async play(token: string, by: string): Promise<void> {
-    const { runs, findings, plan } = this;
+  async #play(token: string, by: string): Promise<void> {
+    const plan = this.#plan;
+    const runs = this.#runs;
+    const findings = this.#findings;
     const { choices, sizes, scenario } = decodeToken(token);
     if (scenario !== scenarioHash(plan.title)) throw new ReplayOutdatedError(-1, plan.title, 0, 0);
     const recorder = new Recorder();
@@ -94,26 +97,26 @@ export class Explorer {
   }
 
   async one(choices: readonly number[]): Promise<Exploration> {
-    const result = await this.runs.of(choices);
+    const result = await this.#runs.of(choices);
     const failed = result.failure !== undefined;
-    await this.counted({ index: 0, by: "simulate", result, failed, second: undefined });
-    return this.findings.summary("schedules");
+    await this.#counted({ index: 0, by: "simulate", result, failed, second: undefined });
+    return this.#findings.summary("schedules");
   }
 
-  private async search(): Promise<ExplorationEnd> {
-    const { crew: plan, signal } = this.plan;
-    if (plan === undefined) return this.searchBlocks(undefined);
+  async #search(): Promise<ExplorationEnd> {
+    const { crew: plan, signal } = this.#plan;
+    if (plan === undefined) return this.#searchBlocks(undefined);
     const crew = new Crew(plan, signal);
     try {
-      return await this.searchBlocks(crew);
+      return await this.#searchBlocks(crew);
     } finally {
       await crew.end();
     }
   }
 
-  private async searchBlocks(crew: Crew | undefined): Promise<ExplorationEnd> {
-    const { schedules, budgetMs, plateau, signal } = this.plan;
-    const { findings } = this;
+  async #searchBlocks(crew: Crew | undefined): Promise<ExplorationEnd> {
+    const { schedules, budgetMs, plateau, signal } = this.#plan;
+    const findings = this.#findings;
     const deadline = host.now() + budgetMs;
     let index = 0;
     for (const size of blocks()) {
@@ -126,12 +129,12 @@ export class Explorer {
       };
       const outcomes =
         crew === undefined
-          ? runShare(this.runs, { ...block, seen: this.seen, deadline })
+          ? runShare(this.#runs, { ...block, seen: this.#seen, deadline })
           : await crew.run(block);
       for await (const outcome of outcomes) {
         // A thread whose time was over has left gaps behind it.
         if (outcome.index !== index) return "time";
-        await this.counted(crew === undefined ? outcome : this.merged(outcome));
+        await this.#counted(crew === undefined ? outcome : this.#merged(outcome));
         index++;
         signal?.throwIfAborted();
         if (findings.schedules - findings.lastNew >= plateau) return "plateau";
@@ -145,13 +148,14 @@ export class Explorer {
   }
 
   /** An outcome of another thread, which does not know what the others have seen. */
-  private merged(outcome: ScheduleOutcome): ScheduleOutcome {
-    const fresh = outcome.result.fresh.filter((state) => this.seen.add(state));
+  #merged(outcome: ScheduleOutcome): ScheduleOutcome {
+    const fresh = outcome.result.fresh.filter((state) => this.#seen.add(state));
     return { ...outcome, result: { ...outcome.result, fresh } };
   }
 
-  private async counted({ result, by, failed, second }: ScheduleOutcome): Promise<void> {
-    const { findings, runs } = this;
+  async #counted({ result, by, failed, second }: ScheduleOutcome): Promise<void> {
+    const runs = this.#runs;
+    const findings = this.#findings;
     findings.count(result, by);
     if (second !== undefined) throw await divergence(runs, result, second);
     if (!failed) return;

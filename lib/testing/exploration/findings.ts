@@ -76,120 +76,120 @@ const MOST_PATHS = 200;
 export class Findings {
   schedules = 0;
   lastNew = 0;
-  private readonly strategy: string;
-  private readonly digests = new Set<number>();
-  private readonly states = new Set<string>();
-  private readonly reached = new Map<string, number>();
-  private readonly yields = new Map<string, { schedules: number; newSchedules: number; newStates: number }>();
-  private readonly buggified = new Map<string, number>();
+  readonly #strategy: string;
+  readonly #digests = new Set<number>();
+  readonly #states = new Set<string>();
+  readonly #reached = new Map<string, number>();
+  readonly #yields = new Map<string, { schedules: number; newSchedules: number; newStates: number }>();
+  readonly #buggified = new Map<string, number>();
   /** Fault rules that have matched nothing so far; undefined before the first schedule. */
-  private idle: ReadonlySet<string> | undefined = undefined;
+  #idle: ReadonlySet<string> | undefined = undefined;
   /** Paths of processes and names of nodes, as long as a rule has matched nothing. */
   readonly paths: Set<string> = new Set();
   /** Memory that processes share, by its text. */
-  private readonly shared = new Map<string, SharedMemory>();
-  private visited = 0;
-  private steps = 0;
-  private bounded = 0;
-  private redundant = 0;
-  private virtualMs = 0;
+  readonly #shared = new Map<string, SharedMemory>();
+  #visited = 0;
+  #steps = 0;
+  #bounded = 0;
+  #redundant = 0;
+  #virtualMs = 0;
   /** Steps of the last schedules. */
-  private readonly recent: number[] = [];
-  private actors = 0;
+  readonly #recent: number[] = [];
+  #actors = 0;
 
   /** Whether the strategy skips orders of steps whose footprints share nothing. */
-  private readonly reduces: boolean;
+  readonly #reduces: boolean;
 
   /** @param labels - labels of `sim.sometimes` that some schedule must reach */
   constructor({ name, observes }: SearchStrategy, labels: readonly string[]) {
-    this.strategy = name;
-    this.reduces = observes === true;
-    for (const label of labels) this.reached.set(label, 0);
+    this.#strategy = name;
+    this.#reduces = observes === true;
+    for (const label of labels) this.#reached.set(label, 0);
   }
 
   /** @param by - name of the strategy that made the schedule */
   count(result: ScheduleResult, by: string): void {
     const { fresh, redundant, anew } = result;
-    if (anew) this.redundant = this.schedules;
-    this.recent[this.schedules++ % RECENT] = result.steps;
-    this.steps += result.steps;
-    this.actors = Math.max(this.actors, result.actors);
-    this.virtualMs += result.elapsedMs;
-    if (result.bounded) this.bounded++;
-    if (redundant) this.redundant++;
-    this.match(result);
-    for (const memory of result.shared) this.shared.set(JSON.stringify(memory), memory);
-    this.digests.add(result.digest);
-    const before = this.states.size;
-    if (!redundant) this.states.add(result.state);
-    const newStates = fresh.length + this.states.size - before;
+    if (anew) this.#redundant = this.schedules;
+    this.#recent[this.schedules++ % RECENT] = result.steps;
+    this.#steps += result.steps;
+    this.#actors = Math.max(this.#actors, result.actors);
+    this.#virtualMs += result.elapsedMs;
+    if (result.bounded) this.#bounded++;
+    if (redundant) this.#redundant++;
+    this.#match(result);
+    for (const memory of result.shared) this.#shared.set(JSON.stringify(memory), memory);
+    this.#digests.add(result.digest);
+    const before = this.#states.size;
+    if (!redundant) this.#states.add(result.state);
+    const newStates = fresh.length + this.#states.size - before;
     for (const [label, fired] of result.buggified)
-      this.buggified.set(label, (this.buggified.get(label) ?? 0) + (fired ? 1 : 0));
-    const isNew = this.reach(result.reached) || newStates > 0;
-    this.visited += fresh.length;
+      this.#buggified.set(label, (this.#buggified.get(label) ?? 0) + (fired ? 1 : 0));
+    const isNew = this.#reach(result.reached) || newStates > 0;
+    this.#visited += fresh.length;
     if (isNew) this.lastNew = this.schedules;
-    const yielded = this.yields.get(by) ?? { schedules: 0, newSchedules: 0, newStates: 0 };
+    const yielded = this.#yields.get(by) ?? { schedules: 0, newSchedules: 0, newStates: 0 };
     yielded.schedules++;
     yielded.newStates += newStates;
     if (isNew) yielded.newSchedules++;
-    this.yields.set(by, yielded);
+    this.#yields.set(by, yielded);
   }
 
-  private match({ idle, paths }: ScheduleResult): void {
-    const before = this.idle;
-    this.idle = before === undefined ? new Set(idle) : new Set(idle.filter((rule) => before.has(rule)));
-    if (this.idle.size > 0) for (const path of paths) if (this.paths.size < MOST_PATHS) this.paths.add(path);
+  #match({ idle, paths }: ScheduleResult): void {
+    const before = this.#idle;
+    this.#idle = before === undefined ? new Set(idle) : new Set(idle.filter((rule) => before.has(rule)));
+    if (this.#idle.size > 0) for (const path of paths) if (this.paths.size < MOST_PATHS) this.paths.add(path);
   }
 
   /** Fault rules that have matched nothing in any schedule. */
   get idleRules(): readonly string[] {
-    return [...(this.idle ?? [])];
+    return [...(this.#idle ?? [])];
   }
 
   /** Returns whether a label was reached for the first time. */
-  private reach(labels: ReadonlyMap<string, boolean>): boolean {
+  #reach(labels: ReadonlyMap<string, boolean>): boolean {
     let first = false;
     for (const [label, holds] of labels) {
-      const times = this.reached.get(label) ?? 0;
+      const times = this.#reached.get(label) ?? 0;
       if (holds && times === 0) first = true;
-      this.reached.set(label, times + (holds ? 1 : 0));
+      this.#reached.set(label, times + (holds ? 1 : 0));
     }
     return first;
   }
 
   /** The facts about the schedules so far that strategies get. */
   get history(): SearchHistory {
-    const yields = new Map([...this.yields].map(([name, yielded]) => [name, { ...yielded }]));
-    return { longest: Math.max(0, ...this.recent), actors: this.actors, yields };
+    const yields = new Map([...this.#yields].map(([name, yielded]) => [name, { ...yielded }]));
+    return { longest: Math.max(0, ...this.#recent), actors: this.#actors, yields };
   }
 
   /** Labels that no schedule has reached. */
   get unreached(): readonly string[] {
-    return [...this.reached].filter(([, times]) => times === 0).map(([label]) => label);
+    return [...this.#reached].filter(([, times]) => times === 0).map(([label]) => label);
   }
 
   /** @param outdated - kept schedules that did not run */
   summary(ended: ExplorationEnd, outdated: readonly OutdatedSchedule[] = []): Exploration {
     return {
-      strategy: this.strategy,
+      strategy: this.#strategy,
       schedules: this.schedules,
-      steps: this.steps,
-      distinctSchedules: this.digests.size,
-      distinctStates: this.states.size,
-      visitedStates: this.visited,
+      steps: this.#steps,
+      distinctSchedules: this.#digests.size,
+      distinctStates: this.#states.size,
+      visitedStates: this.#visited,
       lastNew: this.lastNew,
-      yields: this.yields,
-      bounded: this.bounded,
-      redundant: this.redundant,
+      yields: this.#yields,
+      bounded: this.#bounded,
+      redundant: this.#redundant,
       complete: ended === "complete",
-      assumes: ended === "complete" && this.reduces ? [MEMORY_ASSUMPTION] : [],
-      shared: [...this.shared.values()],
+      assumes: ended === "complete" && this.#reduces ? [MEMORY_ASSUMPTION] : [],
+      shared: [...this.#shared.values()],
       ended,
-      reached: this.reached,
-      regressions: this.yields.get(KEPT)?.schedules ?? 0,
+      reached: this.#reached,
+      regressions: this.#yields.get(KEPT)?.schedules ?? 0,
       outdated,
-      buggified: this.buggified,
-      virtualMs: this.virtualMs,
+      buggified: this.#buggified,
+      virtualMs: this.#virtualMs,
     };
   }
 }

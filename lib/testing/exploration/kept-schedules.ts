@@ -22,27 +22,27 @@ const COMMENT = "#";
 /** The file of one exploration. */
 export class KeptSchedules {
   readonly outdated: OutdatedSchedule[] = [];
-  private readonly path: string;
-  private readonly name: string;
-  private readonly title: string;
+  readonly #path: string;
+  readonly #name: string;
+  readonly #title: string;
 
   /** @param title - name and options that a token is valid for */
   constructor(folder: string, name: string, title: string) {
     const file = name.replace(/[^\p{L}\p{N}._-]+/gu, "-");
     // Two names may differ only in characters that a file's name cannot have.
     const hash = scenarioHash(name).toString(16).padStart(8, "0");
-    this.path = `${text("corpus", folder).replace(/[\\/]+$/, "")}/${file}-${hash}.txt`;
-    this.name = name;
-    this.title = title;
+    this.#path = `${text("corpus", folder).replace(/[\\/]+$/, "")}/${file}-${hash}.txt`;
+    this.#name = name;
+    this.#title = title;
   }
 
   /** The tokens that fit the name and the options of the exploration, sorted. Notes the others as outdated. */
   tokens(): readonly string[] {
     const fitting: string[] = [];
-    for (const token of linesOf(host.read(this.path))) {
+    for (const token of linesOf(host.read(this.#path))) {
       try {
-        if (decodeToken(token).scenario === scenarioHash(this.title)) fitting.push(token);
-        else this.drop(token, new ReplayOutdatedError(-1, this.title, 0, 0));
+        if (decodeToken(token).scenario === scenarioHash(this.#title)) fitting.push(token);
+        else this.drop(token, new ReplayOutdatedError(-1, this.#title, 0, 0));
       } catch (error) {
         if (!(error instanceof InvalidTokenError)) throw error;
         this.drop(token, error);
@@ -62,19 +62,19 @@ export class KeptSchedules {
     if (length === 0) return;
     const which = this.outdated.map(({ token, why }) => `\n  ${token}: ${why}`).join("");
     host.warn(
-      `${length === 1 ? "a kept schedule" : `${length} kept schedules`} of ${this.name} no longer fit${length === 1 ? "s" : ""}, ` +
-        `and did not run; remove ${length === 1 ? "it" : "them"} from ${this.path}:${which}`,
+      `${length === 1 ? "a kept schedule" : `${length} kept schedules`} of ${this.#name} no longer fit${length === 1 ? "s" : ""}, ` +
+        `and did not run; remove ${length === 1 ? "it" : "them"} from ${this.#path}:${which}`,
     );
   }
 
   add(token: string): void {
-    host.change(this.path, (content) => {
+    host.change(this.#path, (content) => {
       const tokens = new Set([...linesOf(content), token]);
       if (tokens.size > MOST_KEPT) {
-        host.warn(`${this.path} holds ${MOST_KEPT} schedules, the most; ${token} is not kept`);
+        host.warn(`${this.#path} holds ${MOST_KEPT} schedules, the most; ${token} is not kept`);
         return content;
       }
-      const head = `${COMMENT} Failing schedules of ${this.name}. They run first.\n`;
+      const head = `${COMMENT} Failing schedules of ${this.#name}. They run first.\n`;
       return `${head}${[...tokens].sort().join("\n")}\n`;
     });
   }

@@ -42,35 +42,35 @@ class Candidates {
   tried = 0;
   best: ScheduleResult;
   readonly others = new Map<string, OtherFailing>();
-  private readonly runs: Runs;
-  private readonly bug: (result: ScheduleResult) => string | undefined;
-  private readonly wanted: string | undefined;
-  private readonly deadline: number;
+  readonly #runs: Runs;
+  readonly #bug: (result: ScheduleResult) => string | undefined;
+  readonly #wanted: string | undefined;
+  readonly #deadline: number;
 
   /** @param again - a second run of the failing schedule */
   constructor(runs: Runs, found: ScheduleResult, again: ScheduleResult) {
-    this.runs = runs;
+    this.#runs = runs;
     this.best = again;
     // Where even the same choices give another text, texts tell nothing.
-    this.bug = bugOf(found) === bugOf(again) ? bugOf : kindOf;
-    this.wanted = this.bug(again);
-    this.others.set(String(this.wanted), { error: undefined, result: again });
-    this.deadline = host.now() + runs.plan.shrinkMs;
+    this.#bug = bugOf(found) === bugOf(again) ? bugOf : kindOf;
+    this.#wanted = this.#bug(again);
+    this.others.set(String(this.#wanted), { error: undefined, result: again });
+    this.#deadline = host.now() + runs.plan.shrinkMs;
   }
 
   isOver(share = 1): boolean {
-    return this.tried >= this.runs.plan.shrink * share || host.now() > this.deadline;
+    return this.tried >= this.#runs.plan.shrink * share || host.now() > this.#deadline;
   }
 
   /** Runs one; returns its result if it fails with the same bug. */
   async fails(chooser: Chooser, maxSteps?: number): Promise<ScheduleResult | undefined> {
     if (this.isOver()) return undefined;
     this.tried++;
-    const result = await this.runs.under(chooser, { maxSteps });
+    const result = await this.#runs.under(chooser, { maxSteps });
     // The bug shows before a schedule is cut off.
     if (result.failure === undefined || result.bounded) return undefined;
-    const bug = String(this.bug(result));
-    if (bug === this.wanted) return result;
+    const bug = String(this.#bug(result));
+    if (bug === this.#wanted) return result;
     if (this.others.size <= MOST_OTHERS && !this.others.has(bug))
       this.others.set(bug, { error: result.failure.error, result });
     return undefined;
@@ -86,7 +86,7 @@ class Candidates {
 
   /** Takes a failing list of choices as the best one. */
   async take(choices: readonly number[]): Promise<void> {
-    const result = await this.runs.of(choices);
+    const result = await this.#runs.of(choices);
     if (result.failure !== undefined) this.best = result;
   }
 
@@ -94,7 +94,7 @@ class Candidates {
   async constraints(): Promise<readonly Constraint[]> {
     const writer = new ConstraintWriter(new Script(this.best.choices));
     this.tried++;
-    await this.runs.under(writer);
+    await this.#runs.under(writer);
     return writer.constraints;
   }
 }
@@ -246,24 +246,24 @@ function actorsOf(constraints: readonly Constraint[]): readonly number[] {
 
 /** Follows a list of choices up to a place, and another chooser from there. */
 class Branch implements Chooser {
-  private next = 0;
-  private readonly choices: readonly number[];
-  private readonly rest: Chooser;
+  #next = 0;
+  readonly #choices: readonly number[];
+  readonly #rest: Chooser;
 
   constructor(choices: readonly number[], rest: Chooser) {
-    this.choices = choices;
-    this.rest = rest;
+    this.#choices = choices;
+    this.#rest = rest;
   }
 
   pick(tasks: readonly { readonly actor: number }[]): number {
-    const choice = this.choices[this.next++];
-    if (choice === undefined) return this.rest.pick(tasks as never);
+    const choice = this.#choices[this.#next++];
+    if (choice === undefined) return this.#rest.pick(tasks as never);
     return choice < tasks.length ? choice : 0;
   }
 
   draw(n: number, label: string, probability?: number, actor?: number): number {
-    const choice = this.choices[this.next++];
-    if (choice === undefined) return this.rest.draw(n, label, probability, actor);
+    const choice = this.#choices[this.#next++];
+    if (choice === undefined) return this.#rest.draw(n, label, probability, actor);
     return choice < n ? choice : 0;
   }
 }

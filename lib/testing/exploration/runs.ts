@@ -23,10 +23,10 @@ interface RunOptions {
 
 export class Runs {
   readonly plan: ExplorePlan;
-  private readonly scenario: Scenario;
+  readonly #scenario: Scenario;
 
   constructor(scenario: Scenario, plan: ExplorePlan) {
-    this.scenario = scenario;
+    this.#scenario = scenario;
     this.plan = plan;
   }
 
@@ -38,7 +38,7 @@ export class Runs {
     // A schedule that is played back ends with ordinary choices anyway; an enumerated one has no others.
     const fairTail = seen !== undefined && strategy.enumerates !== true;
     const all = { ...settings, fairTail, maxSteps: maxSteps ?? settings.maxSteps };
-    return runSchedule(this.scenario, all, chooser, observe, recorder, seen, deadline);
+    return runSchedule(this.#scenario, all, chooser, observe, recorder, seen, deadline);
   }
 
   of(choices: readonly number[], recorder?: Recorder): Promise<ScheduleResult> {

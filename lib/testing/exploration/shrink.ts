@@ -6,19 +6,19 @@ import * as fc from "fast-check";
 const MOST_REMOVALS = 64;
 
 class Schedules extends fc.Arbitrary<readonly number[]> {
-  private readonly length: number;
-  private readonly most: number;
+  readonly #length: number;
+  readonly #most: number;
 
   constructor(length: number, most: number) {
     super();
-    this.length = length;
-    this.most = most;
+    this.#length = length;
+    this.#most = most;
   }
 
   generate(random: fc.Random): fc.Value<readonly number[]> {
-    const length = random.nextInt(0, this.length);
+    const length = random.nextInt(0, this.#length);
     const choices = Array.from({ length }, () =>
-      random.nextInt(0, 3) === 0 ? random.nextInt(0, this.most) : 0,
+      random.nextInt(0, 3) === 0 ? random.nextInt(0, this.#most) : 0,
     );
     return new fc.Value(trimmed(choices), undefined);
   }

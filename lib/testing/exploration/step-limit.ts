@@ -6,20 +6,20 @@ import type { ScheduleResult } from "./schedule.js";
 export class StepLimit {
   /** Steps after which the next candidate is cut off. */
   steps: number;
-  private readonly most: number;
-  private readonly falls: boolean;
+  readonly #most: number;
+  readonly #falls: boolean;
 
   /** @param falls - the limit may fall below `maxSteps`. A candidate that it cuts off might have ended later. */
   constructor(maxSteps: number, falls: boolean) {
     this.steps = maxSteps;
-    this.most = maxSteps;
-    this.falls = falls;
+    this.#most = maxSteps;
+    this.#falls = falls;
   }
 
   /** Whether a candidate that failed counts. One that was cut off lowers the limit to what its cycle needs. */
   accepts({ bounded, cycle, steps }: ScheduleResult): boolean {
-    if (!bounded || !this.falls) return true;
+    if (!bounded || !this.#falls) return true;
     if (cycle !== undefined) this.steps = Math.min(this.steps, enoughSteps(cycle));
-    return cycle !== undefined || steps >= this.most;
+    return cycle !== undefined || steps >= this.#most;
   }
 }

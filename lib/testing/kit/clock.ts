@@ -105,35 +105,35 @@ const never = (): boolean => false;
 export class TestClock {
   /** For `new System({ environment })`. */
   readonly environment: Environment;
-  private time = 0;
-  private readonly turns: number;
-  private readonly kernels = new Set<ScheduledSystem>();
-  private readonly alarms = new Set<Alarm>();
+  #time = 0;
+  readonly #turns: number;
+  readonly #kernels = new Set<ScheduledSystem>();
+  readonly #alarms = new Set<Alarm>();
   /** Grows each time a scheduler asks for a turn or sets an alarm. */
-  private activity = 0;
-  private busyTurns = 0;
-  private readonly latest: (Runnable | undefined)[] = new Array(REMEMBERED).fill(undefined);
-  private made = 0;
+  #activity = 0;
+  #busyTurns = 0;
+  readonly #latest: (Runnable | undefined)[] = new Array(REMEMBERED).fill(undefined);
+  #made = 0;
 
   /** @throws OptionError */
   constructor(options: TestClockOptions = {}) {
     only("", options, ["seed", "wallTime", "turns"]);
     const random = new Random(count("seed", options.seed ?? CLOCK_DEFAULTS.seed, 0));
     const wallTime = count("wallTime", options.wallTime ?? CLOCK_DEFAULTS.wallTime, 0);
-    this.turns = count("turns", options.turns ?? CLOCK_DEFAULTS.turns, 1);
+    this.#turns = count("turns", options.turns ?? CLOCK_DEFAULTS.turns, 1);
     let lastId = 0;
     this.environment = {
-      now: () => this.time,
-      wallTime: () => wallTime + this.time,
+      now: () => this.#time,
+      wallTime: () => wallTime + this.#time,
       random: () => random.unit(),
       id: () => `test-${++lastId}`,
       createScheduler: (host, limits) => {
-        this.kernels.add(host);
-        return new ClockScheduler(host, this.loop(), limits, {
+        this.#kernels.add(host);
+        return new ClockScheduler(host, this.#loop(), limits, {
           ready: (runnable) => {
-            this.latest[this.made++ % REMEMBERED] = runnable;
+            this.#latest[this.#made++ % REMEMBERED] = runnable;
           },
-          stop: () => this.kernels.delete(host),
+          stop: () => this.#kernels.delete(host),
         });
       },
       captureContext: production.captureContext,
@@ -144,13 +144,13 @@ export class TestClock {
 
   /** Milliseconds since the clock was made; equal to `ctx.now()`. */
   get now(): number {
-    return this.time;
+    return this.#time;
   }
 
   /** Number of timers set in the systems on this clock: `sendAfter`, `runAfter` and every kind of timeout. */
   get pendingTimers(): number {
     let sum = 0;
-    for (const host of this.kernels) if (host instanceof Kernel) sum += host.pendingTimers;
+    for (const host of this.#kernels) if (host instanceof Kernel) sum += host.pendingTimers;
     return sum;
   }
 
@@ -159,12 +159,12 @@ export class TestClock {
    * for a stopped system.
    */
   get pendingAlarms(): number {
-    return this.alarms.size;
+    return this.#alarms.size;
   }
 
   /** The time at which the first timer is due, on the scale of `now`; undefined when no timer is set. */
   get nextTimer(): number | undefined {
-    const times = [...this.kernels].map((host) => host.nextTimer() ?? Number.POSITIVE_INFINITY);
+    const times = [...this.#kernels].map((host) => host.nextTimer() ?? Number.POSITIVE_INFINITY);
     const first = Math.min(...times);
     return first === Number.POSITIVE_INFINITY ? undefined : first;
   }
@@ -175,8 +175,8 @@ export class TestClock {
    * @throws ClockLimitError when the systems stay busy, for instance because they send to each other forever
    */
   async settle(): Promise<void> {
-    this.busyTurns = 0;
-    await this.rest();
+    this.#busyTurns = 0;
+    await this.#rest();
   }
 
   /**
@@ -187,9 +187,9 @@ export class TestClock {
    * @throws ClockLimitError when the systems stay busy at one of the stops
    */
   async advance(ms: number): Promise<void> {
-    const end = this.time + delay("ms", ms);
-    this.busyTurns = 0;
-    while (await this.step(end, never));
+    const end = this.#time + delay("ms", ms);
+    this.#busyTurns = 0;
+    while (await this.#step(end, never));
   }
 
   /**
@@ -206,7 +206,7 @@ export class TestClock {
    * console.log(clock.now); // 30
    */
   elapse(ms: number): void {
-    this.time += delay("ms", ms);
+    this.#time += delay("ms", ms);
   }
 
   /**
@@ -223,8 +223,8 @@ export class TestClock {
    */
   async runAll(options?: ClockRunOptions): Promise<void> {
     const limit = alarmLimit(options);
-    await this.run(limit, never);
-    if (this.alarms.size > 0) throw this.endless(limit, "no timer was left");
+    await this.#run(limit, never);
+    if (this.#alarms.size > 0) throw this.#endless(limit, "no timer was left");
   }
 
   /**
@@ -251,108 +251,108 @@ export class TestClock {
       settled = true;
     };
     promise.then(settle, settle);
-    await this.run(limit, () => settled);
+    await this.#run(limit, () => settled);
     if (settled) return promise;
-    if (this.alarms.size > 0) throw this.endless(limit, "the promise had settled");
-    throw new ClockStuckError(this.time);
+    if (this.#alarms.size > 0) throw this.#endless(limit, "the promise had settled");
+    throw new ClockStuckError(this.#time);
   }
 
-  private async run(limit: number, enough: () => boolean): Promise<void> {
+  async #run(limit: number, enough: () => boolean): Promise<void> {
     let stops = 0;
-    this.busyTurns = 0;
-    while (await this.step(Number.POSITIVE_INFINITY, () => stops === limit || enough())) stops++;
+    this.#busyTurns = 0;
+    while (await this.#step(Number.POSITIVE_INFINITY, () => stops === limit || enough())) stops++;
   }
 
   /** Settles, then moves to the next alarm and fires it; without an alarm up to `end`, moves to `end`. True if one fired. */
-  private async step(end: number, enough: () => boolean): Promise<boolean> {
-    await this.rest();
+  async #step(end: number, enough: () => boolean): Promise<boolean> {
+    await this.#rest();
     if (enough()) return false;
-    const alarm = this.firstAlarm();
+    const alarm = this.#firstAlarm();
     if (alarm === undefined || alarm.deadline > end) {
-      if (end !== Number.POSITIVE_INFINITY) this.goTo(end);
+      if (end !== Number.POSITIVE_INFINITY) this.#goTo(end);
       return false;
     }
-    this.goTo(alarm.deadline);
-    this.countTurn();
+    this.#goTo(alarm.deadline);
+    this.#countTurn();
     // Concurrent calls that move the clock settle again before they go on.
-    this.activity++;
-    this.alarms.delete(alarm);
+    this.#activity++;
+    this.#alarms.delete(alarm);
     alarm.ring();
     return true;
   }
 
-  private goTo(time: number): void {
-    if (time <= this.time) return;
-    this.time = time;
-    this.busyTurns = 0;
+  #goTo(time: number): void {
+    if (time <= this.#time) return;
+    this.#time = time;
+    this.#busyTurns = 0;
   }
 
   /** The first alarm that is due; of several due together, the one that was set first. */
-  private firstAlarm(): Alarm | undefined {
+  #firstAlarm(): Alarm | undefined {
     let first: Alarm | undefined;
-    for (const alarm of this.alarms)
+    for (const alarm of this.#alarms)
       if (first === undefined || alarm.deadline < first.deadline) first = alarm;
     return first;
   }
 
   /** Waits for two idle macrotasks in a row: a transport between systems may deliver in the next macrotask. */
-  private async rest(): Promise<void> {
+  async #rest(): Promise<void> {
     let quiet = 0;
     while (quiet < 2) {
-      const before = this.activity;
+      const before = this.#activity;
       await new Promise<void>(later);
-      quiet = this.activity === before ? quiet + 1 : 0;
-      if (quiet === 0) this.countTurn();
+      quiet = this.#activity === before ? quiet + 1 : 0;
+      if (quiet === 0) this.#countTurn();
     }
   }
 
-  private countTurn(): void {
-    if (++this.busyTurns <= this.turns) return;
+  #countTurn(): void {
+    if (++this.#busyTurns <= this.#turns) return;
     throw new ClockLimitError(
-      `the systems on this clock were still busy after ${this.turns} turns at ${this.time} ms`,
-      this.turns,
-      this.ranLast(),
+      `the systems on this clock were still busy after ${this.#turns} turns at ${this.#time} ms`,
+      this.#turns,
+      this.#ranLast(),
       "Do they send to each other, or set timers of 0 ms, without end? If not, raise `turns` of the clock",
     );
   }
 
-  private endless(limit: number, what: string): ClockLimitError {
+  #endless(limit: number, what: string): ClockLimitError {
     return new ClockLimitError(
-      `timers fired at ${limit} stops before ${what}, and at ${this.time} ms there are more`,
+      `timers fired at ${limit} stops before ${what}, and at ${this.#time} ms there are more`,
       limit,
-      this.ranLast(),
+      this.#ranLast(),
       "Is there an interval that is never cancelled? Move the time with advance(ms), or raise `limit`",
     );
   }
 
-  private ranLast(): string[] {
+  #ranLast(): string[] {
     const names = new Set<string>();
-    for (let i = this.made + REMEMBERED - 1; i >= this.made; i--) {
-      const runnable = this.latest[i % REMEMBERED];
+    for (let i = this.#made + REMEMBERED - 1; i >= this.#made; i--) {
+      const runnable = this.#latest[i % REMEMBERED];
       if (runnable instanceof Process) names.add(String(runnable.pid));
     }
     return [...names];
   }
 
   /** Runs in the context of the code that creates the system, as production does: a test moves the time from another context. */
-  private loop(): EventLoop {
+  #loop(): EventLoop {
     const context = production.captureContext();
     return {
-      now: () => this.time,
+      now: () => this.#time,
       soon: (fn) => {
-        this.activity++;
+        this.#activity++;
         context.runInAsyncScope(soon, undefined, fn);
       },
       later: (fn) => {
-        this.activity++;
+        this.#activity++;
         context.runInAsyncScope(later, undefined, fn);
       },
       at: (deadline, ring) => {
         const own = context.runInAsyncScope(production.captureContext);
         const alarm = { deadline, ring: () => own.runInAsyncScope(ring) };
-        this.alarms.add(alarm);
+        this.#alarms.add(alarm);
         return () => {
-          this.alarms.delete(alarm);
+          this.#alarms.delete(alarm);
         };
       },
     };
@@ -361,7 +361,7 @@ export class TestClock {
 
 /** The production scheduler; it also reports which process becomes ready, and that it stops. */
 class ClockScheduler extends TurnScheduler {
-  private readonly observer: { ready(runnable: Runnable): void; stop(): void };
+  readonly #observer: { ready(runnable: Runnable): void; stop(): void };
 
   constructor(
     host: ScheduledSystem,
@@ -370,16 +370,16 @@ class ClockScheduler extends TurnScheduler {
     tell: { ready(runnable: Runnable): void; stop(): void },
   ) {
     super(host, loop, limits);
-    this.observer = tell;
+    this.#observer = tell;
   }
 
   override ready(runnable: Runnable): void {
-    this.observer.ready(runnable);
+    this.#observer.ready(runnable);
     super.ready(runnable);
   }
 
   override stop(): void {
-    this.observer.stop();
+    this.#observer.stop();
     super.stop();
   }
 }

@@ -6,34 +6,34 @@ const ZERO = 1;
 
 export class Fingerprints {
   size = 0;
-  private table = new Int32Array(FIRST_CAPACITY);
+  #table = new Int32Array(FIRST_CAPACITY);
 
   /** Returns whether the fingerprint was absent. */
   add(fingerprint: number): boolean {
     const value = fingerprint | 0 || ZERO;
-    const place = this.place(value);
-    if (this.table[place] === value) return false;
-    this.table[place] = value;
-    if (++this.size * 2 > this.table.length) this.grow();
+    const place = this.#place(value);
+    if (this.#table[place] === value) return false;
+    this.#table[place] = value;
+    if (++this.size * 2 > this.#table.length) this.#grow();
     return true;
   }
 
   has(fingerprint: number): boolean {
     const value = fingerprint | 0 || ZERO;
-    return this.table[this.place(value)] === value;
+    return this.#table[this.#place(value)] === value;
   }
 
   /** The place of a value, or the empty place where it belongs. */
-  private place(value: number): number {
-    const mask = this.table.length - 1;
+  #place(value: number): number {
+    const mask = this.#table.length - 1;
     let place = Math.imul(value, 0x9e3779b1) & mask;
-    while (this.table[place] !== 0 && this.table[place] !== value) place = (place + 1) & mask;
+    while (this.#table[place] !== 0 && this.#table[place] !== value) place = (place + 1) & mask;
     return place;
   }
 
-  private grow(): void {
-    const before = this.table;
-    this.table = new Int32Array(before.length * 2);
-    for (const value of before) if (value !== 0) this.table[this.place(value)] = value;
+  #grow(): void {
+    const before = this.#table;
+    this.#table = new Int32Array(before.length * 2);
+    for (const value of before) if (value !== 0) this.#table[this.#place(value)] = value;
   }
 }

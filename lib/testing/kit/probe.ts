@@ -113,7 +113,7 @@ class Book implements Callbacks<unknown> {
   readonly signals: Signal[] = [];
   /** Number of messages that expectations have taken or skipped. */
   read = 0;
-  private open: { readonly search: Search; readonly answer: ReplyTo<Finding> } | undefined = undefined;
+  #open: { readonly search: Search; readonly answer: ReplyTo<Finding> } | undefined = undefined;
   /** For each monitor of an `expectExit`: the caller that waits for its DOWN. */
   readonly ends: Map<Monitor, ReplyTo<DownSignal>> = new Map();
 
@@ -121,7 +121,7 @@ class Book implements Callbacks<unknown> {
     if (message instanceof Question) void message.ask(ctx);
     else {
       this.messages.push(message);
-      if (this.open?.answer.open) this.find(ctx, this.open.search, this.open.answer, false);
+      if (this.#open?.answer.open) this.find(ctx, this.#open.search, this.#open.answer, false);
     }
   }
 
@@ -136,7 +136,7 @@ class Book implements Callbacks<unknown> {
   find(ctx: Context<unknown>, search: Search, answer: ReplyTo<Finding>, now: boolean): void {
     const finding = look(search, this.messages, this.read);
     if (finding.type === "nothing" && !now) {
-      this.open = { search, answer };
+      this.#open = { search, answer };
       return;
     }
     if (finding.type === "found") this.read = finding.index + 1;
@@ -164,26 +164,26 @@ async function attempt<T>(work: () => T): Promise<Reply<Awaited<T>>> {
 export class Probe<M = unknown> implements AsyncDisposable {
   /** Address of the probe. */
   readonly pid: Pid<M>;
-  private readonly system: ProcessSystem;
-  private readonly book = new Book();
-  private readonly timeoutMs: number;
-  private readonly clock: TestClock | undefined;
-  private readonly endings = new WeakMap<Pid, ExitReason>();
-  private searching = false;
+  readonly #system: ProcessSystem;
+  readonly #book = new Book();
+  readonly #timeoutMs: number;
+  readonly #clock: TestClock | undefined;
+  readonly #endings = new WeakMap<Pid, ExitReason>();
+  #searching = false;
 
   /** @internal */
   constructor(system: ProcessSystem, options: ProbeOptions) {
     only("", options, ["label", "name", "timeoutMs", "advance"]);
     const { advance = true, label = "probe", name } = options;
     if (typeof advance !== "boolean") throw new OptionError("advance", advance, "true or false");
-    this.timeoutMs = delay("timeoutMs", options.timeoutMs ?? PROBE_DEFAULTS.timeoutMs);
-    this.system = system;
-    this.clock = advance ? clockOf(system.kernel.env) : undefined;
+    this.#timeoutMs = delay("timeoutMs", options.timeoutMs ?? PROBE_DEFAULTS.timeoutMs);
+    this.#system = system;
+    this.#clock = advance ? clockOf(system.kernel.env) : undefined;
     const naming = { label: text("label", label), ...(name === undefined ? {} : { name }) };
-    this.pid = system.spawn(this.book, { ...naming, trapExit: true });
+    this.pid = system.spawn(this.#book, { ...naming, trapExit: true });
     // A monitor set after the end reports only `noproc`; the probe notes every end, so that a test still gets the reason.
     const note = ({ pid, reason }: { readonly pid: Pid; readonly reason: ExitReason }): void => {
-      this.endings.set(pid, reason);
+      this.#endings.set(pid, reason);
       if (pid === this.pid) system.events.off("exit", note);
     };
     system.events.on("exit", note);
@@ -191,17 +191,17 @@ export class Probe<M = unknown> implements AsyncDisposable {
 
   /** All messages so far, oldest first. */
   get messages(): readonly M[] {
-    return this.book.messages as M[];
+    return this.#book.messages as M[];
   }
 
   /** The messages that no expectation has taken or skipped. */
   get unread(): readonly M[] {
-    return this.messages.slice(this.book.read);
+    return this.messages.slice(this.#book.read);
   }
 
   /** All EXIT, DOWN and group signals so far, oldest first, without those that `expectExit` consumed. */
   get signals(): readonly Signal[] {
-    return this.book.signals;
+    return this.#book.signals;
   }
 
   /**
@@ -220,7 +220,7 @@ export class Probe<M = unknown> implements AsyncDisposable {
   expect(fits: (message: M) => boolean, options?: ExpectationOptions): Promise<M>;
   expect(message?: M, options?: ExpectationOptions): Promise<M>;
   async expect(what?: unknown, options?: ExpectationOptions): Promise<unknown> {
-    return this.search("expect", what, this.timeoutOf(options));
+    return this.#search("expect", what, this.#timeoutOf(options));
   }
 
   /**
@@ -232,7 +232,7 @@ export class Probe<M = unknown> implements AsyncDisposable {
   fish(fits: (message: M) => boolean, options?: ExpectationOptions): Promise<M>;
   fish(message: M, options?: ExpectationOptions): Promise<M>;
   async fish(what: unknown, options?: ExpectationOptions): Promise<unknown> {
-    return this.search("fish", what, this.timeoutOf(options));
+    return this.#search("fish", what, this.#timeoutOf(options));
   }
 
   /**
@@ -250,9 +250,9 @@ export class Probe<M = unknown> implements AsyncDisposable {
     only("", options, ["forMs"]);
     const waitMs = delay("forMs", options.forMs ?? 0);
     // On a clock or under the simulator, 0 ms last until nothing can run. In real time they do not, so `idle` is awaited.
-    const realTime = this.clock === undefined && this.system.kernel.interception === undefined;
-    if (waitMs === 0 && realTime) await this.system.idle();
-    await this.search("expectNone", undefined, waitMs);
+    const realTime = this.#clock === undefined && this.#system.kernel.interception === undefined;
+    if (waitMs === 0 && realTime) await this.#system.idle();
+    await this.#search("expectNone", undefined, waitMs);
   }
 
   /**
@@ -271,16 +271,16 @@ export class Probe<M = unknown> implements AsyncDisposable {
     end?: ExpectedEnd,
     options?: ExpectationOptions,
   ): Promise<ExitReason> {
-    const timeoutMs = this.timeoutOf(options);
-    const { ends } = this.book;
+    const timeoutMs = this.#timeoutOf(options);
+    const { ends } = this.#book;
     const monitor = (ctx: Context<unknown>, answer: ReplyTo<DownSignal>): unknown =>
       ends.set(ctx.monitor(target), answer);
-    const down = await this.ask("expectExit", monitor, timeoutMs);
-    const reason = down === undefined ? undefined : (this.endings.get(down.pid) ?? down.reason);
+    const down = await this.#ask("expectExit", monitor, timeoutMs);
+    const reason = down === undefined ? undefined : (this.#endings.get(down.pid) ?? down.reason);
     if (reason !== undefined && (end === undefined || endFits(reason, end))) return reason;
     const came =
       reason === undefined ? `it did not within ${timeoutMs} ms` : `it ended: ${formatReason(reason)}`;
-    throw this.failure(`${target} to end${end === undefined ? "" : endText(end)}; ${came}`, end, reason);
+    throw this.#failure(`${target} to end${end === undefined ? "" : endText(end)}; ${came}`, end, reason);
   }
 
   /** Makes the probe monitor a process; the DOWN appears in `signals`. */
@@ -305,20 +305,20 @@ export class Probe<M = unknown> implements AsyncDisposable {
    * console.log(await reply);
    */
   async do<T>(work: (ctx: Context<M>) => T, options?: ExpectationOptions): Promise<Awaited<T>> {
-    const timeoutMs = this.timeoutOf(options);
+    const timeoutMs = this.#timeoutOf(options);
     const start = (ctx: Context<unknown>, answer: ReplyTo<Reply<Awaited<T>>>): unknown =>
       attempt(() => work(ctx)).then((outcome) => ctx.reply(answer, outcome));
-    const outcome = await this.ask("do", start, timeoutMs);
+    const outcome = await this.#ask("do", start, timeoutMs);
     if (outcome === undefined)
-      throw this.failure(`its work to be done; it was not within ${timeoutMs} ms`, undefined, undefined);
+      throw this.#failure(`its work to be done; it was not within ${timeoutMs} ms`, undefined, undefined);
     if (outcome.ok) return outcome.value;
     throw outcome.error;
   }
 
   /** Stops the probe with reason `shutdown`. A second call does nothing. */
   async stop(): Promise<void> {
-    const ended = this.system.exited(this.pid);
-    this.system.exit(this.pid, "shutdown");
+    const ended = this.#system.exited(this.pid);
+    this.#system.exit(this.pid, "shutdown");
     await ended;
   }
 
@@ -327,12 +327,12 @@ export class Probe<M = unknown> implements AsyncDisposable {
     return this.stop();
   }
 
-  private async search(by: Seeker, what: unknown, timeoutMs: number): Promise<unknown> {
-    if (this.searching) throw new ReceiveBusyError(this.pid);
+  async #search(by: Seeker, what: unknown, timeoutMs: number): Promise<unknown> {
+    if (this.#searching) throw new ReceiveBusyError(this.pid);
     const search: Search = { by, fits: predicate(what), seen: 0 };
     const find = (now: boolean, waitMs: number): Promise<Finding | undefined> =>
-      this.ask(by, (ctx, answer) => this.book.find(ctx, search, answer, now), waitMs);
-    this.searching = true;
+      this.#ask(by, (ctx, answer) => this.#book.find(ctx, search, answer, now), waitMs);
+    this.#searching = true;
     try {
       // A message sent before the timeout counts, even if it is still in the mailbox: it arrives before the second search.
       const finding = (await find(false, timeoutMs)) ?? (await find(true, Number.POSITIVE_INFINITY));
@@ -341,36 +341,36 @@ export class Probe<M = unknown> implements AsyncDisposable {
       if (finding?.type === "nothing" && by === "expectNone") return undefined;
       const came = this.unread.length === 0 ? "nothing came" : `got ${inspectValue(this.unread)}`;
       const expected = `${messageText(by, what)}; ${came}`;
-      if (finding?.type === "unfit") throw this.failure(expected, what, this.messages[finding.index]);
-      throw this.failure(`${expected} within ${timeoutMs} ms`, what, undefined);
+      if (finding?.type === "unfit") throw this.#failure(expected, what, this.messages[finding.index]);
+      throw this.#failure(`${expected} within ${timeoutMs} ms`, what, undefined);
     } finally {
-      this.searching = false;
+      this.#searching = false;
     }
   }
 
   /** Asks the probe's process; undefined when the timeout passes first. */
-  private async ask<R>(
+  async #ask<R>(
     by: string,
     ask: (ctx: Context<unknown>, answer: ReplyTo<R>) => unknown,
     timeoutMs: number,
   ): Promise<R | undefined> {
     const build = (answer: ReplyTo<R>): Question => new Question(by, (ctx) => ask(ctx, answer));
-    const answer = this.system.call(this.pid as Pid<unknown>, build, { timeoutMs });
+    const answer = this.#system.call(this.pid as Pid<unknown>, build, { timeoutMs });
     try {
       // The timeout of the call bounds this wait.
-      return await (this.clock?.until(answer, { limit: Number.POSITIVE_INFINITY }) ?? answer);
+      return await (this.#clock?.until(answer, { limit: Number.POSITIVE_INFINITY }) ?? answer);
     } catch (error) {
       if (error instanceof CallTimeoutError) return undefined;
       throw error;
     }
   }
 
-  private timeoutOf(options: ExpectationOptions | undefined): number {
+  #timeoutOf(options: ExpectationOptions | undefined): number {
     if (options !== undefined) only("", options, ["timeoutMs"]);
-    return options?.timeoutMs === undefined ? this.timeoutMs : delay("timeoutMs", options.timeoutMs);
+    return options?.timeoutMs === undefined ? this.#timeoutMs : delay("timeoutMs", options.timeoutMs);
   }
 
-  private failure(what: string, expected: unknown, actual: unknown): ExpectationError {
+  #failure(what: string, expected: unknown, actual: unknown): ExpectationError {
     return new ExpectationError(`${this.pid} expected ${what}`, expected, actual, this.unread);
   }
 }

@@ -59,10 +59,10 @@ export class Actor {
   objects = 0;
   /** For each unsettled promise, the place where the code made or awaits it, in order; known when the schedule runs for a report. */
   readonly places: Map<object, { readonly place: string; readonly awaited: boolean }> = new Map();
-  private hashed: number | undefined = undefined;
-  private readonly root: string;
-  private base: string | undefined = undefined;
-  private whole: string | undefined = undefined;
+  #hashed: number | undefined = undefined;
+  readonly #root: string;
+  #base: string | undefined = undefined;
+  #whole: string | undefined = undefined;
 
   /** @param root - the path above, for an actor whose parent is no process */
   constructor(number: number, process: WatchedProcess | undefined, parent: Actor | undefined, root: string) {
@@ -70,7 +70,7 @@ export class Actor {
     this.process = process;
     this.parent = parent;
     this.supervises = (process?.behaviour as Callbacks<unknown> | undefined)?.parentExit !== undefined;
-    this.root = root;
+    this.#root = root;
     this.key =
       parent === undefined
         ? number > 0
@@ -87,23 +87,23 @@ export class Actor {
 
   /** Its name among its siblings. Read at the latest when the process ends, since the name is free after that. */
   get name(): string {
-    this.base ??= this.process?.pid.label ?? this.process?.rare?.name ?? "process";
-    return this.base;
+    this.#base ??= this.process?.pid.label ?? this.process?.rare?.name ?? "process";
+    return this.#base;
   }
 
   /** For example `shop/floor/picker`. The second process of that name under the same parent is `shop/floor/picker#2`. */
   get path(): string {
-    if (this.whole !== undefined) return this.whole;
-    if (this.process === undefined) return this.root;
+    if (this.#whole !== undefined) return this.#whole;
+    if (this.process === undefined) return this.#root;
     const siblings = this.parent?.children ?? [];
     let ordinal = 0;
     for (const sibling of siblings) {
-      if (sibling.root === this.root && sibling.name === this.name) ordinal++;
+      if (sibling.#root === this.#root && sibling.name === this.name) ordinal++;
       if (sibling === this) break;
     }
-    const above = this.parent?.process === undefined ? this.root : this.parent.path;
-    this.whole = `${above}/${this.name}${ordinal > 1 ? `#${ordinal}` : ""}`;
-    return this.whole;
+    const above = this.parent?.process === undefined ? this.#root : this.parent.path;
+    this.#whole = `${above}/${this.name}${ordinal > 1 ? `#${ordinal}` : ""}`;
+    return this.#whole;
   }
 
   /** The place where its code waits. Of nested calls the innermost one counts, which was awaited first. */
@@ -114,12 +114,12 @@ export class Actor {
 
   /** A 32-bit number made of its key. */
   get hash(): number {
-    if (this.hashed === undefined) {
+    if (this.#hashed === undefined) {
       let hash = 0x811c9dc5;
       for (let i = 0; i < this.key.length; i++) hash = Math.imul(hash ^ this.key.charCodeAt(i), 0x01000193);
-      this.hashed = hash >>> 0;
+      this.#hashed = hash >>> 0;
     }
-    return this.hashed;
+    return this.#hashed;
   }
 
   get alive(): boolean {

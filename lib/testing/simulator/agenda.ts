@@ -8,9 +8,9 @@ export class Agenda {
   /** In the order in which they became possible. */
   readonly tasks: SimulatedTask[] = [];
   /** Number of channels and requests so far. */
-  private channels = 0;
+  #channels = 0;
   /** Channels of each pair of actors. */
-  private readonly pairs = new Map<string, number>();
+  readonly #pairs = new Map<string, number>();
 
   /** Makes a task selectable; if its owner is paused, only after the pause. */
   enable(task: SimulatedTask): void {
@@ -68,19 +68,19 @@ export class Agenda {
   /** Creates a channel from one actor to another, which delivers items in order. */
   channel(from: Actor, to: Actor, arrive: (item: unknown) => void): DeliverTask {
     const pair = `${from.key}>${to.key}`;
-    const ordinal = this.pairs.get(pair) ?? 0;
-    this.pairs.set(pair, ordinal + 1);
-    return new DeliverTask(-1 - this.channels++, `${pair}/${ordinal}`, from, to, arrive);
+    const ordinal = this.#pairs.get(pair) ?? 0;
+    this.#pairs.set(pair, ordinal + 1);
+    return new DeliverTask(-1 - this.#channels++, `${pair}/${ordinal}`, from, to, arrive);
   }
 
   /** Creates the task of a request to the outside world. It is possible once it is enabled. */
   request(caller: Actor, outside: Actor, effect: () => void): EffectTask {
-    return new EffectTask(-1 - this.channels++, `${caller.key}/${++caller.objects}`, outside, effect);
+    return new EffectTask(-1 - this.#channels++, `${caller.key}/${++caller.objects}`, outside, effect);
   }
 
   /** Creates the task of an actor's timers. */
   timers(owner: Actor): TimerTask {
-    return new TimerTask(-1 - this.channels++, owner);
+    return new TimerTask(-1 - this.#channels++, owner);
   }
 
   /** Puts an item on a channel. Its arrival is a step of its own. */

@@ -36,26 +36,26 @@ interface Depth {
 }
 
 export class BuiltInChecker {
-  private readonly world: World;
-  private readonly options: BuiltInChecks;
-  private readonly depths = new Map<Actor, Depth>();
+  readonly #world: World;
+  readonly #options: BuiltInChecks;
+  readonly #depths = new Map<Actor, Depth>();
 
   /** @throws OptionError */
   constructor(world: World, options: BuiltInChecks) {
     only("checks", options, KINDS);
-    this.world = world;
-    this.options = options;
+    this.#world = world;
+    this.#options = options;
   }
 
   /** Called when nothing can run. */
   quiet(): void {
-    if (this.options.cycles !== false) this.lookForCycle();
-    if (this.options.mailboxes === false) return;
-    for (const actor of this.world.actors) {
+    if (this.#options.cycles !== false) this.#lookForCycle();
+    if (this.#options.mailboxes === false) return;
+    for (const actor of this.#world.actors) {
       const depth = actor.alive ? (actor.process?.depth ?? 0) : 0;
-      const known = this.depths.get(actor);
+      const known = this.#depths.get(actor);
       if (known === undefined) {
-        if (depth > 0) this.depths.set(actor, { last: depth, growths: 1 });
+        if (depth > 0) this.#depths.set(actor, { last: depth, growths: 1 });
         continue;
       }
       if (depth < known.last) known.growths = 0;
@@ -66,12 +66,13 @@ export class BuiltInChecker {
 
   /** Called when the library has found a circle of calls, and is about to refuse one of them. */
   circle(paths: readonly string[]): void {
-    if (this.options.cycles !== false) this.world.fail(new WaitCycleError(paths));
+    if (this.#options.cycles !== false) this.#world.fail(new WaitCycleError(paths));
   }
 
   /** Called when the schedule has ended and nothing can run. */
   end(): void {
-    const { options, world } = this;
+    const world = this.#world;
+    const options = this.#options;
     const findings: string[] = [];
     for (const actor of world.actors) {
       const { process, parent } = actor;
@@ -80,8 +81,8 @@ export class BuiltInChecker {
         world.fail(new UncontrolledAwaitError(actor.path, actor.place, []));
       if (options.orphans !== false && parent?.process !== undefined && !parent.alive && parent.supervises)
         findings.push(`${actor.path} is alive, though its supervisor ${parent.path} is not`);
-      if (options.monitors !== false) findings.push(...this.doubles(actor, process));
-      const depth = this.depths.get(actor);
+      if (options.monitors !== false) findings.push(...this.#doubles(actor, process));
+      const depth = this.#depths.get(actor);
       if (depth !== undefined && depth.growths >= GROWTHS)
         findings.push(
           `the mailbox of ${actor.path} only grows: ${depth.last} messages are queued, and the process does not take them`,
@@ -90,28 +91,28 @@ export class BuiltInChecker {
     if (findings.length > 0) world.fail(new LeftBehindError(findings));
   }
 
-  private doubles(actor: Actor, process: Process): string[] {
+  #doubles(actor: Actor, process: Process): string[] {
     const counts = new Map<Pid, number>();
     for (const { target } of members(process.watching)) counts.set(target, (counts.get(target) ?? 0) + 1);
     return [...counts]
       .filter(([, count]) => count > 1)
       .map(
         ([target, count]) =>
-          `${actor.path} has ${count} monitors on ${this.world.interceptor.actorOf(target)?.path ?? String(target)}: demonitor those that are no longer needed`,
+          `${actor.path} has ${count} monitors on ${this.#world.interceptor.actorOf(target)?.path ?? String(target)}: demonitor those that are no longer needed`,
       );
   }
 
-  private lookForCycle(): void {
+  #lookForCycle(): void {
     const done = new Set<Process>();
-    for (const { process } of this.world.actors) {
+    for (const { process } of this.#world.actors) {
       const path: Process[] = [];
       let at: Process | undefined = process;
       while (at !== undefined && awaits(at) && !done.has(at)) {
         const start = path.indexOf(at);
         if (start >= 0) {
-          this.world.fail(
+          this.#world.fail(
             new WaitCycleError(
-              path.slice(start).map((one) => this.world.interceptor.actorOf(one.pid)?.path ?? ""),
+              path.slice(start).map((one) => this.#world.interceptor.actorOf(one.pid)?.path ?? ""),
             ),
           );
           return;

@@ -6,23 +6,23 @@ interface Put {
 }
 
 export class Causes {
-  private readonly queues = new Map<string, Put[]>();
-  private readonly counts = new Map<string, number>();
+  readonly #queues = new Map<string, Put[]>();
+  readonly #counts = new Map<string, number>();
 
   /** An item enters a queue. Returns the key that stands for the item. */
   put(queue: string, item: unknown): string {
-    const count = (this.counts.get(queue) ?? 0) + 1;
-    this.counts.set(queue, count);
+    const count = (this.#counts.get(queue) ?? 0) + 1;
+    this.#counts.set(queue, count);
     const key = `q${queue}.${count}`;
-    const puts = this.queues.get(queue);
-    if (puts === undefined) this.queues.set(queue, [{ item, key }]);
+    const puts = this.#queues.get(queue);
+    if (puts === undefined) this.#queues.set(queue, [{ item, key }]);
     else puts.push({ item, key });
     return key;
   }
 
   /** An item leaves a queue. Returns its key; undefined if the item did not enter by a step. */
   take(queue: string, item: unknown): string | undefined {
-    const puts = this.queues.get(queue);
+    const puts = this.#queues.get(queue);
     const index = puts?.findIndex((one) => one.item === item) ?? -1;
     return puts?.splice(index, index < 0 ? 0 : 1)[0]?.key;
   }

@@ -194,17 +194,17 @@ interface ActiveRule {
 const CALM = "calm";
 
 export class Faults {
-  private readonly world: World;
-  private readonly live: ActiveRule[];
-  private readonly nodeRules: { readonly rule: NodeRule; left: number }[];
+  readonly #world: World;
+  readonly #live: ActiveRule[];
+  readonly #nodeRules: { readonly rule: NodeRule; left: number }[];
   readonly nodes: FaultyNode[] = [];
   /** Rules that have not matched any process or node of this schedule: where they stand, and what they match. */
   readonly idle: Map<string, (path: string) => boolean>;
-  private readonly delayOf: ((path: string) => boolean) | undefined;
-  private delaysLeft: number;
-  private rushesLeft: number;
+  readonly #delayOf: ((path: string) => boolean) | undefined;
+  #delaysLeft: number;
+  #rushesLeft: number;
   /** Paused actors, with the timers that end the pauses. */
-  private readonly pauses = new Map<Actor, Timer>();
+  readonly #pauses = new Map<Actor, Timer>();
   /** The footprint of the present step contains the accesses of the last fault. */
   hasFootprint = false;
   /** No fault may strike at present. */
@@ -213,48 +213,48 @@ export class Faults {
   readonly remedies: (() => void)[] = [];
 
   constructor(world: World, plan: FaultPlan) {
-    this.world = world;
-    this.live = plan.rules.map((rule) => ({ rule, targets: [], left: rule.atMost }));
-    this.nodeRules = plan.nodes.map((rule) => ({ rule, left: rule.atMost }));
+    this.#world = world;
+    this.#live = plan.rules.map((rule) => ({ rule, targets: [], left: rule.atMost }));
+    this.#nodeRules = plan.nodes.map((rule) => ({ rule, left: rule.atMost }));
     this.idle = new Map();
     for (const { text, of } of [...plan.rules, ...(plan.delay === undefined ? [] : [plan.delay])])
       this.idle.set(text, of);
     for (const { text } of plan.nodes) this.idle.set(text, () => false);
-    this.delayOf = plan.delay?.of;
-    this.delaysLeft = plan.delay?.atMost ?? 0;
-    this.rushesLeft = plan.rushes;
+    this.#delayOf = plan.delay?.of;
+    this.#delaysLeft = plan.delay?.atMost ?? 0;
+    this.#rushesLeft = plan.rushes;
   }
 
   /** Whether messages may be delayed at present. */
   get delaying(): boolean {
-    return this.delaysLeft > 0 && !this.calm;
+    return this.#delaysLeft > 0 && !this.calm;
   }
 
   /** Whether the running step may inject a fault. */
   get allowed(): boolean {
-    this.world.read(CALM);
+    this.#world.read(CALM);
     return !this.calm;
   }
 
   /** Allows faults again. */
   start(): void {
-    this.world.wrote(CALM);
+    this.#world.wrote(CALM);
     this.calm = false;
   }
 
   /** Stops faults, and resumes paused processes. */
   stop(): void {
-    this.world.wrote(CALM);
+    this.#world.wrote(CALM);
     this.calm = true;
-    for (const actor of this.pauses.keys()) this.release(actor);
+    for (const actor of this.#pauses.keys()) this.#release(actor);
     for (const remedy of this.remedies) remedy();
   }
 
   born(actor: Actor): void {
-    for (const { rule, targets } of this.live) {
+    for (const { rule, targets } of this.#live) {
       if (!rule.of(actor.path)) continue;
       targets.push(actor);
-      this.world.read(CALM);
+      this.#world.read(CALM);
     }
     for (const [text, of] of this.idle) if (of(actor.path)) this.idle.delete(text);
   }
@@ -262,36 +262,37 @@ export class Faults {
   /** A machine joins the world. */
   register(node: FaultyNode): void {
     this.nodes.push(node);
-    for (const { rule } of this.nodeRules) if (rule.of(node.name)) this.idle.delete(rule.text);
+    for (const { rule } of this.#nodeRules) if (rule.of(node.name)) this.idle.delete(rule.text);
   }
 
   died(actor: Actor): void {
-    for (const { targets } of this.live) {
+    for (const { targets } of this.#live) {
       const index = targets.indexOf(actor);
       if (index < 0) continue;
       targets.splice(index, 1);
-      this.world.read(CALM);
+      this.#world.read(CALM);
     }
   }
 
   /** Decides whether this message is delayed. */
   delays(from: Actor, to: Actor): boolean {
-    if (!this.delaying || from.process === undefined || this.delayOf?.(to.path) !== true) return false;
-    if (this.world.oracle.draw(2, "delay:message", undefined, from.number) === 0) return false;
-    this.delaysLeft--;
+    if (!this.delaying || from.process === undefined || this.#delayOf?.(to.path) !== true) return false;
+    if (this.#world.oracle.draw(2, "delay:message", undefined, from.number) === 0) return false;
+    this.#delaysLeft--;
     return true;
   }
 
   /** Lets a fault strike, or not. Returns true when one did: that was the step. */
   strike(): boolean {
     if (this.calm) return false;
-    for (const live of this.live) if (live.left > 0 && live.targets.length > 0 && this.one(live)) return true;
-    for (const one of this.nodeRules) if (one.left > 0 && this.strikeNode(one)) return true;
-    return this.rushesLeft > 0 && this.rush();
+    for (const live of this.#live)
+      if (live.left > 0 && live.targets.length > 0 && this.#one(live)) return true;
+    for (const one of this.#nodeRules) if (one.left > 0 && this.#strikeNode(one)) return true;
+    return this.#rushesLeft > 0 && this.#rush();
   }
 
-  private strikeNode(one: { readonly rule: NodeRule; left: number }): boolean {
-    const { oracle } = this.world;
+  #strikeNode(one: { readonly rule: NodeRule; left: number }): boolean {
+    const { oracle } = this.#world;
     const able = this.nodes.filter((node) => node.powered && one.rule.of(node.name));
     const choice = oracle.draw(able.length + 1, "node:crash");
     if (choice === 0) return false;
@@ -299,20 +300,20 @@ export class Faults {
     const { downMs } = one.rule;
     const ms = downMs[oracle.draw(downMs.length, "ms:down")] as number;
     const node = able[choice - 1] as FaultyNode;
-    this.world.options.recorder?.faultOf(node.name, `loses power for ${ms} ms`);
+    this.#world.options.recorder?.faultOf(node.name, `loses power for ${ms} ms`);
     node.lose(ms);
     return true;
   }
 
-  private one(live: ActiveRule): boolean {
+  #one(live: ActiveRule): boolean {
     const { rule } = live;
     // A start fails before the process has run at all.
     const targets = rule.kind === "start" ? live.targets.filter((actor) => !actor.run.started) : live.targets;
     const able = rule.kind === "pause" ? targets.filter((actor) => actor.parked === undefined) : targets;
-    const names = this.world.options.observe
-      ? able.map((actor) => `${this.live.indexOf(live)} ${actor.key}`)
+    const names = this.#world.options.observe
+      ? able.map((actor) => `${this.#live.indexOf(live)} ${actor.key}`)
       : undefined;
-    const choice = this.world.oracle.draw(
+    const choice = this.#world.oracle.draw(
       able.length + 1,
       `${rule.kind}:process`,
       undefined,
@@ -322,13 +323,13 @@ export class Faults {
     if (choice === 0) return false;
     live.left--;
     const actor = able[choice - 1] as Actor;
-    if (rule.kind === "pause") this.pause(actor, rule);
+    if (rule.kind === "pause") this.#pause(actor, rule);
     else {
       this.crash(actor, rule.reason, rule.kind === "start" ? "fails to start" : "crashes");
       this.hasFootprint = true;
-      this.world.read(CALM);
-      this.world.wrote(actor.state);
-      this.world.wrote(actor.mailbox);
+      this.#world.read(CALM);
+      this.#world.wrote(actor.state);
+      this.#world.wrote(actor.mailbox);
     }
     return true;
   }
@@ -337,33 +338,33 @@ export class Faults {
   crash(actor: Actor, reason: ExitReason | undefined, fault: string | undefined): void {
     const { process } = actor;
     if (process === undefined || !actor.alive) return;
-    if (fault !== undefined) this.world.options.recorder?.fault(actor, fault);
+    if (fault !== undefined) this.#world.options.recorder?.fault(actor, fault);
     if (reason === undefined) process.kernel.stop(process, crash(new InjectedCrash()), undefined);
     else process.kernel.end(process, reason.type === "kill" ? KILLED : reason);
   }
 
-  private pause(actor: Actor, rule: Rule): void {
+  #pause(actor: Actor, rule: Rule): void {
     // The label names no kind of fault: a fault is rare, but all durations are equally likely.
-    const ms = rule.forMs[this.world.oracle.draw(rule.forMs.length, "ms:pause")] as number;
-    this.world.options.recorder?.fault(actor, `is paused for ${ms} ms`);
-    this.world.agenda.park(actor);
-    this.pauses.set(actor, this.world.after(ms, { fire: () => this.release(actor) }));
+    const ms = rule.forMs[this.#world.oracle.draw(rule.forMs.length, "ms:pause")] as number;
+    this.#world.options.recorder?.fault(actor, `is paused for ${ms} ms`);
+    this.#world.agenda.park(actor);
+    this.#pauses.set(actor, this.#world.after(ms, { fire: () => this.#release(actor) }));
   }
 
-  private release(actor: Actor): void {
-    this.world.cancel(this.pauses.get(actor) as Timer);
-    this.pauses.delete(actor);
-    this.world.agenda.release(actor);
+  #release(actor: Actor): void {
+    this.#world.cancel(this.#pauses.get(actor) as Timer);
+    this.#pauses.delete(actor);
+    this.#world.agenda.release(actor);
   }
 
-  private rush(): boolean {
+  #rush(): boolean {
     // A scenario that sleeps waits for what happens until then, so its sleeps are not overtaken.
     // Nor does time leap over a timer that is due.
-    if (this.world.agenda.tasks[0]?.kind === "timer") return false;
-    if (!this.world.sleepsOn || this.world.oracle.draw(2, "rush:time") === 0) return false;
-    this.rushesLeft--;
-    this.world.options.recorder?.fault(this.world.main, "time overtakes queued work");
-    this.world.passTime();
+    if (this.#world.agenda.tasks[0]?.kind === "timer") return false;
+    if (!this.#world.sleepsOn || this.#world.oracle.draw(2, "rush:time") === 0) return false;
+    this.#rushesLeft--;
+    this.#world.options.recorder?.fault(this.#world.main, "time overtakes queued work");
+    this.#world.passTime();
     return true;
   }
 }

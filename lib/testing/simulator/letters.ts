@@ -18,28 +18,28 @@ export interface Letter {
 }
 
 export class Letters {
-  private count = 0;
+  #count = 0;
   /** In transit, by sender and receiver. */
-  private readonly ways = new Map<string, Letter[]>();
-  private readonly mailboxes = new Map<Actor, Letter[]>();
+  readonly #ways = new Map<string, Letter[]>();
+  readonly #mailboxes = new Map<Actor, Letter[]>();
   /** The last letter that did not get into its mailbox. */
-  private refused: Letter | undefined = undefined;
+  #refused: Letter | undefined = undefined;
 
   /** A new letter. */
   written(from: string, item: unknown): Letter {
-    return { number: ++this.count, from, item };
+    return { number: ++this.#count, from, item };
   }
 
   /** A letter is on its way. */
   hold(way: string, letter: Letter): void {
-    const letters = this.ways.get(way) ?? [];
-    this.ways.set(way, letters);
+    const letters = this.#ways.get(way) ?? [];
+    this.#ways.set(way, letters);
     letters.push(letter);
   }
 
   /** The letter of the item that arrives now. Items before it were withdrawn on their way. */
   arriving(way: string, item: unknown): Letter | undefined {
-    const letters = this.ways.get(way) ?? [];
+    const letters = this.#ways.get(way) ?? [];
     for (let letter = letters.shift(); letter !== undefined; letter = letters.shift())
       if (Object.is(letter.item, item)) return letter;
     return undefined;
@@ -48,16 +48,16 @@ export class Letters {
   /** Puts a letter behind the others in a mailbox, if it gets in. */
   enter(to: Actor, letter: Letter): void {
     const { process } = to;
-    if (process === undefined || !to.alive || isFull(process, letter.item)) this.refused = letter;
+    if (process === undefined || !to.alive || isFull(process, letter.item)) this.#refused = letter;
     else this.mailbox(to).push(letter);
   }
 
   /** The letter of a message that was discarded just now: the one refused, or the first such one of the mailbox. */
   lost(to: Actor, message: unknown): Letter | undefined {
     const is = (letter: Letter): boolean => Object.is(messageOf(letter.item), message);
-    const { refused } = this;
+    const refused = this.#refused;
     if (refused !== undefined && is(refused)) return refused;
-    const letters = this.mailboxes.get(to) ?? [];
+    const letters = this.#mailboxes.get(to) ?? [];
     const index = letters.findIndex(is);
     return index < 0 ? undefined : letters.splice(index, 1)[0];
   }
@@ -79,8 +79,8 @@ export class Letters {
   /** The letters in a mailbox, oldest first. */
   mailbox(owner: Actor): Letter[] {
     const { process } = owner;
-    const letters = this.mailboxes.get(owner) ?? [];
-    this.mailboxes.set(owner, letters);
+    const letters = this.#mailboxes.get(owner) ?? [];
+    this.#mailboxes.set(owner, letters);
     if (process !== undefined) align(letters, process);
     return letters;
   }

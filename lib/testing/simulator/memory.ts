@@ -36,36 +36,36 @@ interface Watched {
 export class Memory {
   /** The findings, by the object. */
   readonly found: Map<object, Watched> = new Map();
-  private readonly world: World;
-  private readonly watched = new Map<object, Watched>();
+  readonly #world: World;
+  readonly #watched = new Map<object, Watched>();
   /** Those that several actors have. */
-  private readonly common = new Set<Watched>();
+  readonly #common = new Set<Watched>();
 
   constructor(world: World) {
-    this.world = world;
+    this.#world = world;
   }
 
   /** A process begins with its arguments. The code that starts the process may keep them. */
   born(actor: Actor, behaviour: unknown): void {
     const { args } = behaviour as { readonly args?: unknown };
     if (!Array.isArray(args)) return;
-    const giver = this.world.current;
-    for (const arg of args) this.give(arg, giver.supervises ? [actor] : [giver, actor], true);
+    const giver = this.#world.current;
+    for (const arg of args) this.#give(arg, giver.supervises ? [actor] : [giver, actor], true);
   }
 
   /** A message is sent, or a promise settled with a value: both sides may keep it. */
   passed(from: Actor, to: Actor, item: unknown): void {
-    this.give(contentOf(item), [from, to], false);
+    this.#give(contentOf(item), [from, to], false);
   }
 
   /** Looks for changes at the end of a step. */
   stepped(): void {
-    for (const watched of this.common) {
+    for (const watched of this.#common) {
       const content = contents(watched.object);
       const { before } = watched;
       // A change in the step that shares it comes before all that others do with it.
       if (before === undefined) watched.before = content;
-      else if (!sameContent(before, content)) this.isShared(watched);
+      else if (!sameContent(before, content)) this.#isShared(watched);
     }
   }
 
@@ -76,40 +76,40 @@ export class Memory {
     }));
   }
 
-  private give(value: unknown, actors: readonly Actor[], isArgument: boolean): void {
+  #give(value: unknown, actors: readonly Actor[], isArgument: boolean): void {
     const met = new Set<object>();
     const visit = (one: unknown): void => {
       if (typeof one !== "object" || one === null || met.has(one) || met.size > MOST_ENTRIES) return;
       met.add(one);
       if (isContainer(one)) {
-        if (!Object.isFrozen(one) || one instanceof Map || one instanceof Set) this.hold(one, actors);
+        if (!Object.isFrozen(one) || one instanceof Map || one instanceof Set) this.#hold(one, actors);
         for (const inner of contents(one)) visit(inner);
       } else if (isArgument && isOfUser(one)) {
         // The code that made it may have forgotten it.
-        const watched = this.hold(one, actors.slice(-1));
-        if (watched !== undefined && watched.holders.size > 1) this.isShared(watched);
+        const watched = this.#hold(one, actors.slice(-1));
+        if (watched !== undefined && watched.holders.size > 1) this.#isShared(watched);
       }
     };
     visit(value);
   }
 
-  private hold(object: object, actors: readonly Actor[]): Watched | undefined {
-    let watched = this.watched.get(object);
+  #hold(object: object, actors: readonly Actor[]): Watched | undefined {
+    let watched = this.#watched.get(object);
     if (watched === undefined) {
-      if (this.watched.size === MOST_OBJECTS) return undefined;
+      if (this.#watched.size === MOST_OBJECTS) return undefined;
       watched = { object, holders: new Set(), before: undefined };
-      this.watched.set(object, watched);
+      this.#watched.set(object, watched);
     }
     for (const actor of actors) watched.holders.add(actor);
-    if (watched.holders.size > 1 && isContainer(object) && !this.found.has(object)) this.common.add(watched);
-    if (this.found.has(object)) this.isShared(watched);
+    if (watched.holders.size > 1 && isContainer(object) && !this.found.has(object)) this.#common.add(watched);
+    if (this.found.has(object)) this.#isShared(watched);
     return watched;
   }
 
-  private isShared(watched: Watched): void {
-    this.common.delete(watched);
+  #isShared(watched: Watched): void {
+    this.#common.delete(watched);
     this.found.set(watched.object, watched);
-    for (const { key } of watched.holders) this.world.oracle.chooser.knowledge?.sawSharing(key);
+    for (const { key } of watched.holders) this.#world.oracle.chooser.knowledge?.sawSharing(key);
   }
 }
 

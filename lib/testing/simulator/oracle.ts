@@ -22,7 +22,7 @@ export class Oracle {
     const size = tasks.length;
     if (size < 2) return 0;
     try {
-      return this.note(size, this.chooser.pick(tasks), "task");
+      return this.#note(size, this.chooser.pick(tasks), "task");
     } catch (error) {
       this.broken ??= { error };
       throw error;
@@ -39,14 +39,14 @@ export class Oracle {
   draw(size: number, label: string, probability?: number, actor?: number, names?: readonly string[]): number {
     if (size < 2) return 0;
     try {
-      return this.note(size, this.chooser.draw(size, label, probability, actor, names), label);
+      return this.#note(size, this.chooser.draw(size, label, probability, actor, names), label);
     } catch (error) {
       this.broken ??= { error };
       throw error;
     }
   }
 
-  private note(size: number, choice: number, label: string): number {
+  #note(size: number, choice: number, label: string): number {
     if (!(Number.isInteger(choice) && choice >= 0 && choice < size))
       throw new OptionError(`choice of ${label}`, choice, `a whole number from 0 to ${size - 1}`);
     this.choices.push(choice);
@@ -64,13 +64,13 @@ export const ORDINARY: Chooser = { by: "the ordinary schedule", pick: () => 0, d
  * @param sizes - alternatives of each choice other than 0, if they must be as recorded
  */
 export class Script implements Chooser {
-  private next = 0;
-  private readonly choices: readonly number[];
-  private readonly sizes: readonly number[] | undefined;
+  #next = 0;
+  readonly #choices: readonly number[];
+  readonly #sizes: readonly number[] | undefined;
 
   constructor(choices: readonly number[], sizes?: readonly number[]) {
-    this.choices = choices;
-    this.sizes = sizes;
+    this.#choices = choices;
+    this.#sizes = sizes;
   }
 
   pick(tasks: readonly PossibleStep[]): number {
@@ -78,10 +78,10 @@ export class Script implements Chooser {
   }
 
   draw(size: number, label: string): number {
-    const index = this.next++;
-    const choice = this.choices[index] ?? 0;
-    if (this.sizes === undefined) return choice < size ? choice : 0;
-    const before = this.sizes[index] ?? 0;
+    const index = this.#next++;
+    const choice = this.#choices[index] ?? 0;
+    if (this.#sizes === undefined) return choice < size ? choice : 0;
+    const before = this.#sizes[index] ?? 0;
     if (choice > 0 && before !== size) throw new ReplayOutdatedError(index, label, before, size);
     return choice;
   }

@@ -57,109 +57,109 @@ function known<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], un
 
 export class Recorder {
   readonly steps: TraceStep[] = [];
-  private world!: World;
-  private readonly placed: number;
-  private doing: Doing | undefined = undefined;
-  private effects: TraceEffect[] = [];
-  private readonly letters = new Letters();
+  #world!: World;
+  readonly #placed: number;
+  #doing: Doing | undefined = undefined;
+  #effects: TraceEffect[] = [];
+  readonly #letters = new Letters();
   /** How the promises ended whose code has not gone on yet. */
-  private readonly endings = new Map<Actor, Shown[]>();
+  readonly #endings = new Map<Actor, Shown[]>();
   /** A body runs: until it takes a message, this is where it looks for one. */
-  private searching: { readonly actor: Actor; readonly from: number } | undefined = undefined;
+  #searching: { readonly actor: Actor; readonly from: number } | undefined = undefined;
   /** Requests to the outside world, by their arguments. */
-  private readonly requests = new WeakMap<readonly unknown[], number>();
+  readonly #requests = new WeakMap<readonly unknown[], number>();
   /** The message that arrives over a network in this step. */
-  private arriving: Letter | undefined = undefined;
+  #arriving: Letter | undefined = undefined;
 
   /** The states of state machines, by name. */
-  private readonly stateNames = new Map<Actor, string>();
+  readonly #stateNames = new Map<Actor, string>();
   /** What the trace said last about each process, and about the values. */
-  private readonly shown = new Map<Actor, string>();
-  private shownValues = "[]";
-  private values: () => readonly (() => unknown)[] = () => [];
+  readonly #shown = new Map<Actor, string>();
+  #shownValues = "[]";
+  #values: () => readonly (() => unknown)[] = () => [];
 
   /** @param placed - steps whose places are recorded: a schedule that does not end has many more than its report shows */
   constructor(placed: number = Number.POSITIVE_INFINITY) {
-    this.placed = placed;
+    this.#placed = placed;
   }
 
   attach(world: World): void {
-    this.world = world;
+    this.#world = world;
   }
 
   /** Shows these values with each step that changes them. */
   watch(values: () => readonly (() => unknown)[]): void {
-    this.values = values;
+    this.#values = values;
   }
 
   began(task: SimulatedTask): void {
-    this.searching = undefined;
-    this.arriving = undefined;
-    if (task.kind === "run") this.doing = this.run(task);
-    else if (task.kind === "deliver") this.doing = this.deliver(task);
+    this.#searching = undefined;
+    this.#arriving = undefined;
+    if (task.kind === "run") this.#doing = this.#run(task);
+    else if (task.kind === "deliver") this.#doing = this.#deliver(task);
     else if (task.kind === "timer")
-      this.doing = { type: "timer", process: task.owner.path, what: "a timer fires" };
+      this.#doing = { type: "timer", process: task.owner.path, what: "a timer fires" };
     else if (task.kind === "resume") {
-      const { result, place } = this.endings.get(task.owner)?.shift() ?? {};
+      const { result, place } = this.#endings.get(task.owner)?.shift() ?? {};
       const process = task.owner.path;
-      this.doing = { type: "resume", process, from: task.what, ...known({ result, place }) };
+      this.#doing = { type: "resume", process, from: task.what, ...known({ result, place }) };
     }
   }
 
-  private run({ owner }: RunTask): Doing {
+  #run({ owner }: RunTask): Doing {
     const doing = { type: "run", process: owner.path } as const;
     const { process } = owner;
     if (process === undefined || process.state === STARTING) return { ...doing, took: "starts" };
     if (process.handle !== undefined)
-      return process.isEmpty ? { ...doing, took: "wakes" } : { ...doing, ...this.taken(owner, 0) };
-    this.searching = { actor: owner, from: process.pendingReceive?.scanned ?? 0 };
-    return { ...doing, took: "wakes", ...known({ place: this.waitPlace(owner) }) };
+      return process.isEmpty ? { ...doing, took: "wakes" } : { ...doing, ...this.#taken(owner, 0) };
+    this.#searching = { actor: owner, from: process.pendingReceive?.scanned ?? 0 };
+    return { ...doing, took: "wakes", ...known({ place: this.#waitPlace(owner) }) };
   }
 
   /** Where the body waits for a message. */
-  private waitPlace(owner: Actor): string | undefined {
+  #waitPlace(owner: Actor): string | undefined {
     return [...owner.waits].find(({ what }) => what === "a receive")?.place;
   }
 
-  private deliver({ from, owner, held }: DeliverTask): Doing {
+  #deliver({ from, owner, held }: DeliverTask): Doing {
     const [item] = held;
-    const letter = this.letters.arriving(wayOf(from, owner), item);
-    const message = this.show(plain(item));
+    const letter = this.#letters.arriving(wayOf(from, owner), item);
+    const message = this.#show(plain(item));
     const doing = { type: "deliver", message, ...known({ letter: letter?.number }) } as const;
     if (item instanceof Packet) {
-      this.arriving = letter;
+      this.#arriving = letter;
       const { to } = item.ends();
-      return { ...doing, process: to ? this.nameOf(to) : owner.path, from: letter?.from ?? from.path };
+      return { ...doing, process: to ? this.#nameOf(to) : owner.path, from: letter?.from ?? from.path };
     }
-    if (letter !== undefined) this.letters.enter(owner, letter);
+    if (letter !== undefined) this.#letters.enter(owner, letter);
     return { ...doing, process: owner.path, from: from.path };
   }
 
   /** A process takes the entry at a place of its mailbox. */
   took(actor: Actor, index: number): void {
-    if (this.searching?.actor !== actor || this.doing?.type !== "run") return;
-    this.searching = undefined;
-    this.doing = { ...this.doing, ...this.taken(actor, index) };
+    if (this.#searching?.actor !== actor || this.#doing?.type !== "run") return;
+    this.#searching = undefined;
+    this.#doing = { ...this.#doing, ...this.#taken(actor, index) };
   }
 
-  private taken(owner: Actor, index: number): Pick<Doing & { type: "run" }, "took" | "sender" | "letter"> {
+  #taken(owner: Actor, index: number): Pick<Doing & { type: "run" }, "took" | "sender" | "letter"> {
     const item = owner.process?.peek(index);
-    const letter = this.letters.take(owner, index);
+    const letter = this.#letters.take(owner, index);
     const ownText = item instanceof SignalEntry || item instanceof TaskEntry;
     const behaviour = owner.process?.behaviour;
     const event = behaviour instanceof MachineProcess ? behaviour.ownEvent : undefined;
     if (item instanceof TaskEntry && event !== undefined)
       return {
-        took: `its own event ${eventText(event, (one) => this.show(one))}`,
+        took: `its own event ${eventText(event, (one) => this.#show(one))}`,
         ...known({ letter: letter?.number }),
       };
     const sender = ownText ? undefined : letter?.from;
-    return { took: this.show(plain(item)), ...known({ sender, letter: letter?.number }) };
+    return { took: this.#show(plain(item)), ...known({ sender, letter: letter?.number }) };
   }
 
   /** A fault has lasted its time. */
   time(): void {
-    this.doing ??= { type: "timer", process: "the simulator", what: "a timer fires" };
+    this.#doing ??= { type: "timer", process: "the simulator", what: "a timer fires" };
   }
 
   fault(actor: Actor, fault: string): void {
@@ -167,66 +167,66 @@ export class Recorder {
   }
 
   faultOf(path: string, fault: string): void {
-    this.doing = { type: "fault", process: path, fault };
+    this.#doing = { type: "fault", process: path, fault };
   }
 
   /** A message was sent; `item` is as mailboxes hold it. */
   sent(from: Actor, to: Actor, item: unknown, held: boolean): void {
-    const { arriving } = this;
-    if (arriving !== undefined && !held && from === this.world.main) {
+    const arriving = this.#arriving;
+    if (arriving !== undefined && !held && from === this.#world.main) {
       // The message was recorded when it was sent to the network.
-      this.arriving = undefined;
-      this.letters.enter(to, { ...arriving, item });
+      this.#arriving = undefined;
+      this.#letters.enter(to, { ...arriving, item });
       return;
     }
     const ends = item instanceof Packet ? item.ends() : undefined;
-    const running = ends === undefined ? from : this.world.current;
-    const sender = ends?.from ? this.nameOf(ends.from) : this.senderOf(running);
-    const receiver = ends?.to ? this.nameOf(ends.to) : to.path;
-    const letter = this.letters.written(sender, item);
-    this.effects.push({
+    const running = ends === undefined ? from : this.#world.current;
+    const sender = ends?.from ? this.#nameOf(ends.from) : this.#senderOf(running);
+    const receiver = ends?.to ? this.#nameOf(ends.to) : to.path;
+    const letter = this.#letters.written(sender, item);
+    this.#effects.push({
       type: "send",
-      ...{ to: receiver, from: sender, message: this.show(plain(item)), held, letter: letter.number },
+      ...{ to: receiver, from: sender, message: this.#show(plain(item)), held, letter: letter.number },
       ...known({ place: this.place() }),
     });
-    if (held) this.letters.hold(wayOf(from, to), letter);
-    else this.letters.enter(to, letter);
+    if (held) this.#letters.hold(wayOf(from, to), letter);
+    else this.#letters.enter(to, letter);
   }
 
   /** Path of the running code. No code runs while a timer fires: its message is from the process that set it. */
-  private senderOf(running: Actor): string {
-    const { doing } = this;
-    return running === this.world.main && doing?.type === "timer" ? doing.process : running.path;
+  #senderOf(running: Actor): string {
+    const doing = this.#doing;
+    return running === this.#world.main && doing?.type === "timer" ? doing.process : running.path;
   }
 
   /** A message was discarded: no process will handle it. */
   lost(to: Pid | string, message: unknown, why: DeadLetterReason): void {
-    const actor = typeof to === "string" ? undefined : this.world.interceptor.actorOf(to);
-    const letter = actor && this.letters.lost(actor, message);
-    this.effects.push({
+    const actor = typeof to === "string" ? undefined : this.#world.interceptor.actorOf(to);
+    const letter = actor && this.#letters.lost(actor, message);
+    this.#effects.push({
       type: "lost",
-      ...{ to: actor?.path ?? String(to), message: this.show(message), reason: LOSSES[why] },
+      ...{ to: actor?.path ?? String(to), message: this.#show(message), reason: LOSSES[why] },
       ...known({ letter: letter?.number }),
     });
   }
 
   /** Code has sent a request to the outside world. */
   requested(outside: Actor, args: readonly unknown[]): void {
-    const from = this.world.current.path;
-    const { number } = this.letters.written(from, args);
-    this.requests.set(args, number);
-    this.effects.push({
+    const from = this.#world.current.path;
+    const { number } = this.#letters.written(from, args);
+    this.#requests.set(args, number);
+    this.#effects.push({
       type: "send",
-      ...{ to: outside.path, from, message: this.arguments(args), held: true, letter: number },
+      ...{ to: outside.path, from, message: this.#arguments(args), held: true, letter: number },
       ...known({ place: this.place() }),
     });
   }
 
   /** The present step decides about a request to the outside world. */
   decided(outside: Actor, caller: Actor, args: readonly unknown[], outcome: RequestOutcome): void {
-    const request = this.arguments(args);
-    const letter = this.requests.get(args);
-    this.doing = {
+    const request = this.#arguments(args);
+    const letter = this.#requests.get(args);
+    this.#doing = {
       type: "effect",
       ...{ process: outside.path, from: caller.path, request, outcome, ...known({ letter }) },
     };
@@ -234,132 +234,133 @@ export class Recorder {
 
   /** A request has its answer, which is now on its way. */
   answered(answer: unknown, fails: boolean): void {
-    if (fails) this.note(`fails with ${this.show(answer)}`);
-    else if (answer !== undefined) this.note(`answers ${this.show(answer)}`);
+    if (fails) this.note(`fails with ${this.#show(answer)}`);
+    else if (answer !== undefined) this.note(`answers ${this.#show(answer)}`);
   }
 
-  private arguments(args: readonly unknown[]): string {
-    return `(${args.map((one) => this.show(one)).join(", ")})`;
+  #arguments(args: readonly unknown[]): string {
+    return `(${args.map((one) => this.#show(one)).join(", ")})`;
   }
 
   spawned(actor: Actor): void {
-    this.effects.push({ type: "spawn", process: actor.path, ...known({ place: this.place() }) });
+    this.#effects.push({ type: "spawn", process: actor.path, ...known({ place: this.place() }) });
   }
 
   exited(actor: Actor, reason: ExitReason): void {
-    this.effects.push({ type: "exit", process: actor.path, reason: reasonText(reason) });
+    this.#effects.push({ type: "exit", process: actor.path, reason: reasonText(reason) });
   }
 
   /** @param ending - undefined if the value of the promise is unknown */
   settled(process: Actor, what: string, ending: Ending | undefined): void {
-    const result = ending?.ended && endingText(what, ending.ended, (pid) => this.nameOf(pid));
-    const shown = this.endings.get(process) ?? [];
-    this.endings.set(process, shown);
+    const result = ending?.ended && endingText(what, ending.ended, (pid) => this.#nameOf(pid));
+    const shown = this.#endings.get(process) ?? [];
+    this.#endings.set(process, shown);
     shown.push({ result, place: ending?.place });
-    this.effects.push({ type: "settle", process: process.path, what, ...known({ result }) });
+    this.#effects.push({ type: "settle", process: process.path, what, ...known({ result }) });
   }
 
   /** The scenario or the simulator made a choice. */
   chose(label: string, value: unknown): void {
-    this.effects.push({ type: "choice", label, value: this.show(value) });
+    this.#effects.push({ type: "choice", label, value: this.#show(value) });
   }
 
   /** Something happened in a simulated device. */
   device(device: string, text: string): void {
-    this.effects.push({ type: "device", device, text });
+    this.#effects.push({ type: "device", device, text });
   }
 
   note(text: string): void {
-    this.effects.push({ type: "note", text });
+    this.#effects.push({ type: "note", text });
   }
 
   /** The place of the caller in the code of the test or the service. */
   place(): string | undefined {
-    if (this.world.steps > this.placed) return undefined;
+    if (this.#world.steps > this.#placed) return undefined;
     const place = placeOf(host.stack());
     return place === undefined ? undefined : relativePlace(place, host.folder());
   }
 
   /** Discards events between two steps, which belong to no step. */
   between(): void {
-    this.effects = [];
+    this.#effects = [];
   }
 
   ended(): void {
-    this.unfound();
-    this.machines();
-    const doing = this.doing ?? { type: "run" as const, process: "scenario", took: "starts" };
-    const place = doing.place ?? this.placeOfEffects();
-    const { effects } = this;
+    this.#unfound();
+    this.#machines();
+    const doing = this.#doing ?? { type: "run" as const, process: "scenario", took: "starts" };
+    const place = doing.place ?? this.#placeOfEffects();
+    const effects = this.#effects;
     const number = this.steps.length + 1;
-    const more = known({ place, changes: this.changes(), states: this.states() });
-    this.steps.push({ ...doing, number, at: this.world.now, effects, ...more });
-    this.doing = undefined;
-    this.effects = [];
+    const more = known({ place, changes: this.#changes(), states: this.#states() });
+    this.steps.push({ ...doing, number, at: this.#world.now, effects, ...more });
+    this.#doing = undefined;
+    this.#effects = [];
   }
 
   /** The state machines that have gone to another state. */
-  private machines(): void {
-    for (const actor of this.world.actors) {
+  #machines(): void {
+    for (const actor of this.#world.actors) {
       const behaviour = actor.process?.behaviour;
       if (!(behaviour instanceof MachineProcess) || !actor.alive || actor.process?.state === STARTING)
         continue;
       const state = behaviour.stateName;
-      const before = this.stateNames.get(actor);
+      const before = this.#stateNames.get(actor);
       if (state === before) continue;
-      this.stateNames.set(actor, state);
+      this.#stateNames.set(actor, state);
       this.note(before === undefined ? `state: ${state}` : `state: ${before} → ${state}`);
     }
   }
 
   /** The processes that differ from what the trace said last. */
-  private changes(): ProcessChange[] | undefined {
+  #changes(): ProcessChange[] | undefined {
     const changes: ProcessChange[] = [];
-    for (const actor of this.world.actors) {
+    for (const actor of this.#world.actors) {
       const { process } = actor;
       if (process === undefined) continue;
-      const change = actor.alive ? this.living(actor, process) : ended(actor.path);
+      const change = actor.alive ? this.#living(actor, process) : ended(actor.path);
       const text = JSON.stringify(change);
-      if (this.shown.get(actor) !== text) changes.push(change);
-      this.shown.set(actor, text);
+      if (this.#shown.get(actor) !== text) changes.push(change);
+      this.#shown.set(actor, text);
     }
     return changes.length === 0 ? undefined : changes;
   }
 
-  private living(actor: Actor, process: WatchedProcess): ProcessChange {
+  #living(actor: Actor, process: WatchedProcess): ProcessChange {
     const { status, links, monitors } = processInfo(process.kernel, process);
-    const paths = (pids: readonly Pid[]): string[] => pids.map((pid) => this.nameOf(pid));
-    const mailbox = this.letters.mailbox(actor).map(({ number }) => number);
+    const paths = (pids: readonly Pid[]): string[] => pids.map((pid) => this.#nameOf(pid));
+    const mailbox = this.#letters.mailbox(actor).map(({ number }) => number);
     return { process: actor.path, status, mailbox, links: paths(links), monitors: paths(monitors) };
   }
 
   /** The values of `sim.state`, if they differ from what the trace said last. */
-  private states(): string[] | undefined {
-    const states = this.values().map((value) => {
+  #states(): string[] | undefined {
+    const states = this.#values().map((value) => {
       try {
-        return this.show(value());
+        return this.#show(value());
       } catch (error) {
-        return `(threw ${this.show(error)})`;
+        return `(threw ${this.#show(error)})`;
       }
     });
     const text = JSON.stringify(states);
-    if (text === this.shownValues) return undefined;
-    this.shownValues = text;
+    if (text === this.#shownValues) return undefined;
+    this.#shownValues = text;
     return states;
   }
 
   /** A body has looked at its mailbox and left everything there. */
-  private unfound(): void {
-    const { searching, doing } = this;
+  #unfound(): void {
+    const doing = this.#doing;
+    const searching = this.#searching;
     if (searching === undefined || doing?.type !== "run") return;
     const looked = (searching.actor.process?.pendingReceive?.scanned ?? 0) - searching.from;
     if (looked > 0)
-      this.doing = { ...doing, took: `looks at ${looked} message${looked === 1 ? "" : "s"}, none fits` };
+      this.#doing = { ...doing, took: `looks at ${looked} message${looked === 1 ? "" : "s"}, none fits` };
   }
 
   /** Where the code of the step first sent or spawned something. */
-  private placeOfEffects(): string | undefined {
-    for (const effect of this.effects)
+  #placeOfEffects(): string | undefined {
+    for (const effect of this.#effects)
       if ((effect.type === "send" || effect.type === "spawn") && effect.place !== undefined)
         return effect.place;
     return undefined;
@@ -386,12 +387,12 @@ export class Recorder {
     return `${step.process}: ${what}`;
   }
 
-  private nameOf(pid: Pid): string {
-    return this.world.interceptor.actorOf(pid)?.path ?? String(pid);
+  #nameOf(pid: Pid): string {
+    return this.#world.interceptor.actorOf(pid)?.path ?? String(pid);
   }
 
-  private show(item: unknown): string {
-    const nameOf = (pid: Pid): string => this.nameOf(pid);
+  #show(item: unknown): string {
+    const nameOf = (pid: Pid): string => this.#nameOf(pid);
     if (!(item instanceof Packet)) return messageText(item, nameOf);
     const { kind, content } = item;
     if (kind === "message") return messageText(content, nameOf);

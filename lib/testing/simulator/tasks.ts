@@ -35,7 +35,7 @@ export class ResumeTask implements PossibleStep {
   readonly kind = "resume";
   readonly owner: Actor;
   rank: number | undefined = undefined;
-  private readonly settled: { readonly what: string; readonly settle: () => void }[] = [];
+  readonly #settled: { readonly what: string; readonly settle: () => void }[] = [];
 
   constructor(owner: Actor) {
     this.owner = owner;
@@ -54,26 +54,26 @@ export class ResumeTask implements PossibleStep {
   }
 
   get pending(): number {
-    return this.settled.length;
+    return this.#settled.length;
   }
 
   /** What the next one awaited. */
   get what(): string {
-    return this.settled[0]?.what ?? "nothing";
+    return this.#settled[0]?.what ?? "nothing";
   }
 
   /** Identifies the next one. */
   get head(): unknown {
-    return this.settled[0]?.settle;
+    return this.#settled[0]?.settle;
   }
 
   push(what: string, settle: () => void): void {
-    this.settled.push({ what, settle });
+    this.#settled.push({ what, settle });
   }
 
   /** Settles the first of the promises. */
   next(): void {
-    this.settled.shift()?.settle();
+    this.#settled.shift()?.settle();
   }
 }
 
@@ -88,7 +88,7 @@ export class DeliverTask implements PossibleStep {
   readonly changes: readonly string[];
   rank: number | undefined = undefined;
   readonly held: unknown[] = [];
-  private readonly arrive: (item: unknown) => void;
+  readonly #arrive: (item: unknown) => void;
 
   /** @param number - of the channel; below 0, to differ from the numbers of actors */
   constructor(number: number, key: string, from: Actor, to: Actor, arrive: (item: unknown) => void) {
@@ -97,7 +97,7 @@ export class DeliverTask implements PossibleStep {
     this.from = from;
     this.owner = to;
     this.changes = [to.mailbox];
-    this.arrive = arrive;
+    this.#arrive = arrive;
   }
 
   get pending(): number {
@@ -105,7 +105,7 @@ export class DeliverTask implements PossibleStep {
   }
 
   next(): void {
-    this.arrive(this.held.shift());
+    this.#arrive(this.held.shift());
   }
 }
 
@@ -136,9 +136,9 @@ export class TimerTask implements PossibleStep {
   readonly actor: number;
   readonly owner: Actor;
   rank: number | undefined = undefined;
-  private readonly due: SimulatedTimer[] = [];
+  readonly #due: SimulatedTimer[] = [];
   /** Timers before this one have fired. */
-  private fired = 0;
+  #fired = 0;
 
   /** @param number - of the actor's timers; below 0, to differ from the numbers of actors */
   constructor(number: number, owner: Actor) {
@@ -147,7 +147,7 @@ export class TimerTask implements PossibleStep {
   }
 
   get pending(): number {
-    return this.due.length - this.fired;
+    return this.#due.length - this.#fired;
   }
 
   get key(): string {
@@ -160,36 +160,36 @@ export class TimerTask implements PossibleStep {
 
   /** The timer that fires next. */
   get first(): SimulatedTimer | undefined {
-    return this.due[this.fired];
+    return this.#due[this.#fired];
   }
 
   push(timer: SimulatedTimer): void {
     timer.task = this;
-    this.due.push(timer);
+    this.#due.push(timer);
   }
 
   withdraw(timer: SimulatedTimer): void {
     timer.task = undefined;
-    if (timer === this.first) this.advance();
-    else this.due.splice(this.due.indexOf(timer, this.fired), 1);
+    if (timer === this.first) this.#advance();
+    else this.#due.splice(this.#due.indexOf(timer, this.#fired), 1);
   }
 
   /** Withdraws the timers of a system. */
   drop(queue: SimulatedTimers): void {
-    for (const timer of this.due.slice(this.fired)) if (timer.queue === queue) this.withdraw(timer);
+    for (const timer of this.#due.slice(this.#fired)) if (timer.queue === queue) this.withdraw(timer);
   }
 
   next(): void {
     const timer = this.first as SimulatedTimer;
-    this.advance();
+    this.#advance();
     timer.task = undefined;
     timer.queue.fire(timer);
   }
 
-  private advance(): void {
-    if (++this.fired < this.due.length) return;
-    this.due.length = 0;
-    this.fired = 0;
+  #advance(): void {
+    if (++this.#fired < this.#due.length) return;
+    this.#due.length = 0;
+    this.#fired = 0;
   }
 }
 

@@ -43,16 +43,16 @@ export class SimulatedTimers extends TimerQueue {
   clock: { now(): number; trueTime(local: number): number } | undefined = undefined;
   /** Runs code of the system. */
   readonly enter: (fn: () => void) => void;
-  private readonly host: TimerHost;
+  readonly #host: TimerHost;
 
   constructor(host: TimerHost, enter: (fn: () => void) => void) {
     super();
-    this.host = host;
+    this.#host = host;
     this.enter = enter;
   }
 
   override add(deadline: number, due: Due): SimulatedTimer {
-    const { host } = this;
+    const host = this.#host;
     host.touched(due, "set");
     const timer = new SimulatedTimer(this, deadline, host.setter(), host.next(), due);
     this.insert(timer);
@@ -60,9 +60,9 @@ export class SimulatedTimers extends TimerQueue {
   }
 
   override cancel(timer: SimulatedTimer): boolean {
-    this.host.touched(timer.due, timer.pending ? "write" : "read");
+    this.#host.touched(timer.due, timer.pending ? "write" : "read");
     if (timer.task === undefined) return super.cancel(timer);
-    this.host.withdrawn(timer.task, timer);
+    this.#host.withdrawn(timer.task, timer);
     return true;
   }
 
@@ -79,7 +79,7 @@ export class SimulatedTimers extends TimerQueue {
 
   /** Fires a timer that is due. */
   fire(timer: SimulatedTimer): void {
-    this.host.touched(timer.due, "write");
+    this.#host.touched(timer.due, "write");
     this.enter(() => timer.due.fire());
   }
 }

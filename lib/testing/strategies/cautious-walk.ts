@@ -103,7 +103,7 @@ class ReducedTaskFork extends TaskFork {
   sleep: Sleep;
   /** Deeds of the present choice, one for each list of draws. */
   readonly deeds: Deed[] = [];
-  private readonly wanted = new Set<number>();
+  readonly #wanted = new Set<number>();
 
   constructor(offers: readonly Offer[], steps: number, sleep: Sleep) {
     super(offers);
@@ -117,7 +117,7 @@ class ReducedTaskFork extends TaskFork {
   }
 
   want(place: number): void {
-    this.wanted.add(place);
+    this.#wanted.add(place);
   }
 
   wantAll(): void {
@@ -125,12 +125,12 @@ class ReducedTaskFork extends TaskFork {
   }
 
   wants(place: number): boolean {
-    return this.wanted.has(place);
+    return this.#wanted.has(place);
   }
 
   override next(): number | undefined {
     this.sleep = new Map(this.sleep).set(this.offers[this.choice] as Offer, this.deeds.splice(0));
-    for (const place of this.wanted) if (!this.sleeps(place)) return place;
+    for (const place of this.#wanted) if (!this.sleeps(place)) return place;
     return undefined;
   }
 }
@@ -152,14 +152,14 @@ export class CautiousWalk implements Chooser {
   readonly tracesCauses = true;
   /** It always takes the place of another search. */
   isAnew = true;
-  private readonly path = new Path<ReducedTaskFork, ReducedDrawFork>();
-  private readonly steps: CautiousStep[] = [];
+  readonly #path = new Path<ReducedTaskFork, ReducedDrawFork>();
+  readonly #steps: CautiousStep[] = [];
   /** Steps of the present execution. */
-  private ranSteps = 0;
+  #ranSteps = 0;
   /** The fork at which the present step was picked. */
-  private picked: ReducedTaskFork | undefined = undefined;
+  #picked: ReducedTaskFork | undefined = undefined;
   /** A fault could have struck since the last step. */
-  private spared = false;
+  #spared = false;
 
   constructor(knowledge: Knowledge) {
     this.knowledge = knowledge;
@@ -168,93 +168,93 @@ export class CautiousWalk implements Chooser {
   /** Whether a schedule is left. Not needed before the first schedule. */
   turn(): boolean {
     this.isAnew = false;
-    this.path.close();
-    this.end();
-    const fork = this.path.turn();
+    this.#path.close();
+    this.#end();
+    const fork = this.#path.turn();
     this.redundant = false;
-    this.ranSteps = 0;
-    this.picked = undefined;
-    this.spared = false;
-    this.steps.length = fork?.steps ?? 0;
+    this.#ranSteps = 0;
+    this.#picked = undefined;
+    this.#spared = false;
+    this.#steps.length = fork?.steps ?? 0;
     return fork !== undefined;
   }
 
   pick(tasks: readonly PossibleStep[]): number {
     if (this.redundant) return 0;
-    this.picked = this.path.atTasks(tasks) ?? this.fork(tasks);
-    return this.picked?.choice ?? 0;
+    this.#picked = this.#path.atTasks(tasks) ?? this.#fork(tasks);
+    return this.#picked?.choice ?? 0;
   }
 
   draw(n: number, label: string): number {
     if (this.redundant || !isEnumerated(label)) return 0;
-    let fork = this.path.atDraw(n, label);
+    let fork = this.#path.atDraw(n, label);
     if (fork === undefined) {
-      fork = new ReducedDrawFork(n, label, this.steps.length);
-      this.path.add(fork);
+      fork = new ReducedDrawFork(n, label, this.#steps.length);
+      this.#path.add(fork);
     }
     if (isBetweenSteps(label)) {
-      this.spared = fork.choice === 0;
-      if (!this.spared) this.strike();
+      this.#spared = fork.choice === 0;
+      if (!this.#spared) this.#strike();
     }
     return fork.choice;
   }
 
   ran(task: PossibleStep, footprint: Footprint | undefined): void {
     if (this.redundant) return;
-    const { picked } = this;
-    this.picked = undefined;
-    this.spared = false;
-    if (this.ranSteps < this.steps.length) this.ranSteps++;
-    else if (picked !== undefined) this.ranPicked(picked, footprint);
+    const picked = this.#picked;
+    this.#picked = undefined;
+    this.#spared = false;
+    if (this.#ranSteps < this.#steps.length) this.#ranSteps++;
+    else if (picked !== undefined) this.#ranPicked(picked, footprint);
     else {
-      const [offer] = this.offers([task]) as [Offer];
-      if (this.sleep.has(offer)) this.redundant = true;
-      else this.add({ deed: deedOf(offer, footprint), offer, fork: undefined, others: [] });
+      const [offer] = this.#offers([task]) as [Offer];
+      if (this.#sleep.has(offer)) this.redundant = true;
+      else this.#add({ deed: deedOf(offer, footprint), offer, fork: undefined, others: [] });
     }
   }
 
-  private ranPicked(fork: ReducedTaskFork, footprint: Footprint | undefined): void {
+  #ranPicked(fork: ReducedTaskFork, footprint: Footprint | undefined): void {
     const offer = fork.offers[fork.choice] as Offer;
     const deed = deedOf(offer, footprint);
     fork.deeds.push(deed);
-    this.add({ deed, offer, fork, others: fork.offers.filter((other) => other !== offer) });
+    this.#add({ deed, offer, fork, others: fork.offers.filter((other) => other !== offer) });
   }
 
   /** A fault counts as a step: everything earlier happens before it, and every task possible after it counts as new. */
-  private strike(): void {
-    if (this.ranSteps < this.steps.length) {
-      this.ranSteps++;
+  #strike(): void {
+    if (this.#ranSteps < this.#steps.length) {
+      this.#ranSteps++;
       return;
     }
     const deed: Deed = { task: undefined, reads: NOTHING, writes: NOTHING, barrier: true };
-    this.add({ deed, offer: undefined, fork: undefined, others: [] });
+    this.#add({ deed, offer: undefined, fork: undefined, others: [] });
   }
 
   /** The tasks that sleep at present. */
-  private get sleep(): Sleep {
-    return this.steps.at(-1)?.sleep ?? AWAKE;
+  get #sleep(): Sleep {
+    return this.#steps.at(-1)?.sleep ?? AWAKE;
   }
 
   /** A new fork of tasks; undefined when all of them sleep. */
-  private fork(tasks: readonly PossibleStep[]): ReducedTaskFork | undefined {
-    const fork = new ReducedTaskFork(this.offers(tasks), this.steps.length, this.sleep);
+  #fork(tasks: readonly PossibleStep[]): ReducedTaskFork | undefined {
+    const fork = new ReducedTaskFork(this.#offers(tasks), this.#steps.length, this.#sleep);
     fork.choice = fork.offers.findIndex((_, place) => !fork.sleeps(place));
     if (fork.choice < 0) {
       this.redundant = true;
       return undefined;
     }
     // A fault that did not strike here may strike after any of the tasks, and conflicts with all of them.
-    if (this.spared) fork.wantAll();
+    if (this.#spared) fork.wantAll();
     fork.want(fork.choice);
-    this.path.add(fork);
+    this.#path.add(fork);
     return fork;
   }
 
   /** The possible tasks; those that were possible before keep their identity. */
-  private offers(tasks: readonly PossibleStep[]): Offer[] {
-    const last = this.steps.at(-1);
+  #offers(tasks: readonly PossibleStep[]): Offer[] {
+    const last = this.#steps.at(-1);
     const before = [...(last?.others ?? [])];
-    const enabler = this.steps.length - 1;
+    const enabler = this.#steps.length - 1;
     const offers = tasks.map(({ kind, actor }): Offer => {
       const known = before.findIndex((offer) => offer.kind === kind && offer.actor === actor);
       return known < 0 ? { kind, actor, enabler } : (before.splice(known, 1)[0] as Offer);
@@ -262,23 +262,23 @@ export class CautiousWalk implements Chooser {
     // A task that the last step made impossible conflicts with that step, and could have run in its place.
     for (const gone of before) {
       last?.fork?.want(last.fork.offers.indexOf(gone));
-      this.otherwise(gone, undefined);
+      this.#otherwise(gone, undefined);
     }
     return offers;
   }
 
-  private add(ran: Omit<CautiousStep, "sleep" | "past">): void {
+  #add(ran: Omit<CautiousStep, "sleep" | "past">): void {
     const { deed, offer, fork } = ran;
-    if (offer !== undefined) this.otherwise(offer, deed);
-    const past = this.findRaces(ran);
-    this.steps.push({ ...ran, sleep: after(fork?.sleep ?? this.sleep, deed), past });
-    this.ranSteps++;
+    if (offer !== undefined) this.#otherwise(offer, deed);
+    const past = this.#findRaces(ran);
+    this.#steps.push({ ...ran, sleep: after(fork?.sleep ?? this.#sleep, deed), past });
+    this.#ranSteps++;
   }
 
   /** The schedule is over. If it ended early with a failure, the remaining tasks could have run before. */
-  private end(): void {
-    if (this.picked !== undefined) this.ranPicked(this.picked, undefined);
-    const last = this.steps.at(-1);
+  #end(): void {
+    if (this.#picked !== undefined) this.#ranPicked(this.#picked, undefined);
+    const last = this.#steps.at(-1);
     for (const offer of last?.others ?? []) last?.fork?.want(last.fork.offers.indexOf(offer));
   }
 
@@ -286,22 +286,22 @@ export class CautiousWalk implements Chooser {
    * A sleeping task ran with another footprint than when it was explored. A step that conflicts with the new footprint but not
    * with the old one has raised no race, so the forks at which the task slept must try everything.
    */
-  private otherwise(offer: Offer, deed: Deed | undefined): void {
-    for (const { fork } of this.steps) {
+  #otherwise(offer: Offer, deed: Deed | undefined): void {
+    for (const { fork } of this.#steps) {
       const dreamt = fork?.sleep.get(offer);
       if (dreamt?.some((one) => deed === undefined || !alike(one, deed)) === true) fork?.wantAll();
     }
   }
 
   /** Orders a new step after earlier ones, and schedules the reversal of each race that it ends. */
-  private findRaces(step: Omit<CautiousStep, "sleep" | "past">): Uint8Array {
-    const past = new Uint8Array(this.steps.length);
+  #findRaces(step: Omit<CautiousStep, "sleep" | "past">): Uint8Array {
+    const past = new Uint8Array(this.#steps.length);
     for (let i = past.length - 1; i >= 0; i--) {
       if (past[i] === 1) continue;
-      const earlier = this.steps[i] as CautiousStep;
+      const earlier = this.#steps[i] as CautiousStep;
       const enables = step.offer?.enabler === i;
       if (!enables && !conflict(earlier.deed, step.deed)) continue;
-      if (!enables) this.reverse(i, step.offer, past);
+      if (!enables) this.#reverse(i, step.offer, past);
       past[i] = 1;
       for (let before = 0; before < i; before++) if (earlier.past[before] === 1) past[before] = 1;
     }
@@ -312,13 +312,13 @@ export class CautiousWalk implements Chooser {
    * Schedules the new step before the step at `early`, together with the steps between that do not depend on the early one. Any
    * of these that can come first will do; a sleeping task was tried already.
    */
-  private reverse(early: number, late: Offer | undefined, past: Uint8Array): void {
-    const { fork } = this.steps[early] as CautiousStep;
+  #reverse(early: number, late: Offer | undefined, past: Uint8Array): void {
+    const { fork } = this.#steps[early] as CautiousStep;
     if (fork === undefined) return;
     const free: number[] = [];
     let candidate: number | undefined;
-    for (let i = early + 1; i <= this.steps.length; i++) {
-      const step = this.steps[i];
+    for (let i = early + 1; i <= this.#steps.length; i++) {
+      const step = this.#steps[i];
       if (step?.past[early] === 1) continue;
       const begins = free.every((other) => (step?.past ?? past)[other] !== 1);
       free.push(i);

@@ -15,40 +15,43 @@ export interface DelayBoundedOptions extends FaultRateOptions {
 }
 
 class DelayBounded implements Chooser {
-  private readonly faults: FaultDraws;
-  private readonly patience: Patience;
+  readonly #faults: FaultDraws;
+  readonly #patience: Patience;
   /** Numbers of the steps before which a task is delayed. */
-  private readonly places: readonly number[];
-  private steps = 0;
-  private delayed = 0;
+  readonly #places: readonly number[];
+  #steps = 0;
+  #delayed = 0;
 
   constructor(delays: number, rates: FaultRates, random: Random, history: SearchHistory) {
-    this.faults = new FaultDraws(random, rates);
-    this.patience = new Patience(history);
-    this.places = drawSteps(delays, random, history);
+    this.#faults = new FaultDraws(random, rates);
+    this.#patience = new Patience(history);
+    this.#places = drawSteps(delays, random, history);
   }
 
   pick(tasks: readonly PossibleStep[]): number {
-    if (this.patience.isOver(tasks)) return 0;
-    let first = this.first(tasks);
+    if (this.#patience.isOver(tasks)) return 0;
+    let first = this.#first(tasks);
     // A place without a choice is carried over to the next choice; otherwise few delays would happen.
-    while (this.delayed < this.places.length && (this.places[this.delayed] as number) <= this.steps + 1) {
-      (tasks[first] as PossibleStep).rank = this.delayed++;
-      first = this.first(tasks);
+    while (
+      this.#delayed < this.#places.length &&
+      (this.#places[this.#delayed] as number) <= this.#steps + 1
+    ) {
+      (tasks[first] as PossibleStep).rank = this.#delayed++;
+      first = this.#first(tasks);
     }
     return first;
   }
 
   draw(n: number, label: string, probability?: number): number {
-    return this.faults.draw(n, label, probability);
+    return this.#faults.draw(n, label, probability);
   }
 
   ran(): void {
-    this.steps++;
+    this.#steps++;
   }
 
   /** The first task that was never delayed, or else the one whose last delay was the longest ago. */
-  private first(tasks: readonly PossibleStep[]): number {
+  #first(tasks: readonly PossibleStep[]): number {
     let first = 0;
     let firstRank = Number.POSITIVE_INFINITY;
     for (let i = 0; i < tasks.length; i++) {

@@ -38,68 +38,68 @@ type Plan = Executed;
 
 /** All schedules with a limited number of deviations, those with fewer first. */
 class Levels implements Search {
-  private readonly plans: Generator<Plan, void>;
-  private plan: Plan;
-  private sizes: number[] = [];
-  private diverged: ExplorationDivergedError | undefined = undefined;
+  readonly #plans: Generator<Plan, void>;
+  #plan: Plan;
+  #sizes: number[] = [];
+  #diverged: ExplorationDivergedError | undefined = undefined;
 
   constructor(preemptions: number) {
-    this.plans = this.levels(preemptions);
-    this.plan = this.plans.next().value as Plan;
+    this.#plans = this.#levels(preemptions);
+    this.#plan = this.#plans.next().value as Plan;
   }
 
   turn(): boolean {
-    if (this.sizes.length < this.plan.choices.length) this.expect(undefined);
-    if (this.diverged !== undefined) throw this.diverged;
-    const next = this.plans.next();
+    if (this.#sizes.length < this.#plan.choices.length) this.#expect(undefined);
+    if (this.#diverged !== undefined) throw this.#diverged;
+    const next = this.#plans.next();
     if (next.done === true) return false;
-    this.plan = next.value;
-    this.sizes = [];
+    this.#plan = next.value;
+    this.#sizes = [];
     return true;
   }
 
   pick(tasks: readonly PossibleStep[]): number {
-    return this.choose(tasks.length);
+    return this.#choose(tasks.length);
   }
 
   draw(n: number, label: string): number {
-    return isEnumerated(label) ? this.choose(-n) : 0;
+    return isEnumerated(label) ? this.#choose(-n) : 0;
   }
 
-  private choose(size: number): number {
-    const index = this.sizes.length;
-    const choice = this.plan.choices[index];
+  #choose(size: number): number {
+    const index = this.#sizes.length;
+    const choice = this.#plan.choices[index];
     if (choice === undefined) {
-      this.sizes.push(size);
+      this.#sizes.push(size);
       return 0;
     }
-    this.expect(size);
-    this.sizes.push(size);
+    this.#expect(size);
+    this.#sizes.push(size);
     return choice;
   }
 
-  private expect(size: number | undefined): void {
-    const index = this.sizes.length;
-    const expected = this.plan.sizes[index];
+  #expect(size: number | undefined): void {
+    const index = this.#sizes.length;
+    const expected = this.#plan.sizes[index];
     if (expected === size) return;
-    this.diverged ??= new ExplorationDivergedError(index + 1, sizeText(expected), sizeText(size));
-    throw this.diverged;
+    this.#diverged ??= new ExplorationDivergedError(index + 1, sizeText(expected), sizeText(size));
+    throw this.#diverged;
   }
 
   /** Each schedule is a branch of the one without its last deviation, or last draw other than 0. */
-  private *levels(preemptions: number): Generator<Plan, void> {
+  *#levels(preemptions: number): Generator<Plan, void> {
     let plans: Iterable<Plan> = [{ choices: [], sizes: [] }];
     for (let deviations = 0; ; deviations++) {
       const level: Executed[] = [];
       for (const plan of plans) {
         yield plan;
-        level.push({ choices: plan.choices, sizes: this.sizes });
+        level.push({ choices: plan.choices, sizes: this.#sizes });
       }
       // The level grows during the loop: faults do not count, so schedules with more faults belong to the same level.
       for (const schedule of level) {
         for (const plan of branches(schedule, (size) => size < 0)) {
           yield plan;
-          level.push({ choices: plan.choices, sizes: this.sizes });
+          level.push({ choices: plan.choices, sizes: this.#sizes });
         }
       }
       if (level.length === 0 || deviations === preemptions) return;

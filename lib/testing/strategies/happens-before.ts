@@ -30,12 +30,12 @@ interface Entry {
 
 /** The order of the steps of one schedule. A step costs time in proportion to its footprint and to the number of chains. */
 export class HappensBefore {
-  private readonly steps: Entry[] = [];
-  private readonly chains = new Map<string, number>();
+  readonly #steps: Entry[] = [];
+  readonly #chains = new Map<string, number>();
   /** The last step of each chain since the last barrier; -1 for none. */
-  private last: number[] = [];
-  private readonly keys = new Map<string, Touches>();
-  private barrier = -1;
+  #last: number[] = [];
+  readonly #keys = new Map<string, Touches>();
+  #barrier = -1;
 
   /**
    * Adds the next step.
@@ -45,15 +45,15 @@ export class HappensBefore {
    * @param isFree - false for a step that only runs when all others have run: it races with none
    */
   add(key: string, deed: Deed, enabler: number, isFree: boolean): StepOrder {
-    const index = this.steps.length;
-    const chain = this.chainOf(deed.chain);
-    const candidates = this.candidates(deed, chain, enabler);
+    const index = this.#steps.length;
+    const chain = this.#chainOf(deed.chain);
+    const candidates = this.#candidates(deed, chain, enabler);
     const causes = new Set([enabler]);
-    for (const read of deed.reads) if (isCause(read)) causes.add(this.keys.get(read)?.write ?? -1);
+    for (const read of deed.reads) if (isCause(read)) causes.add(this.#keys.get(read)?.write ?? -1);
     const clock: number[] = [];
     const races: number[] = [];
     for (const early of candidates) {
-      const { place, key: before } = this.steps[early] as Entry;
+      const { place, key: before } = this.#steps[early] as Entry;
       if ((clock[place.chain] ?? 0) > early) continue;
       if (isFree && before !== key && !causes.has(early)) races.push(early);
       join(clock, place.clock);
@@ -61,49 +61,49 @@ export class HappensBefore {
     for (let i = clock.length; i <= chain; i++) clock.push(0);
     clock[chain] = index + 1;
     const place = { clock, chain, races };
-    this.steps.push({ key, deed, place });
-    this.enter(deed, chain, index);
+    this.#steps.push({ key, deed, place });
+    this.#enter(deed, chain, index);
     return place;
   }
 
   /** Whether the earlier step happens before the later one. */
   precedes(early: number, late: number): boolean {
-    const { chain } = (this.steps[early] as Entry).place;
-    return ((this.steps[late] as Entry).place.clock[chain] ?? 0) > early;
+    const { chain } = (this.#steps[early] as Entry).place;
+    return ((this.#steps[late] as Entry).place.clock[chain] ?? 0) > early;
   }
 
   /** Forgets all but the first steps. */
   truncate(length: number): void {
-    this.steps.length = length;
-    this.keys.clear();
-    this.last = [];
-    this.barrier = -1;
+    this.#steps.length = length;
+    this.#keys.clear();
+    this.#last = [];
+    this.#barrier = -1;
     const chains = new Set<number>();
-    for (const [index, { deed, place }] of this.steps.entries()) {
+    for (const [index, { deed, place }] of this.#steps.entries()) {
       chains.add(place.chain);
-      this.enter(deed, place.chain, index);
+      this.#enter(deed, place.chain, index);
     }
-    for (const [name, chain] of this.chains) if (!chains.has(chain)) this.chains.delete(name);
+    for (const [name, chain] of this.#chains) if (!chains.has(chain)) this.#chains.delete(name);
   }
 
-  private chainOf(name: string): number {
-    const known = this.chains.get(name);
+  #chainOf(name: string): number {
+    const known = this.#chains.get(name);
     if (known !== undefined) return known;
     // Numbers are given in the order of the steps, and taken back in the reverse order.
-    const chain = this.chains.size;
-    this.chains.set(name, chain);
+    const chain = this.#chains.size;
+    this.#chains.set(name, chain);
     return chain;
   }
 
   /** The steps that can be the last ones before it, the latest first. */
-  private candidates(deed: Deed, chain: number, enabler: number): readonly number[] {
-    const found = new Set<number>([this.barrier, enabler]);
-    if (deed.barrier) for (const step of this.last) found.add(step);
+  #candidates(deed: Deed, chain: number, enabler: number): readonly number[] {
+    const found = new Set<number>([this.#barrier, enabler]);
+    if (deed.barrier) for (const step of this.#last) found.add(step);
     else {
-      found.add(this.last[chain] ?? -1);
-      for (const key of deed.reads) found.add(this.keys.get(key)?.write ?? -1);
+      found.add(this.#last[chain] ?? -1);
+      for (const key of deed.reads) found.add(this.#keys.get(key)?.write ?? -1);
       for (const key of deed.writes) {
-        const touches = this.keys.get(key);
+        const touches = this.#keys.get(key);
         if (touches === undefined) continue;
         found.add(touches.write);
         for (const read of touches.reads) found.add(read);
@@ -113,20 +113,20 @@ export class HappensBefore {
     return [...found].sort((a, b) => b - a);
   }
 
-  private enter(deed: Deed, chain: number, index: number): void {
+  #enter(deed: Deed, chain: number, index: number): void {
     if (deed.barrier) {
-      this.barrier = index;
-      this.last = [];
-      this.keys.clear();
+      this.#barrier = index;
+      this.#last = [];
+      this.#keys.clear();
       return;
     }
-    for (let i = this.last.length; i <= chain; i++) this.last.push(-1);
-    this.last[chain] = index;
-    for (const key of deed.writes) this.keys.set(key, { write: index, reads: [] });
+    for (let i = this.#last.length; i <= chain; i++) this.#last.push(-1);
+    this.#last[chain] = index;
+    for (const key of deed.writes) this.#keys.set(key, { write: index, reads: [] });
     for (const key of deed.reads) {
       if (deed.writes.has(key)) continue;
-      const touches = this.keys.get(key);
-      if (touches === undefined) this.keys.set(key, { write: -1, reads: [index] });
+      const touches = this.#keys.get(key);
+      if (touches === undefined) this.#keys.set(key, { write: -1, reads: [index] });
       else touches.reads.push(index);
     }
   }

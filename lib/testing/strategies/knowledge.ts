@@ -5,31 +5,31 @@ export class Knowledge {
   readonly ordersSpawns: boolean;
   /** The keys of the actors that share memory with others, so that all of their steps depend on each other. */
   readonly sharers: ReadonlySet<string>;
-  private seesOrder: boolean;
-  private readonly shares: Set<string>;
+  #seesOrder: boolean;
+  readonly #shares: Set<string>;
 
   constructor(ordersSpawns = false, sharers: ReadonlySet<string> = new Set()) {
     this.ordersSpawns = ordersSpawns;
     this.sharers = sharers;
-    this.seesOrder = ordersSpawns;
-    this.shares = new Set(sharers);
+    this.#seesOrder = ordersSpawns;
+    this.#shares = new Set(sharers);
   }
 
   sawOrder(): void {
-    this.seesOrder = true;
+    this.#seesOrder = true;
   }
 
   sawSharing(actor: string): void {
-    this.shares.add(actor);
+    this.#shares.add(actor);
   }
 
   /** Schedules have shown more than the search knows. */
   get isOutdated(): boolean {
-    return this.seesOrder !== this.ordersSpawns || this.shares.size !== this.sharers.size;
+    return this.#seesOrder !== this.ordersSpawns || this.#shares.size !== this.sharers.size;
   }
 
   /** All that schedules have shown, for a new search. */
   next(): Knowledge {
-    return new Knowledge(this.seesOrder, new Set(this.shares));
+    return new Knowledge(this.#seesOrder, new Set(this.#shares));
   }
 }

@@ -23,33 +23,33 @@ export function drawSteps(many: number, random: Random, { longest }: SearchHisto
 }
 
 class Pct implements Chooser {
-  private readonly random: Random;
-  private readonly faults: FaultDraws;
-  private readonly patience: Patience;
-  private readonly changes: readonly number[];
-  private readonly priorities = new Map<number, number>();
-  private fair = false;
-  private steps = 0;
-  private changed = 0;
+  readonly #random: Random;
+  readonly #faults: FaultDraws;
+  readonly #patience: Patience;
+  readonly #changes: readonly number[];
+  readonly #priorities = new Map<number, number>();
+  #fair = false;
+  #steps = 0;
+  #changed = 0;
 
   constructor(depth: number, rates: FaultRates, random: Random, history: SearchHistory) {
-    this.random = random;
-    this.faults = new FaultDraws(random, rates);
-    this.patience = new Patience(history);
-    this.changes = drawSteps(depth - 1, random, history);
+    this.#random = random;
+    this.#faults = new FaultDraws(random, rates);
+    this.#patience = new Patience(history);
+    this.#changes = drawSteps(depth - 1, random, history);
   }
 
   pick(tasks: readonly PossibleStep[]): number {
-    this.fair ||= this.patience.isOver(tasks);
-    if (this.fair) return this.random.below(tasks.length);
+    this.#fair ||= this.#patience.isOver(tasks);
+    if (this.#fair) return this.#random.below(tasks.length);
     let best = 0;
     let bestPriority = Number.NEGATIVE_INFINITY;
     let bestRank = 0;
     for (let i = 0; i < tasks.length; i++) {
       const task = tasks[i] as PossibleStep;
-      const priority = this.priority(task.actor);
+      const priority = this.#priority(task.actor);
       // Tasks of one actor have one priority; in the order of arrival they would never be tried in another order.
-      task.rank ??= this.small();
+      task.rank ??= this.#small();
       if (priority > bestPriority || (priority === bestPriority && task.rank > bestRank)) {
         best = i;
         bestPriority = priority;
@@ -60,29 +60,29 @@ class Pct implements Chooser {
   }
 
   draw(n: number, label: string, probability?: number): number {
-    return this.faults.draw(n, label, probability);
+    return this.#faults.draw(n, label, probability);
   }
 
   ran(task: PossibleStep): void {
-    this.steps++;
-    for (; this.changes[this.changed] === this.steps; this.changed++) {
+    this.#steps++;
+    for (; this.#changes[this.#changed] === this.#steps; this.#changed++) {
       // Lower than all random priorities, and lower than the earlier changes.
-      this.priorities.set(task.actor, -1 - this.changed);
+      this.#priorities.set(task.actor, -1 - this.#changed);
     }
   }
 
-  private priority(actor: number): number {
-    let priority = this.priorities.get(actor);
+  #priority(actor: number): number {
+    let priority = this.#priorities.get(actor);
     if (priority === undefined) {
-      priority = this.small();
-      this.priorities.set(actor, priority);
+      priority = this.#small();
+      this.#priorities.set(actor, priority);
     }
     return priority;
   }
 
   /** 30 bits: V8 stores such numbers without a heap object. */
-  private small(): number {
-    return this.random.bits() >>> 2;
+  #small(): number {
+    return this.#random.bits() >>> 2;
   }
 }
 

@@ -13,49 +13,49 @@ function conflicts({ reads, writes }: Footprint, { changes = [] }: PossibleStep)
 }
 
 class Pos implements Chooser {
-  private readonly random: Random;
-  private readonly faults: FaultDraws;
-  private readonly patience: Patience;
+  readonly #random: Random;
+  readonly #faults: FaultDraws;
+  readonly #patience: Patience;
   /** The footprints of the steps since the last pick. */
-  private touched: Footprint[] = [];
-  private fair = false;
+  #touched: Footprint[] = [];
+  #fair = false;
 
   constructor(rates: FaultRates, random: Random, history: SearchHistory) {
-    this.random = random;
-    this.faults = new FaultDraws(random, rates);
-    this.patience = new Patience(history);
+    this.#random = random;
+    this.#faults = new FaultDraws(random, rates);
+    this.#patience = new Patience(history);
   }
 
   pick(tasks: readonly PossibleStep[]): number {
-    this.fair ||= this.patience.isOver(tasks);
-    if (this.fair) return this.random.below(tasks.length);
+    this.#fair ||= this.#patience.isOver(tasks);
+    if (this.#fair) return this.#random.below(tasks.length);
     let best = 0;
     let bestRank = -1;
     for (let i = 0; i < tasks.length; i++) {
       const task = tasks[i] as PossibleStep;
-      if (task.rank === undefined || this.conflicted(task)) {
+      if (task.rank === undefined || this.#conflicted(task)) {
         // 30 bits: V8 stores such numbers without a heap object.
-        task.rank = this.random.bits() >>> 2;
+        task.rank = this.#random.bits() >>> 2;
       }
       if (task.rank > bestRank) {
         best = i;
         bestRank = task.rank;
       }
     }
-    if (this.touched.length > 0) this.touched = [];
+    if (this.#touched.length > 0) this.#touched = [];
     return best;
   }
 
   draw(n: number, label: string, probability?: number): number {
-    return this.faults.draw(n, label, probability);
+    return this.#faults.draw(n, label, probability);
   }
 
   ran(_task: PossibleStep, footprint: Footprint | undefined): void {
-    if (footprint !== undefined) this.touched.push(footprint);
+    if (footprint !== undefined) this.#touched.push(footprint);
   }
 
-  private conflicted(task: PossibleStep): boolean {
-    for (const footprint of this.touched) if (conflicts(footprint, task)) return true;
+  #conflicted(task: PossibleStep): boolean {
+    for (const footprint of this.#touched) if (conflicts(footprint, task)) return true;
     return false;
   }
 }

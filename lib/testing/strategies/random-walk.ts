@@ -6,20 +6,20 @@ import type { Chooser, PossibleStep, SearchHistory, SearchStrategy } from "./str
 import { checkRates, FaultDraws, type FaultRateOptions, type FaultRates } from "./swarm.js";
 
 class RandomWalk implements Chooser {
-  private readonly random: Random;
-  private readonly faults: FaultDraws;
+  readonly #random: Random;
+  readonly #faults: FaultDraws;
 
   constructor(random: Random, rates: FaultRates) {
-    this.random = random;
-    this.faults = new FaultDraws(random, rates);
+    this.#random = random;
+    this.#faults = new FaultDraws(random, rates);
   }
 
   pick(tasks: readonly PossibleStep[]): number {
-    return this.random.below(tasks.length);
+    return this.#random.below(tasks.length);
   }
 
   draw(n: number, label: string, probability?: number): number {
-    return this.faults.draw(n, label, probability);
+    return this.#faults.draw(n, label, probability);
   }
 }
 
@@ -54,21 +54,21 @@ const LEAST_PATIENCE = 1_000;
  * the next one would starve its task even longer.
  */
 export class Patience {
-  private readonly most: number;
-  private oldest: PossibleStep | undefined;
-  private overtaken = 0;
+  readonly #most: number;
+  #oldest: PossibleStep | undefined;
+  #overtaken = 0;
 
   constructor(history: SearchHistory) {
-    this.most = Math.max(LEAST_PATIENCE, history.longest / 2);
+    this.#most = Math.max(LEAST_PATIENCE, history.longest / 2);
   }
 
   /** Called once for each pick. Returns whether the task that became possible first was overtaken too often. */
   isOver(tasks: readonly PossibleStep[]): boolean {
-    if (tasks[0] !== this.oldest) {
-      this.oldest = tasks[0];
-      this.overtaken = 0;
+    if (tasks[0] !== this.#oldest) {
+      this.#oldest = tasks[0];
+      this.#overtaken = 0;
       return false;
     }
-    return ++this.overtaken >= this.most;
+    return ++this.#overtaken >= this.#most;
   }
 }

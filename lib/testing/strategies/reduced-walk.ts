@@ -52,21 +52,21 @@ export class ReducedWalk implements Chooser {
   isAnew: boolean;
   /** A schedule has draws or faults: plans could miss outcomes. */
   isUnsure = false;
-  private readonly decisions = new Decisions();
-  private readonly order = new HappensBefore();
-  private readonly precedes = (early: number, late: number): boolean =>
-    late >= this.steps.length || this.order.precedes(early, late);
+  readonly #decisions = new Decisions();
+  readonly #order = new HappensBefore();
+  readonly #precedes = (early: number, late: number): boolean =>
+    late >= this.#steps.length || this.#order.precedes(early, late);
   /** The state before each step, and the one at the end. */
-  private readonly states: State[] = [];
-  private readonly steps: ReducedStep[] = [];
+  readonly #states: State[] = [];
+  readonly #steps: ReducedStep[] = [];
   /** Number of steps of the present execution. */
-  private ranSteps = 0;
+  #ranSteps = 0;
   /** The state in which the next step is chosen or running; undefined after a step. */
-  private state: State | undefined = undefined;
+  #state: State | undefined = undefined;
   /** The step has begun. */
-  private isRunning = false;
+  #isRunning = false;
   /** The plan of the last step. */
-  private follow: Following = ANYTHING;
+  #follow: Following = ANYTHING;
 
   /** @param isAnew - it takes the place of another search */
   constructor(knowledge: Knowledge = new Knowledge(), isAnew = false) {
@@ -77,21 +77,21 @@ export class ReducedWalk implements Chooser {
   /** Whether a schedule is left. Not needed before the first schedule. */
   turn(): boolean {
     this.isAnew = false;
-    this.decisions.close();
-    if (!this.redundant) this.end();
+    this.#decisions.close();
+    if (!this.redundant) this.#end();
     this.redundant = false;
-    this.ranSteps = 0;
-    this.leave();
-    for (let state = this.states.at(-1); state !== undefined; state = this.states.at(-1)) {
-      const step = this.steps[state.steps];
+    this.#ranSteps = 0;
+    this.#leave();
+    for (let state = this.#states.at(-1); state !== undefined; state = this.#states.at(-1)) {
+      const step = this.#steps[state.steps];
       if (step !== undefined) state.explored(step.offer, step.deed);
-      this.steps.length = Math.min(this.steps.length, state.steps);
+      this.#steps.length = Math.min(this.#steps.length, state.steps);
       if (state.turn()) {
-        this.order.truncate(this.steps.length);
-        this.decisions.turn(state.decisions, state.decision === undefined ? [] : [state.decision]);
+        this.#order.truncate(this.#steps.length);
+        this.#decisions.turn(state.decisions, state.decision === undefined ? [] : [state.decision]);
         return true;
       }
-      this.states.pop();
+      this.#states.pop();
     }
     return false;
   }
@@ -100,21 +100,21 @@ export class ReducedWalk implements Chooser {
 
   offered(tasks: readonly PossibleStep[]): void {
     if (this.redundant) return;
-    this.finish();
-    const state = this.enter();
-    state.tasks ??= this.offersOf(tasks);
-    if (tasks.length > 0) this.choose(state);
+    this.#finish();
+    const state = this.#enter();
+    state.tasks ??= this.#offersOf(tasks);
+    if (tasks.length > 0) this.#choose(state);
   }
 
   pick(tasks: readonly PossibleStep[]): number {
     if (this.redundant) return 0;
-    if (this.isRunning) this.finish();
-    const state = this.enter();
+    if (this.#isRunning) this.#finish();
+    const state = this.#enter();
     state.decision ??= taskDecision(tasks);
-    this.decisions.meet(taskDecision(tasks));
-    state.tasks ??= this.offersOf(tasks);
-    this.choose(state);
-    this.isRunning = !this.redundant;
+    this.#decisions.meet(taskDecision(tasks));
+    state.tasks ??= this.#offersOf(tasks);
+    this.#choose(state);
+    this.#isRunning = !this.redundant;
     return Math.max(0, state.tasks.indexOf(state.branch?.offer as Offer));
   }
 
@@ -125,45 +125,45 @@ export class ReducedWalk implements Chooser {
 
   ran(task: PossibleStep, footprint: Footprint | undefined): void {
     if (this.redundant) return;
-    const state = this.enter();
-    state.tasks ??= this.offersOf([task]);
-    if (!this.isRunning) this.choose(state);
-    if (!this.redundant) this.complete(state, footprint);
+    const state = this.#enter();
+    state.tasks ??= this.#offersOf([task]);
+    if (!this.#isRunning) this.#choose(state);
+    if (!this.redundant) this.#complete(state, footprint);
   }
 
   // ── steps ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private enter(): State {
-    if (this.state !== undefined) return this.state;
-    this.state = this.states[this.ranSteps];
-    if (this.state === undefined) {
-      this.state = new State(this.ranSteps, this.decisions.depth, this.steps.at(-1)?.sleep ?? AWAKE);
-      this.states.push(this.state);
+  #enter(): State {
+    if (this.#state !== undefined) return this.#state;
+    this.#state = this.#states[this.#ranSteps];
+    if (this.#state === undefined) {
+      this.#state = new State(this.#ranSteps, this.#decisions.depth, this.#steps.at(-1)?.sleep ?? AWAKE);
+      this.#states.push(this.#state);
     }
-    return this.state;
+    return this.#state;
   }
 
-  private leave(): void {
-    this.state = undefined;
-    this.isRunning = false;
+  #leave(): void {
+    this.#state = undefined;
+    this.#isRunning = false;
   }
 
   /** Ends a step whose end is not told: the passing of time, which comes after all others. */
-  private finish(): void {
-    const { state } = this;
+  #finish(): void {
+    const state = this.#state;
     if (state === undefined) return;
     if (state.tasks?.length === 0) {
       const quiet = { key: QUIET, chain: QUIET, enabler: state.steps - 1 };
       state.branch ??= { offer: quiet, plan: anyOf(QUIET) };
-      this.isRunning = true;
+      this.#isRunning = true;
     }
-    if (this.isRunning) this.complete(state, undefined);
+    if (this.#isRunning) this.#complete(state, undefined);
   }
 
   /** Decides on the next task, if that is not decided yet: the planned task, else any. */
-  private choose(state: State): void {
+  #choose(state: State): void {
     if (state.branch !== undefined) return;
-    const { after, isFree } = this.follow;
+    const { after, isFree } = this.#follow;
     let isLost = false;
     for (const one of after)
       if (state.offerOf(one.key) === undefined) isLost = true;
@@ -172,83 +172,83 @@ export class ReducedWalk implements Chooser {
     if (!state.turn()) this.redundant = true;
   }
 
-  private complete(state: State, footprint: Footprint | undefined): void {
+  #complete(state: State, footprint: Footprint | undefined): void {
     const { branch } = state;
-    this.leave();
-    if (branch === undefined || this.ranSteps++ < this.steps.length) return;
+    this.#leave();
+    if (branch === undefined || this.#ranSteps++ < this.#steps.length) return;
     const { offer } = branch;
-    this.follow = branch.plan;
+    this.#follow = branch.plan;
     const deed = deedOf(offer.chain, footprint);
-    const place = this.order.add(offer.key, deed, offer.enabler, offer.key !== QUIET);
-    const index = this.steps.length;
+    const place = this.#order.add(offer.key, deed, offer.enabler, offer.key !== QUIET);
+    const index = this.#steps.length;
     const sleep = sleepAfter(state.sleep, deed);
-    this.steps.push({ key: offer.key, offer, deed, index, place, races: place.races, sleep });
+    this.#steps.push({ key: offer.key, offer, deed, index, place, races: place.races, sleep });
   }
 
   /** The possible tasks; those that were possible before keep their identity. */
-  private offersOf(tasks: readonly PossibleStep[]): Offer[] {
-    const before = this.states[this.ranSteps - 1];
+  #offersOf(tasks: readonly PossibleStep[]): Offer[] {
+    const before = this.#states[this.#ranSteps - 1];
     const known = (before?.tasks ?? []).filter((offer) => offer !== before?.branch?.offer);
     const keys = new Set<string>();
     return tasks.map((task): Offer => {
       const name = keyOf(task);
       const index = known.findIndex(({ key }) => key === name || key.startsWith(`${name}#`));
       if (index >= 0) return known.splice(index, 1)[0] as Offer;
-      const key = keys.has(name) ? `${name}#${this.ranSteps}.${keys.size}` : name;
+      const key = keys.has(name) ? `${name}#${this.#ranSteps}.${keys.size}` : name;
       keys.add(key);
-      return { key, chain: chainOf(task), enabler: this.ranSteps - 1 };
+      return { key, chain: chainOf(task), enabler: this.#ranSteps - 1 };
     });
   }
 
   // ── the end of a schedule ─────────────────────────────────────────────────────────────────────────────────────
 
-  private end(): void {
-    if (this.isRunning) this.finish();
+  #end(): void {
+    if (this.#isRunning) this.#finish();
     // A step that ended the schedule without a word.
-    else if (this.state?.tasks?.length === 1) this.complete(this.state, undefined);
-    const last = this.steps.at(-1);
+    else if (this.#state?.tasks?.length === 1) this.#complete(this.#state, undefined);
+    const last = this.#steps.at(-1);
     // The last step has ended the schedule, if something is left that could run.
-    const left = this.states.at(-1)?.tasks?.length ?? 0;
-    if (last !== undefined && this.states.length === this.steps.length && left > 1)
-      this.steps[last.index] = { ...last, deed: deedOf(last.offer.chain, undefined) };
-    this.findMissed();
-    for (const step of this.steps)
-      if (step.races.length > 0) step.races = step.races.filter((early) => !this.reverse(early, step));
+    const left = this.#states.at(-1)?.tasks?.length ?? 0;
+    if (last !== undefined && this.#states.length === this.#steps.length && left > 1)
+      this.#steps[last.index] = { ...last, deed: deedOf(last.offer.chain, undefined) };
+    this.#findMissed();
+    for (const step of this.#steps)
+      if (step.races.length > 0) step.races = step.races.filter((early) => !this.#reverse(early, step));
   }
 
   /** A task that was possible until a step made it impossible could have come before. So could what is left at the end. */
-  private findMissed(): void {
-    for (const [i, state] of this.states.entries()) {
-      const next = this.states[i + 1];
-      const ran = this.steps[i]?.offer;
+  #findMissed(): void {
+    for (const [i, state] of this.#states.entries()) {
+      const next = this.#states[i + 1];
+      const ran = this.#steps[i]?.offer;
       if (ran === undefined || (next !== undefined && next.tasks === undefined)) continue;
       for (const task of state.tasks ?? [])
-        if (task !== ran && next?.has(task) !== true) this.insert(state, task);
+        if (task !== ran && next?.has(task) !== true) this.#insert(state, task);
     }
   }
 
   /** Plans a schedule in which a task that did not run comes before the step that made it impossible. */
-  private insert(state: State, offer: Offer): void {
-    const index = this.steps.length;
+  #insert(state: State, offer: Offer): void {
+    const index = this.#steps.length;
     const late: Missed = { key: offer.key, offer, deed: undefined, index, isGuess: true };
-    this.planBefore(state, late, late.index);
+    this.#planBefore(state, late, late.index);
   }
 
   /**
    * Plans a schedule in which the later step of a race comes before the earlier one. Returns whether nothing is left to do about
    * the race in other schedules that begin with the two steps.
    */
-  private reverse(early: number, late: ReducedStep): boolean {
-    const state = this.states[early] as State;
-    return state.isForced || this.planBefore(state, { ...late, isGuess: !late.deed.isFixed }, late.index);
+  #reverse(early: number, late: ReducedStep): boolean {
+    const state = this.#states[early] as State;
+    return state.isForced || this.#planBefore(state, { ...late, isGuess: !late.deed.isFixed }, late.index);
   }
 
   /**
    * Plans a schedule in which a step comes before the one that ran in a state, after the steps that do not depend on that one.
    * Returns whether the steps from `end` on made no difference.
    */
-  private planBefore(state: State, late: Missed, end: number): boolean {
-    const sequence = this.possible(state, this.independentOf(state.steps, end, late));
+  #planBefore(state: State, late: Missed, end: number): boolean {
+    const sequence = this.#possible(state, this.#independentOf(state.steps, end, late));
     if (sequence.pop() !== late) return true;
     const asleep = state.sleep.get(late.offer);
     if (asleep !== undefined && isApart(sequence, asleep)) return false;
@@ -258,28 +258,28 @@ export class ReducedWalk implements Chooser {
       const first = sequence[place];
       if (first === undefined) {
         if (isApart(sequence, deed) && isApart([late], deed)) return false;
-      } else if (isInitial(sequence, place, this.precedes)) return first.index <= end;
+      } else if (isInitial(sequence, place, this.#precedes)) return first.index <= end;
     }
     sequence.push(late);
-    return plan(state.plans, sequence, this.precedes, end);
+    return plan(state.plans, sequence, this.#precedes, end);
   }
 
   /** The steps after an early one that do not depend on it, and the late one at the end. */
-  private independentOf(early: number, same: number, late: Missed): Missed[] {
+  #independentOf(early: number, same: number, late: Missed): Missed[] {
     const sequence: Missed[] = [];
-    for (let i = early + 1; i < this.steps.length; i++)
-      if (i !== same && !this.order.precedes(early, i)) sequence.push(this.steps[i] as ReducedStep);
+    for (let i = early + 1; i < this.#steps.length; i++)
+      if (i !== same && !this.#order.precedes(early, i)) sequence.push(this.#steps[i] as ReducedStep);
     sequence.push(late);
     return sequence;
   }
 
   /** The steps that can run from a state in this order. Others depend on what they were moved over, though no footprint says so. */
-  private possible(state: State, sequence: Missed[]): Missed[] {
+  #possible(state: State, sequence: Missed[]): Missed[] {
     if (state.has((sequence[0] as Missed).offer)) return sequence;
     const steps: Missed[] = [];
     const dropped: Missed[] = [];
     for (const step of sequence) {
-      const after = (one: Missed): boolean => this.precedes(one.index, step.index);
+      const after = (one: Missed): boolean => this.#precedes(one.index, step.index);
       if (dropped.some(after) || !(steps.some(after) || state.has(step.offer))) dropped.push(step);
       else steps.push(step);
     }

@@ -75,44 +75,44 @@ export function checkRates(rates: FaultRates | undefined): FaultRates {
  * @see Groce, Zhang, Eide, Chen and Regehr, "Swarm Testing", 2012
  */
 export class FaultDraws {
-  private readonly random: Random;
-  private readonly given: FaultRates;
+  readonly #random: Random;
+  readonly #given: FaultRates;
   /** Points of `ctx.buggify` that the schedule has passed, and whether each is enabled in it. */
-  private readonly points = new Map<string, boolean>();
+  readonly #points = new Map<string, boolean>();
   /** By index of the kind. */
-  private readonly rates: number[] = [];
+  readonly #rates: number[] = [];
 
   /** @param given - checked rates that are fixed */
   constructor(random: Random, given: FaultRates) {
-    this.random = random;
-    this.given = given;
-    for (const kind of FAULT_KINDS) if (!AT_FIRST_USE.includes(kind)) this.rates.push(this.drawn(kind));
+    this.#random = random;
+    this.#given = given;
+    for (const kind of FAULT_KINDS) if (!AT_FIRST_USE.includes(kind)) this.#rates.push(this.#drawn(kind));
   }
 
-  private fires(label: string, probability: number): boolean {
-    let enabled = this.points.get(label);
+  #fires(label: string, probability: number): boolean {
+    let enabled = this.#points.get(label);
     if (enabled === undefined) {
-      enabled = this.random.unit() < ENABLED;
-      this.points.set(label, enabled);
+      enabled = this.#random.unit() < ENABLED;
+      this.#points.set(label, enabled);
     }
-    return enabled && this.random.unit() < probability;
+    return enabled && this.#random.unit() < probability;
   }
 
   /** Drawn even for a fixed rate, so that fixing one kind does not change the rates of the others. */
-  private drawn(kind: FaultKind): number {
-    const off = this.random.unit() < OFF;
-    const rate = LEAST_RATE * (HIGHEST_RATE / LEAST_RATE) ** this.random.unit();
-    return this.given[kind] ?? (off ? 0 : rate);
+  #drawn(kind: FaultKind): number {
+    const off = this.#random.unit() < OFF;
+    const rate = LEAST_RATE * (HIGHEST_RATE / LEAST_RATE) ** this.#random.unit();
+    return this.#given[kind] ?? (off ? 0 : rate);
   }
 
   /** The rate of a kind in this schedule, from 0 to 1. */
   rate(kind: FaultKind): number {
-    return this.rateAt(FAULT_KINDS.indexOf(kind));
+    return this.#rateAt(FAULT_KINDS.indexOf(kind));
   }
 
-  private rateAt(kind: number): number {
-    this.rates[kind] ??= this.drawn(FAULT_KINDS[kind] as FaultKind);
-    return this.rates[kind];
+  #rateAt(kind: number): number {
+    this.#rates[kind] ??= this.#drawn(FAULT_KINDS[kind] as FaultKind);
+    return this.#rates[kind];
   }
 
   /**
@@ -120,11 +120,11 @@ export class FaultDraws {
    * this schedule and fires; for other labels all are equally likely.
    */
   draw(n: number, label: string, probability?: number): number {
-    if (probability !== undefined) return this.fires(label, probability) ? 1 + this.random.below(n - 1) : 0;
+    if (probability !== undefined) return this.#fires(label, probability) ? 1 + this.#random.below(n - 1) : 0;
     const kind = kindOf(label);
-    if (kind < 0) return this.random.below(n);
-    const rate = this.rateAt(kind);
-    if (rate === 0 || this.random.unit() >= rate) return 0;
-    return 1 + this.random.below(n - 1);
+    if (kind < 0) return this.#random.below(n);
+    const rate = this.#rateAt(kind);
+    if (rate === 0 || this.#random.unit() >= rate) return 0;
+    return 1 + this.#random.below(n - 1);
   }
 }

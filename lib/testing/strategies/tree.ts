@@ -114,59 +114,59 @@ export class DrawFork extends Fork {
 
 /** The forks of the present schedule, and how many of them the execution has reached. */
 export class Path<T extends TaskFork = TaskFork, D extends DrawFork = DrawFork> {
-  private readonly forks: (T | D)[] = [];
-  private depth = 0;
-  private diverged: ExplorationDivergedError | undefined;
+  readonly #forks: (T | D)[] = [];
+  #depth = 0;
+  #diverged: ExplorationDivergedError | undefined;
 
   /** The fork that the execution has reached; undefined where the path of the last schedule has ended. */
   atTasks(tasks: readonly PossibleStep[]): T | undefined {
-    const fork = this.forks[this.depth];
+    const fork = this.#forks[this.#depth];
     if (fork === undefined) return undefined;
-    if (!(fork instanceof TaskFork && fork.fits(tasks))) throw this.diverge(fork, tasksText(tasks));
-    this.depth++;
+    if (!(fork instanceof TaskFork && fork.fits(tasks))) throw this.#diverge(fork, tasksText(tasks));
+    this.#depth++;
     return fork;
   }
 
   /** As {@link Path.atTasks}. */
   atDraw(n: number, label: string): D | undefined {
-    const fork = this.forks[this.depth];
+    const fork = this.#forks[this.#depth];
     if (fork === undefined) return undefined;
     if (!(fork instanceof DrawFork && fork.n === n && fork.label === label))
-      throw this.diverge(fork, drawText(n, label));
-    this.depth++;
+      throw this.#diverge(fork, drawText(n, label));
+    this.#depth++;
     return fork;
   }
 
   add(fork: T | D): void {
-    this.forks.push(fork);
-    this.depth++;
+    this.#forks.push(fork);
+    this.#depth++;
   }
 
   /** Called at the end of the execution, which must have followed the whole path. */
   close(): void {
     // Code under test may have caught the error of a decision.
-    if (this.diverged !== undefined) throw this.diverged;
-    const fork = this.forks[this.depth];
-    if (fork !== undefined) throw this.diverge(fork, END_TEXT);
+    if (this.#diverged !== undefined) throw this.#diverged;
+    const fork = this.#forks[this.#depth];
+    if (fork !== undefined) throw this.#diverge(fork, END_TEXT);
   }
 
   /** Advances to the next schedule. Returns the fork with a new choice; undefined when the tree is done. */
   turn(): T | D | undefined {
-    this.depth = 0;
-    for (let fork = this.forks.at(-1); fork !== undefined; fork = this.forks.at(-1)) {
+    this.#depth = 0;
+    for (let fork = this.#forks.at(-1); fork !== undefined; fork = this.#forks.at(-1)) {
       const next = fork.next();
       if (next !== undefined) {
         fork.choice = next;
         return fork;
       }
-      this.forks.pop();
+      this.#forks.pop();
     }
     return undefined;
   }
 
-  private diverge(fork: Fork, actual: string): ExplorationDivergedError {
-    this.diverged ??= new ExplorationDivergedError(this.depth + 1, String(fork), actual);
-    return this.diverged;
+  #diverge(fork: Fork, actual: string): ExplorationDivergedError {
+    this.#diverged ??= new ExplorationDivergedError(this.#depth + 1, String(fork), actual);
+    return this.#diverged;
   }
 }
 
@@ -197,62 +197,63 @@ function decisionText(decision: Decision): string {
 
 /** The decisions of the present schedule. An execution must come to those that an earlier one came to in the same way. */
 export class Decisions {
-  private readonly met: Decision[] = [];
+  readonly #met: Decision[] = [];
   /** Number of decisions of the present execution. */
   depth = 0;
-  private diverged: ExplorationDivergedError | undefined;
+  #diverged: ExplorationDivergedError | undefined;
 
   meet(decision: Decision): void {
-    const expected = this.met[this.depth];
-    if (expected === undefined) this.met.push(decision);
-    else if (!isSame(expected, decision)) throw this.diverge(expected, decisionText(decision));
+    const expected = this.#met[this.depth];
+    if (expected === undefined) this.#met.push(decision);
+    else if (!isSame(expected, decision)) throw this.#diverge(expected, decisionText(decision));
     this.depth++;
   }
 
   /** Called at the end of the execution, which must have come to all expected decisions. */
   close(): void {
     // Code under test may have caught the error of a decision.
-    if (this.diverged !== undefined) throw this.diverged;
-    const expected = this.met[this.depth];
-    if (expected !== undefined) throw this.diverge(expected, END_TEXT);
+    if (this.#diverged !== undefined) throw this.#diverged;
+    const expected = this.#met[this.depth];
+    if (expected !== undefined) throw this.#diverge(expected, END_TEXT);
   }
 
   /** Starts an execution that must come to the first decisions of the last one, and then to others that are known. */
   turn(length: number, expected: readonly Decision[]): void {
-    this.met.length = length;
-    this.met.push(...expected);
+    this.#met.length = length;
+    this.#met.push(...expected);
     this.depth = 0;
   }
 
-  private diverge(expected: Decision, actual: string): ExplorationDivergedError {
-    this.diverged ??= new ExplorationDivergedError(this.depth + 1, decisionText(expected), actual);
-    return this.diverged;
+  #diverge(expected: Decision, actual: string): ExplorationDivergedError {
+    this.#diverged ??= new ExplorationDivergedError(this.depth + 1, decisionText(expected), actual);
+    return this.#diverged;
   }
 }
 
 /** Walks through the whole tree, one schedule after another. */
 export class Walk implements Chooser {
-  private readonly path = new Path();
+  readonly #path = new Path();
 
   /** Whether a schedule is left. Not needed before the first schedule. */
   turn(): boolean {
-    this.path.close();
-    return this.path.turn() !== undefined;
+    this.#path.close();
+    return this.#path.turn() !== undefined;
   }
 
   pick(tasks: readonly PossibleStep[]): number {
     return (
-      this.path.atTasks(tasks) ?? this.enter(new TaskFork(tasks.map(({ kind, actor }) => ({ kind, actor }))))
+      this.#path.atTasks(tasks) ??
+      this.#enter(new TaskFork(tasks.map(({ kind, actor }) => ({ kind, actor }))))
     ).choice;
   }
 
   draw(n: number, label: string): number {
     if (!isEnumerated(label)) return 0;
-    return (this.path.atDraw(n, label) ?? this.enter(new DrawFork(n, label))).choice;
+    return (this.#path.atDraw(n, label) ?? this.#enter(new DrawFork(n, label))).choice;
   }
 
-  private enter<F extends TaskFork | DrawFork>(fork: F): F {
-    this.path.add(fork);
+  #enter<F extends TaskFork | DrawFork>(fork: F): F {
+    this.#path.add(fork);
     return fork;
   }
 }

@@ -71,13 +71,13 @@ export function pictureOf(trace: Trace): Picture {
 
 class Lanes {
   readonly names: string[] = [];
-  private readonly indices = new Map<string, number>();
+  readonly #indices = new Map<string, number>();
 
   of(name: string): number {
-    let index = this.indices.get(name);
+    let index = this.#indices.get(name);
     if (index === undefined) {
       index = this.names.push(name) - 1;
-      this.indices.set(name, index);
+      this.#indices.set(name, index);
     }
     return index;
   }
