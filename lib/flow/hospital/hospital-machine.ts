@@ -11,6 +11,7 @@
 //
 // The table of patients is updated in place: a state that was given to `decide` must not be used again.
 
+import type { EvidenceMark } from "../../host/index.js";
 import { backoffMs, type HospitalLimits } from "./defaults.js";
 import type { Decided, HospitalRecord, Suspension, Visit } from "./record.js";
 import { type Consultation, consult, type StaffMember } from "./staff.js";
@@ -180,6 +181,11 @@ export function decide(state: HospitalState, event: HospitalEvent): Decision {
 export function isFinal(state: HospitalState, event: Admitted): boolean {
   const past = pastOf(state.patients.get(event.flow), event.suspension);
   return verdict(state.config, event, found(state, event, past), past.discharges, true)[0] === "fail";
+}
+
+/** How many ends of a program count against a flow: a search that names the flow leaves no doubt, so it counts as the most. */
+export function countCrashes(before: number, { kind, ends }: EvidenceMark, maxCrashes: number): number {
+  return before + (kind === "search" ? maxCrashes : (ends ?? 1));
 }
 
 /** Whether the growth of this flow's journal matters to the hospital: the host need not tell it otherwise. */

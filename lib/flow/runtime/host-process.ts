@@ -36,6 +36,7 @@ import { replayTo, verifyingReplay } from "./dry-replay.js";
 import { FlowHostTakenError } from "./errors.js";
 import { FlowProcess } from "./flow-process.js";
 import { PARKED } from "./flow-rest.js";
+import { type HospitalHost, HostHospital, subjectOf } from "./host-hospital.js";
 import type { Loaded } from "./loaded.js";
 import type { HostMessage } from "./messages.js";
 import { News, type NewsHost } from "./news.js";
@@ -50,11 +51,10 @@ import { OPERATED_SCHEMAS } from "./schemas.js";
 import type { ServedHost } from "./services.js";
 import { Starting, type StartingHost } from "./starting.js";
 import { Taking, type TakingHost } from "./taking.js";
-import { subjectOf, Ward, type WardHost } from "./ward.js";
 
 /** What the parts of a host use of it. */
 type Parts = FlowPort &
-  WardHost &
+  HospitalHost &
   OrdersHost &
   TakingHost &
   StartingHost &
@@ -73,7 +73,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   claim!: Claim;
   evidence!: Evidence;
   blobs!: BlobWriter;
-  readonly ward: Ward;
+  readonly hospital: HostHospital;
   #offsetMs = 0;
   readonly loaded: Map<number, Loaded> = new Map();
   readonly byId: Map<string, Loaded> = new Map();
@@ -92,7 +92,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
 
   constructor(settings: HostSettings) {
     this.#settings = settings;
-    this.ward = new Ward(settings.hospital, this);
+    this.hospital = new HostHospital(settings.hospital, this);
     this.orders = new Orders(settings, this);
     this.taking = new Taking(settings.limits.mostLoaded, this);
     this.starting = new Starting(this);
@@ -174,7 +174,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     this.#life.started();
     tell({ type: "poll" });
     this.queues.look();
-    this.background.do("hospital", () => this.ward.open(this.#settings.definitions.all));
+    this.background.do("hospital", () => this.hospital.open(this.#settings.definitions.all));
     await this.#serve();
     if (ctx.alive) this.#settings.hosts.add(this.kernel, ctx.self);
   }
@@ -216,7 +216,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   #recovered(): void {
     for (const kind of OUTAGE_KINDS)
       this.background.do(`recovery ${kind}`, async () => {
-        if (!this.isStopping) await this.ward.desk.discharge({ kind }, "recovery");
+        if (!this.isStopping) await this.hospital.discharge({ kind }, "recovery");
       });
   }
 
@@ -304,9 +304,9 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
     this.queues.left(loaded.row);
     this.#requests.left(loaded);
     this.caughtUp(loaded.row.number);
-    if (loaded.observing !== undefined) this.ward.observeRun(loaded, loaded.observing);
+    if (loaded.observing !== undefined) this.hospital.observeRun(loaded, loaded.observing);
     else if (reason.type !== "normal" && reason !== PARKED) {
-      this.ward.failed(loaded, reason);
+      this.hospital.failed(loaded, reason);
       // It may have been killed when its end was already on the way to the store: then it has mail to answer, and no run does that.
       this.taking.takeSoon(loaded.row.number);
     } else if (loaded.reading !== "no" || (reason !== PARKED && loaded.process.owes))
@@ -392,7 +392,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   }
 
   isForHospital(row: FlowRow, error: unknown, at: Suspension, kind: SymptomKind | undefined): boolean {
-    return this.ward.isForHospital(row, error, at, kind);
+    return this.hospital.isForHospital(row, error, at, kind);
   }
 
   after(ms: number, fn: () => void): void {
@@ -472,7 +472,7 @@ export class HostProcess implements Callbacks<HostMessage>, Parts {
   run(row: FlowRow, history: readonly Entry[], letters: readonly Letter[]): void {
     const definition = this.orders.known(row.name, row.version);
     const process = new FlowProcess(this, row, definition, history, letters);
-    const run = this.ward.begin(row);
+    const run = this.hospital.begin(row);
     this.queues.taken(row);
     const pid = spawnIn(this.kernel, row.trace, `flow ${row.name}`, () =>
       this.#ctx.spawnLink(process, { label: `flow ${row.id}` }),

@@ -2,7 +2,6 @@
 
 import type { Background } from "../../host/background/background.js";
 import type { Store } from "../../store/index.js";
-import { OBSERVE } from "../hospital/desk.js";
 import {
   BORN_TOPIC,
   END_TOPIC,
@@ -16,6 +15,7 @@ import {
 import type { Queues } from "../queues/queues.js";
 import type { HostSchedules } from "../schedules/host-schedules.js";
 import { SCHEDULE_TOPIC } from "../schedules/tables.js";
+import { OBSERVE } from "./host-hospital.js";
 import type { Loaded } from "./loaded.js";
 import { lettersOf } from "./reading.js";
 import type { Taking } from "./taking.js";

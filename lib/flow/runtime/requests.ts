@@ -11,6 +11,7 @@ import { type FlowRow, isEnded } from "../journal/tables.js";
 import type { HostSchedules } from "../schedules/host-schedules.js";
 import { FlowQueryError } from "./errors.js";
 import { eventPage } from "./event-page.js";
+import type { HostHospital } from "./host-hospital.js";
 import type { Loaded } from "./loaded.js";
 import type { FlowEnd, HostRequest } from "./messages.js";
 import type { HostSettings } from "./options.js";
@@ -18,7 +19,6 @@ import { MESSAGE, type Orders } from "./orders.js";
 import { findFlow, rowOf } from "./reading.js";
 import type { Starting } from "./starting.js";
 import type { Taking } from "./taking.js";
-import type { Ward } from "./ward.js";
 
 /** What requests use of their host. */
 export interface RequestsHost {
@@ -29,7 +29,7 @@ export interface RequestsHost {
   readonly orders: Orders;
   readonly taking: Taking;
   readonly starting: Starting;
-  readonly ward: Ward;
+  readonly hospital: HostHospital;
   readonly schedules: HostSchedules;
   readonly background: Background;
   reply<R>(to: ReplyTo<R>, answer: R): void;
@@ -106,7 +106,7 @@ export class Requests {
       case "hospital":
         return host.reply(
           request.replyTo,
-          await host.ward.answer(request.ask, this.#settings.definitions.all),
+          await host.hospital.answer(request.ask, this.#settings.definitions.all),
         );
       case "query": {
         const answer = await this.#answerOf(request.id, request.name);

@@ -13,12 +13,12 @@ import { type FlowRow, flows, HOST_CLAIMS, isEnded, isHeld, taken } from "../jou
 import type { Letter } from "../machine/state.js";
 import { needsSlot, type Queues } from "../queues/queues.js";
 import { MORE_TOPIC } from "../queues/tables.js";
+import { type HostHospital, subjectOf } from "./host-hospital.js";
 import type { Loaded } from "./loaded.js";
 import type { Orders } from "./orders.js";
 import type { FlowLimits } from "./port.js";
 import { findFlow, historyOf, lettersOf } from "./reading.js";
 import { type Guest, Room } from "./room.js";
-import { subjectOf, type Ward } from "./ward.js";
 
 /** What taking uses of its host. */
 export interface TakingHost {
@@ -26,7 +26,7 @@ export interface TakingHost {
   readonly claim: Claim;
   readonly limits: FlowLimits;
   readonly loaded: ReadonlyMap<number, Loaded>;
-  readonly ward: Ward;
+  readonly hospital: HostHospital;
   readonly queues: Queues;
   readonly orders: Orders;
   readonly background: Background;
@@ -299,7 +299,7 @@ export class Taking {
     else if (isCurable(error)) this.#again(row, error);
     else {
       this.#host.queues.left(row);
-      this.#host.ward.quarantine(row, error, { kind: kindOf(error) === "code" ? "engine" : undefined });
+      this.#host.hospital.quarantine(row, error, { kind: kindOf(error) === "code" ? "engine" : undefined });
     }
   }
 
@@ -311,11 +311,11 @@ export class Taking {
   async #tryRow(found: FlowRow): Promise<void> {
     let row = found;
     if (row.status === "hospitalized") {
-      const patient = await this.#host.ward.patient(row);
+      const patient = await this.#host.hospital.patient(row);
       if (patient === undefined) return;
       row = patient;
-    } else if (this.#host.ward.keepsByWish(row)) return;
-    if (this.#host.definition(row.name, row.version) === undefined) this.#host.ward.unknown(row);
+    } else if (this.#host.hospital.keepsByWish(row)) return;
+    if (this.#host.definition(row.name, row.version) === undefined) this.#host.hospital.unknown(row);
     else if (needsSlot(row)) await this.#queueUp(row);
     // If the list of waiting flows is full, a later look for flows that are due, or held by hosts that are gone, finds the flow again.
     else await this.#inRoom(row.number, row.due === null && row.holder === null, () => this.#takeRow(row));
@@ -346,7 +346,7 @@ export class Taking {
       const left = await this.#host.orders.leaveSessions(row);
       letters = read.filter(({ position }) => !left.has(position));
     }
-    const crashes = this.#host.ward.crashesOf(row, history.length);
+    const crashes = this.#host.hospital.crashesOf(row, history.length);
     if (crashes === undefined) return false;
     const set = {
       status: "running",
@@ -421,14 +421,13 @@ export class Taking {
 
   async #hold(row: FlowRow, act: () => Promise<void>): Promise<void> {
     const { number, id } = row;
-    if (this.#host.isStopping || this.#host.loaded.has(number) || this.#host.ward.desk.isAdmitting(id))
-      return;
+    if (this.#host.isStopping || this.#host.loaded.has(number) || this.#host.hospital.isAdmitting(id)) return;
     if (this.#taking.has(number)) this.#taking.set(number, "rerun");
     else await this.#alone(row, act);
   }
 
   async #runHeld(row: FlowRow): Promise<void> {
-    if (row.holder !== this.#host.claim.token || !isHeld(row) || this.#host.ward.keepsByWish(row)) return;
+    if (row.holder !== this.#host.claim.token || !isHeld(row) || this.#host.hospital.keepsByWish(row)) return;
     await this.#inRoom(row.number, true, async () => {
       const [input = row.input] = await resolved(this.#host.store, [row.input]);
       const read = await Promise.all([
