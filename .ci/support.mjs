@@ -15,10 +15,10 @@ export const work = mkdtempSync(join(tmpdir(), "signalbox-package-"));
 export class Skipped extends Error {}
 
 /** The time that .ci/run leaves to the checks; by themselves they have an hour. */
-const withinMs = Number(process.env.CHECKS_WITHIN_S ?? 3_600) * 1_000;
+const withinMs = Number(process.env.WITHIN_S ?? 3_600) * 1_000;
 
-/** Standard output of a command, which has three minutes at most. @param bin - a folder to find programs in first */
-export async function run(command, args, { cwd = root, bin, timeout = 180_000, ...options } = {}) {
+/** Standard output of a command, which has six minutes at most: the proofs run beside it. @param bin - a folder to find programs in first */
+export async function run(command, args, { cwd = root, bin, timeout = 360_000, ...options } = {}) {
   const leftMs = Math.floor(withinMs - performance.now());
   if (leftMs <= 0) throw new Error(`no time is left for ${command} ${args.join(" ")}`);
   const env = bin === undefined ? process.env : { ...process.env, PATH: bin + delimiter + process.env.PATH };
