@@ -136,12 +136,6 @@ export async function pageOf(
   return { shown, isFull: shown.length > 0 && (shown.length === limit || length > pageLength) };
 }
 
-/** How many items the page of a request has. */
-export function pageLimit(args: Args): number {
-  const { pageItems } = PROTOCOL_LIMITS;
-  return typeof args.limit === "number" ? Math.min(args.limit, pageItems) : pageItems;
-}
-
 /** Waits for an outcome as long as one request may, and gives "pending" then. @param timeout - the code of the error of a wait */
 export async function pendingAfter<T>(
   args: Args,

@@ -4,7 +4,7 @@ import { adminServer } from "../admin/admin-server.js";
 import { socketOf } from "../admin/admin-socket.js";
 import { supervisor } from "../supervisor/supervisor.js";
 import { portOn } from "./operations/open-operations.js";
-import { flowService } from "./operations/operations-protocol.js";
+import { flowService } from "./operations/operations-table.js";
 import { checkRetention, retentionProcess } from "./operations/retention.js";
 import { StoreOperations } from "./operations/store-operations.js";
 import { type FlowHostDefinition, flowHost as hostOf } from "./runtime/flow-host.js";

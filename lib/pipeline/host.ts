@@ -21,7 +21,7 @@ import { type MessageId, sourceId } from "./definition/message-id.js";
 import type { PipelineDefinition } from "./definition/pipeline.js";
 import type { Queue } from "./definition/queue.js";
 import { labelOf } from "./definition/versions.js";
-import { type Caller, changing, HostOperations } from "./host-operations.js";
+import { type Caller, changing, hostOperations } from "./host-operations.js";
 import type { Publication } from "./ledger/ledger.js";
 import type {
   DeadChoice,
@@ -35,7 +35,7 @@ import type {
   MessageRecord,
   PipelineOperations,
 } from "./operations/operations.js";
-import { pipelineService } from "./operations/operations-protocol.js";
+import { pipelineService } from "./operations/operations-table.js";
 import type { ReplayOptions } from "./replay/options.js";
 import type { Record } from "./runtime/catalogue.js";
 import { ExecutionFailedError, PipelineInputError, UnknownPipelineError } from "./runtime/errors.js";
@@ -178,7 +178,7 @@ export class PipelineHost implements AsyncDisposable {
    * one, each operation throws a NoLineageError.
    */
   get operations(): PipelineOperations {
-    return new HostOperations(this.#kernel, this.#call);
+    return hostOperations(this.#kernel, this.#call);
   }
 
   /** The handle of an execution by its id. The execution need not exist. */
@@ -308,7 +308,7 @@ export class PipelineRun {
   }
 
   get #operations(): PipelineOperations {
-    return new HostOperations(this.#kernel, this.#call);
+    return hostOperations(this.#kernel, this.#call);
   }
 
   /** The execution with its frozen configuration, its queues and sources. @throws ExecutionNotFoundError, NoLineageError */

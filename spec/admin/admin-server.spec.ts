@@ -11,7 +11,7 @@ import { adminServer } from "../../lib/admin/admin-server.js";
 import { socketPathOf, socketTarget } from "../../lib/admin/admin-socket.js";
 import { type Ask, requestLine } from "../../lib/admin/protocol.js";
 import { adminClient } from "../../lib/cli/shell/admin-client.js";
-import { flowService, remoteOperations } from "../../lib/flow/operations/operations-protocol.js";
+import { flowService, remoteOperations } from "../../lib/flow/operations/operations-table.js";
 import { fakeOperations } from "../flow/operations/support/fake-operations.js";
 import { gate } from "../support/gate.js";
 import { macrotask } from "../support/host.js";

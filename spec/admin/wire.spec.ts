@@ -4,11 +4,11 @@
 import { expect, test } from "vitest";
 import { PROTOCOL_LIMITS } from "../../lib/admin/protocol.js";
 import type { FlowOperations } from "../../lib/flow/operations/operations.js";
-import * as flowWire from "../../lib/flow/operations/operations-protocol.js";
+import * as flowWire from "../../lib/flow/operations/operations-table.js";
 import { FlowWaitTimeoutError } from "../../lib/flow/runtime/errors.js";
 import { ExecutionWaitTimeoutError } from "../../lib/pipeline/operations/errors.js";
 import type { PipelineOperations } from "../../lib/pipeline/operations/operations.js";
-import * as pipelineWire from "../../lib/pipeline/operations/operations-protocol.js";
+import * as pipelineWire from "../../lib/pipeline/operations/operations-table.js";
 import { answering, collect, signaturesOf, type Wire, wireTo } from "./support/wire.js";
 
 /** Asks for all of it, one after another, and gives the lines. An error is a line as well. */

@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { adminClient } from "../../lib/cli/shell/admin-client.js";
-import { remoteOperations as remoteFlows } from "../../lib/flow/operations/operations-protocol.js";
+import { remoteOperations as remoteFlows } from "../../lib/flow/operations/operations-table.js";
+import { remoteOperations as remotePipelines } from "../../lib/pipeline/operations/operations-table.js";
 import { macrotask } from "../support/host.js";
 
 const ends: (() => void)[] = [];
@@ -89,6 +90,56 @@ test("the request behind one that was aborted has a connection of its own, and d
   (await next(1)).answer(7);
   expect(await second).toBe(7);
   expect(connections()).toBe(2);
+});
+
+const PIPELINES = [
+  ["move", { to: "check" }],
+  ["giveUp", { all: true, reason: "old" }],
+  ["replay", { id: "b", dead: true }],
+] as const;
+
+test.each(PIPELINES)(
+  "%s has as long as the host gives itself, and not only 30 s [Z693]",
+  async (op, options) => {
+    const { client, next, pass } = await slowHost();
+    const changed = remotePipelines(client.ask)[op]("a", options as never);
+    const asked = await next(0);
+    pass(600_000);
+    asked.answer({ messages: 3, sources: 0, more: false });
+    expect(await changed).toMatchObject({ messages: 3 });
+  },
+);
+
+test.each(PIPELINES)(
+  "%s without an answer ends as one whose outcome is unknown [Z693]",
+  async (op, options) => {
+    const ending = [
+      (_host: Request, pass: (ms: number) => void) => pass(615_000),
+      (host: Request) => host.hangUp(),
+    ];
+    for (const end of ending) {
+      const { client, next, pass } = await slowHost();
+      const changed = remotePipelines(client.ask)[op]("a", options as never);
+      const failed = expect(changed).rejects.toMatchObject({
+        ...{ code: "ERR_PIPELINE_OUTCOME_UNKNOWN", operation: op, executionId: op === "replay" ? "b" : "a" },
+        cause: { code: "ERR_ADMIN_REMOTE", request: "kept" },
+      });
+      end(await next(0), pass);
+      await failed;
+    }
+  },
+);
+
+test("every change of a flow without an answer ends as one whose outcome is unknown [Z693]", async () => {
+  const { client, next } = await slowHost();
+  const flows = remoteFlows(client.ask);
+  const paused = expect(flows.pause("a")).rejects.toMatchObject({
+    ...{ code: "ERR_FLOW_OUTCOME_UNKNOWN", operation: "pause", flowId: "a" },
+  });
+  (await next(0)).hangUp();
+  await paused;
+  // It was never sent.
+  await expect(flows.pause("a")).rejects.toMatchObject({ code: "ERR_ADMIN_REMOTE", request: "withdrawn" });
 });
 
 test("a look that has no answer ends after 30 s, and says that the host did not answer [Z695]", async () => {

@@ -3,7 +3,7 @@
 
 import { FLOW_SCHEMA } from "../../flow/journal/tables.js";
 import { openOperations } from "../../flow/operations/open-operations.js";
-import { remoteOperations } from "../../flow/operations/operations-protocol.js";
+import { remoteOperations } from "../../flow/operations/operations-table.js";
 import type { ValueCodec } from "../../host/payload/values.js";
 import type { Store, StoreSource } from "../../store/index.js";
 import { temporaryFolder } from "../shell/host.js";

@@ -2,7 +2,7 @@
 // PostgreSQL database takes any number of programs.
 
 import { openOperations } from "../../pipeline/operations/open-operations.js";
-import { remoteOperations } from "../../pipeline/operations/operations-protocol.js";
+import { remoteOperations } from "../../pipeline/operations/operations-table.js";
 import { contextOf, existing, hostOf } from "../shell/reach.js";
 import type { Opened, Reach } from "./context.js";
 

@@ -165,8 +165,9 @@ export class StoreOperations implements FlowOperations {
 
   async *history(id: string, options: HistoryOptions = {}): AsyncGenerator<HistoryEvent, void, undefined> {
     only("", options, ["after", "limit"]);
-    const after = count("after", options.after ?? -1, -1);
-    let left = count("limit", options.limit ?? Number.POSITIVE_INFINITY, 1, true);
+    const { after = -1, limit = Number.POSITIVE_INFINITY } = options;
+    count("after", after, -1);
+    let left = count("limit", limit, 1, true);
     const row = await this.#row(id);
     for await (const { seq, entry } of this.#entries(row, after)) {
       if (entry instanceof Error) yield { seq, at: 0, type: "unreadable", value: entry, asks: [] };

@@ -15,7 +15,7 @@ import type {
   HistoryOptions,
   ResultOptions,
 } from "../../../lib/flow/operations/operations.js";
-import { flowService, remoteOperations } from "../../../lib/flow/operations/operations-protocol.js";
+import { flowService, remoteOperations } from "../../../lib/flow/operations/operations-table.js";
 import { FlowWaitTimeoutError } from "../../../lib/flow/runtime/errors.js";
 import type { FlowEventOptions } from "../../../lib/flow/runtime/event-page.js";
 import { events, fakeOperations } from "./support/fake-operations.js";

@@ -6,7 +6,7 @@ import { testClock } from "signalbox/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { type AdminClient, adminClient } from "../../../lib/cli/shell/admin-client.js";
 import { type PipelineHost, pipelineHost } from "../../../lib/pipeline/host.js";
-import { remoteOperations } from "../../../lib/pipeline/operations/operations-protocol.js";
+import { remoteOperations } from "../../../lib/pipeline/operations/operations-table.js";
 import { ExecutionOutcomeUnknownError } from "../../../lib/pipeline/runtime/errors.js";
 import { StoreUnreachableError } from "../../../lib/store/postgres/errors.js";
 import { folderWith } from "../../cli/pipelines/support.js";

@@ -8,7 +8,7 @@ import type { Ask } from "../../../lib/admin/protocol.js";
 import type { OperationWaitOptions } from "../../../lib/pipeline/changes/waits.js";
 import { type PipelineHost, type PipelineRun, pipelineHost } from "../../../lib/pipeline/host.js";
 import type { PipelineOperations } from "../../../lib/pipeline/operations/operations.js";
-import { pipelineService, remoteOperations } from "../../../lib/pipeline/operations/operations-protocol.js";
+import { pipelineService, remoteOperations } from "../../../lib/pipeline/operations/operations-table.js";
 import { ExecutionOutcomeUnknownError } from "../../../lib/pipeline/runtime/errors.js";
 import { HeldSource } from "../../support/held-store.js";
 import { lines, pipeline, SLOW } from "./answer-drills.js";
