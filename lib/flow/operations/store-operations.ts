@@ -7,7 +7,7 @@ import { only } from "../../process/known-options.js";
 import { count, delay, text } from "../../process/options.js";
 import { type AnyRow, ConflictError, type Expectation, type Store, type Write } from "../../store/index.js";
 import { readPage } from "../../store/row-pages.js";
-import { newsOf } from "../../store/topic-news.js";
+import { watchTopic } from "../../store/topic-wait.js";
 import { wholeClock } from "../../store/whole-clock.js";
 import { HOSPITAL_DEFAULTS } from "../hospital/defaults.js";
 import type { HospitalConfig } from "../hospital/hospital-machine.js";
@@ -231,7 +231,7 @@ export class StoreOperations implements FlowOperations {
     const { signal } = options;
     signal?.throwIfAborted();
     // Waits before it looks: the end may come while the row is read.
-    const wait = newsOf(this.#store, END_TOPIC + id, timeoutMs, signal, this.#port.after);
+    const wait = watchTopic(this.#store, END_TOPIC + id, timeoutMs, signal, this.#port.after);
     try {
       for (;;) {
         const row = await this.#row(id);

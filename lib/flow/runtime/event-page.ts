@@ -3,7 +3,7 @@
 import { only } from "../../process/known-options.js";
 import { count, delay, flag } from "../../process/options.js";
 import type { Store } from "../../store/index.js";
-import { newsOf } from "../../store/topic-news.js";
+import { watchTopic } from "../../store/topic-wait.js";
 import { named } from "../definition/names.js";
 import { resolved } from "../journal/blobs.js";
 import type { Stored } from "../journal/entry.js";
@@ -110,7 +110,7 @@ export async function eventPage(
 ): Promise<EventPage> {
   const topics = wait === undefined ? [] : [EVENT_TOPIC + id, END_TOPIC + id];
   const news = topics.map((topic) =>
-    newsOf(store, topic, (wait as EventWait).timeoutMs, wait?.signal, (wait as EventWait).after),
+    watchTopic(store, topic, (wait as EventWait).timeoutMs, wait?.signal, (wait as EventWait).after),
   );
   try {
     for (;;) {

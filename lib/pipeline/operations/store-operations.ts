@@ -9,7 +9,7 @@ import { orAborted } from "../../process/or-aborted.js";
 import { processName } from "../../process/process-name.js";
 import type { Store } from "../../store/index.js";
 import { readPage } from "../../store/row-pages.js";
-import { newsOf } from "../../store/topic-news.js";
+import { watchTopic } from "../../store/topic-wait.js";
 import { giveUp } from "../changes/give-up.js";
 import { move } from "../changes/move.js";
 import {
@@ -395,15 +395,15 @@ export class StoreOperations implements PipelineOperations {
     const { timeoutMs, signal } = checkWait(options);
     const { number } = await this.#row(id);
     // Waits before it looks: the end may come while the row is read.
-    const news = newsOf(this.#store, executionTopic(number), timeoutMs, signal, this.#port.after);
+    const wait = watchTopic(this.#store, executionTopic(number), timeoutMs, signal, this.#port.after);
     try {
       for (;;) {
         const summary = await this.status(id);
         if (summary.ended !== undefined) return summary;
-        if ((await news.next()) === "timeout") throw new ExecutionWaitTimeoutError(id, timeoutMs);
+        if ((await wait.next()) === "timeout") throw new ExecutionWaitTimeoutError(id, timeoutMs);
       }
     } finally {
-      news.end();
+      wait.end();
     }
   }
 

@@ -3,9 +3,9 @@
 import type { Store } from "./store.js";
 
 /** The notifications of a topic. */
-export interface TopicNews {
-  /** Waits for the next notification, or for the end of the time. News from before the call count. Rejects with the reason of the signal. */
-  next(): Promise<"news" | "timeout">;
+export interface TopicWait {
+  /** Waits for the next notification, or for the end of the time. Notifications from before the call count. Rejects with the reason of the signal. */
+  next(): Promise<"notified" | "timeout">;
   /** Ends the wait. */
   end(): void;
 }
@@ -16,21 +16,21 @@ export interface TopicNews {
  * @param timeoutMs - how long, for all calls of `next` together
  * @param after - sets a timer; returns the call that cancels it
  */
-export function newsOf(
+export function watchTopic(
   store: Store,
   topic: string,
   timeoutMs: number,
   signal: AbortSignal | undefined,
   after: (ms: number, fn: () => void) => () => void,
-): TopicNews {
-  let told = false;
+): TopicWait {
+  let isNotified = false;
   let over = false;
-  let settle: { resolve(what: "news" | "timeout"): void; reject(error: unknown): void } | undefined;
-  const tell = (): void => {
-    told = true;
-    settle?.resolve("news");
+  let settle: { resolve(what: "notified" | "timeout"): void; reject(error: unknown): void } | undefined;
+  const notify = (): void => {
+    isNotified = true;
+    settle?.resolve("notified");
   };
-  const unwatch = store.watch(topic, { notified: (which) => which === topic && tell(), again: tell });
+  const unwatch = store.watch(topic, { notified: (which) => which === topic && notify(), again: notify });
   const cancel = Number.isFinite(timeoutMs)
     ? after(timeoutMs, () => {
         over = true;
@@ -41,12 +41,12 @@ export function newsOf(
   signal?.addEventListener("abort", abort);
   return {
     next: () =>
-      new Promise<"news" | "timeout">((resolve, reject) => {
+      new Promise<"notified" | "timeout">((resolve, reject) => {
         settle = { resolve, reject };
         if (signal?.aborted) return reject(signal.reason);
-        if (told) resolve("news");
+        if (isNotified) resolve("notified");
         else if (over) resolve("timeout");
-        told = false;
+        isNotified = false;
       }),
     end: () => {
       unwatch();
