@@ -201,7 +201,7 @@ export class HandOut {
     if (kind === undefined) return;
     queue.reading = kind;
     const isTaken = port.place.shared || port.carriage !== undefined;
-    const reading = isTaken ? this.#take(queue) : this.#read(queue, kind);
+    const reading = isTaken ? this.#take(queue, kind) : this.#read(queue, kind);
     port.asked(reading).catch((error: unknown) => {
       queue.unread();
       port.lost(error as Error);
@@ -223,11 +223,16 @@ export class HandOut {
     this.#arrive(queue, queue.page(rows, rows.length < limit, this.#port.now()));
   }
 
-  async #take(queue: StoreQueue): Promise<void> {
+  async #take(queue: StoreQueue, kind: "ready" | "delayed"): Promise<void> {
     const { store, place, limits, carriage } = this.#port;
     const { scope, claim } = place;
     const now = this.#port.now();
     const limit = Math.min(limits.readRows, queue.room(now));
+    if (carriage === undefined && kind === "ready" && !queue.isTold && !(await this.#isAnyFree(queue, now))) {
+      if (this.#port.closed) return;
+      queue.taken(true, now);
+      return this.#port.call();
+    }
     const taken = carriage?.take(queue.name, limit);
     const range = { prefix: [scope, queue.name], below: now + 1, limit };
     const of = { where: { holder: null }, set: { holder: claim.token }, claim };
@@ -235,6 +240,13 @@ export class HandOut {
     if (this.#port.closed) return;
     queue.taken(carriage === undefined ? rows.length < limit : !carriage.has(queue.name), now);
     this.#arrive(queue, rows);
+  }
+
+  /** Whether a take may find rows. A take writes to the store, also when it finds none: this reads alone. */
+  async #isAnyFree({ name }: StoreQueue, now: number): Promise<boolean> {
+    const { store, place } = this.#port;
+    const rows = await store.scan(messages, { prefix: [place.scope, name], below: now + 1, limit: PEEKED });
+    return rows.length === PEEKED || rows.some(({ holder }) => holder === null);
   }
 
   /** Hands rows out as far as they are wanted. */
@@ -395,6 +407,12 @@ export class HandOut {
     this.#port.call();
   }
 
+  /** Nothing was heard of others for a while: looks whether there are messages. */
+  poll(): void {
+    for (const queue of this.#queues.values()) queue.news(false);
+    this.#port.call();
+  }
+
   /** Counts the queues anew whose marks matter: others publish to them and settle, too. @param all - also those without a waiter */
   async recount(all: boolean): Promise<void> {
     await this.#count(
@@ -438,3 +456,5 @@ const MOST_KEYS = 500;
 /** Rows of one reading. */
 const FEWEST_ROWS = 32;
 const MOST_ROWS = 100_000;
+/** Rows that a host looks at before it takes some. When others have all of these, it takes. */
+const PEEKED = 4;

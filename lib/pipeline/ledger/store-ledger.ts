@@ -597,7 +597,7 @@ export class StoreLedger implements Ledger {
   #tick(): void {
     const { context } = this.#options;
     this.#cancelTick = context.after(this.#limits.pollMs, () => this.#tick());
-    if (this.#ticks++ > 0) this.#handOut.news();
+    if (this.#ticks++ > 0) this.#handOut.poll();
     this.#handOut
       .recount(this.#ticks % TICKS_BETWEEN_COUNTS === 0)
       .catch((error: Error) => this.#lose(error));

@@ -45,6 +45,8 @@ export class StoreQueue {
   due: number | undefined;
   /** A page is being read. */
   reading: "ready" | "delayed" | undefined;
+  /** It is known that there may be rows to take. False: it is only time to look whether there are. */
+  isTold = true;
   /** While a page is read: rows that have gone since, and may be in the page. */
   readonly #gone = new Set<MessageId>();
   /** While a page is read: the first id that was added. */
@@ -86,15 +88,17 @@ export class StoreQueue {
   /** A ready row was added that this host has not taken. */
   added(id: MessageId): void {
     this.exhausted = false;
+    this.isTold = true;
     this.#gone.delete(id);
     if (id < this.from) this.from = id;
     if (this.reading === "ready" && (this.#added === undefined || id < this.#added)) this.#added = id;
   }
 
-  /** There may be ready rows that others have added or given back. */
-  news(): void {
+  /** There may be ready rows that others have added or given back. @param isTold - others have said so; false: it is time to look */
+  news(isTold = true): void {
     this.exhausted = false;
     this.#isBehind = this.reading !== undefined;
+    if (isTold) this.isTold = true;
   }
 
   /** A row was added that is due at this time. A page that is being read may have an older row of the message: it stays gone there. */
@@ -137,6 +141,7 @@ export class StoreQueue {
   /** Rows were taken from a store that others take from, too. @param isWhole - there were no others */
   taken(isWhole: boolean, now: number): void {
     this.exhausted = isWhole;
+    this.isTold = !isWhole || this.#isBehind;
     if (isWhole && this.due !== undefined && this.due <= now) this.due = undefined;
     this.#read();
   }
