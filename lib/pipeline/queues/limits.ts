@@ -71,8 +71,6 @@ export const QUEUE_LIMITS = {
   lookMs: 5_000,
   /** How often a publication is repeated when others settle the same ids meanwhile. */
   publishAttempts: 10,
-  /** A message that has to wait until it is known which one ends the process is looked at again after this time. */
-  holdMs: 1_000,
   /** The wait before a failed store or broker is asked again. */
   again: { minMs: 100, maxMs: 5_000 },
   /** A count of messages is used for so long where several processes publish. */

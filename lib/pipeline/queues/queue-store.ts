@@ -15,7 +15,7 @@ import { QueueFullError } from "./errors.js";
 import { QUEUE_LIMITS, type QueuePolicy } from "./limits.js";
 import type { Beats } from "./message-beats.js";
 import { newRound } from "./rounds.js";
-import { type Verdict, withFailure } from "./status.js";
+import { endsOf, type Verdict, withFailure } from "./status.js";
 import type { StoreTime } from "./store-time.js";
 import {
   deadMessages,
@@ -134,7 +134,7 @@ export class QueueStore {
       due: isDelayed ? Math.ceil(now + delayMs) : null,
       unsent: this.carried && !isDelayed ? this.name : null,
       round: 0,
-      ...{ heartbeats: null, alive: null },
+      ...{ heartbeats: null, alive: null, quarantines: 0 },
     };
   }
 
@@ -224,7 +224,6 @@ export class QueueStore {
     const { number, id, named, body, tag, trace } = message;
     const table = queued;
     const at = this.time.now();
-    if (verdict.type === "hold") return [this.#later(message, verdict.delayMs, {})];
     const isEnd = verdict.type !== "done" && "evidence" in verdict;
     const attempts = isEnd || verdict.type === "setback" ? message.attempts : message.attempts + 1;
     const gone: Write = { type: "delete", table, key: [number] };
@@ -242,7 +241,8 @@ export class QueueStore {
       return [gone, { type: "insert", table: deadMessages, row }];
     }
     const beats = heartbeats === undefined ? {} : { heartbeats, alive: this.name };
-    return [this.#later(message, verdict.delayMs, { attempts, history, ...beats })];
+    const ends = isEnd ? { quarantines: endsOf(message) + 1 } : {};
+    return [this.#later(message, verdict.delayMs, { attempts, history, ...ends, ...beats })];
   }
 
   /** The message is tried again after a time. */

@@ -42,7 +42,12 @@ import { type Child, type NewMessage, QueueStore } from "./queue-store.js";
 import { SharedEnds } from "./shared-ends.js";
 import type { Status } from "./status.js";
 import { StoreTime } from "./store-time.js";
-import { type Handle, type Handled, SubscriberProcess } from "./subscriber-process.js";
+import {
+  type Handle,
+  type Handled,
+  SubscriberProcess,
+  type SubscriberSettings,
+} from "./subscriber-process.js";
 import { deadMessages, QUEUE_SCHEMA, type QueuedRow, queued } from "./tables.js";
 
 /** What {@link openQueues} is given. */
@@ -175,11 +180,13 @@ export async function openQueues(system: ProcessSystem, options: QueuesOptions):
   const store = await openStore(system, options.store, [QUEUE_SCHEMA, STANDING_SCHEMA]);
   const { shared } = store;
   const kept = { evidence: place, store: options.store, shared, counted: shared, who: "queues" };
-  // Messages that have to wait are looked at again after a while.
-  const evidence = hostEvidence(system.kernel, kept, () => undefined);
+  const opened = new Set<() => void>();
+  const evidence = hostEvidence(system.kernel, kept, () => {
+    for (const fn of opened) fn();
+  });
   try {
     const time = await StoreTime.of(system.kernel.env, store);
-    const queues = new Queues(system, store, time, payloads, evidence);
+    const queues = new Queues(system, store, time, payloads, evidence, opened);
     if (options.carrier !== undefined) await queues.carry(options.carrier);
     return queues;
   } catch (error) {
@@ -196,6 +203,8 @@ export class Queues implements AsyncDisposable {
   readonly #time: StoreTime;
   readonly #payloads: Payloads;
   readonly #evidence: Evidence;
+  /** Called when messages that wait for evidence may run by now: one for each subscription. */
+  readonly #opened: Set<() => void>;
   readonly #ends: SharedEnds;
   readonly #subscriptions = new Set<Subscription>();
   /** The queues that were asked for, of those that a broker carries. */
@@ -204,8 +213,16 @@ export class Queues implements AsyncDisposable {
   #isClosed = false;
 
   /** @internal Use {@link openQueues}. */
-  constructor(system: ProcessSystem, store: Store, time: StoreTime, payloads: Payloads, evidence: Evidence) {
+  constructor(
+    system: ProcessSystem,
+    store: Store,
+    time: StoreTime,
+    payloads: Payloads,
+    evidence: Evidence,
+    opened: Set<() => void>,
+  ) {
     this.#evidence = evidence;
+    this.#opened = opened;
     this.#ends = new SharedEnds(system.kernel, store, evidence);
     this.#system = system;
     this.#store = store;
@@ -229,6 +246,10 @@ export class Queues implements AsyncDisposable {
       system: this.#system,
       payloads: this.#payloads,
       evidence: this.#evidence,
+      opened: (fn) => {
+        this.#opened.add(fn);
+        return () => void this.#opened.delete(fn);
+      },
       ends: this.#ends,
       subscriptions: this.#subscriptions,
       isClosed: () => this.#isClosed,
@@ -287,6 +308,7 @@ interface Home {
   readonly system: ProcessSystem;
   readonly payloads: Payloads;
   readonly evidence: Evidence;
+  readonly opened: SubscriberSettings["opened"];
   readonly ends: SharedEnds;
   readonly subscriptions: Set<Subscription>;
   isClosed(): boolean;
@@ -354,6 +376,7 @@ export class MessageQueue<in out T> {
       handle,
       payloads: this.#home.payloads,
       evidence: this.#home.evidence,
+      opened: this.#home.opened,
       ends: this.#home.ends,
       intake: this.#home.intake(),
     });

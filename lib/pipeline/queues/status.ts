@@ -115,24 +115,32 @@ export type Verdict =
       readonly delayMs: number;
       readonly error: string;
       readonly setbacks: number;
-    }
-  /** It waits until it is known which message ends the process. */
-  | { readonly type: "hold"; readonly delayMs: number };
+    };
 
 /**
  * What becomes of a message that has ended its process once more, by evidence.
  *
- * @param history - of the message
+ * @param ends - how often it had done so before: see {@link endsOf}
  * @param roll - in [0, 1)
  */
 export function verdictOnEnd(
   { quarantine }: QueuePolicy,
-  history: string | null,
+  ends: number,
   evidence: string,
   roll: number,
 ): Verdict {
-  const ends = historyOf(history).filter((failure) => failure.evidence !== undefined).length;
   return { ...sentenceFor(quarantine, ends, evidence, roll), evidence };
+}
+
+/** How often a message has ended its process. Rows of earlier releases have no count, but a history, which may have lost its first entries. */
+export function endsOf({
+  quarantines,
+  history,
+}: {
+  readonly quarantines: number | null;
+  readonly history: string | null;
+}): number {
+  return quarantines ?? historyOf(history).filter((failure) => failure.evidence !== undefined).length;
 }
 
 /**

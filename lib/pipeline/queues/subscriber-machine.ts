@@ -27,6 +27,10 @@ export interface SubscriberState<M, V> {
   /** Grows with each claim. Messages that were taken under an earlier claim are not this subscriber's any more. */
   claim: number;
   readonly buffer: M[];
+  /** Taken, and not to be tried before it is known which message ends the process. They take no place of others. */
+  readonly waiting: M[];
+  /** Those that waited, and may run by now: tried before all others. */
+  readonly opened: M[];
   readonly inFlight: Map<number, Delivery<M>>;
   /** How many messages were asked for. */
   taking: number;
@@ -53,6 +57,10 @@ export type SubscriberEvent<M, V> =
   /** The store failed when it was asked for a claim or for messages. */
   | { readonly type: "failed"; readonly claim: number; readonly roll: number }
   | { readonly type: "handled"; readonly delivery: number; readonly verdict: V }
+  /** The message must not be tried yet: it waits for `opened`. */
+  | { readonly type: "held"; readonly delivery: number }
+  /** Messages that wait may run by now. */
+  | { readonly type: "opened" }
   /** The settlement is committed; or it was refused, because another subscriber has the message. */
   | { readonly type: "settled"; readonly delivery: number }
   /** The store failed. Nothing was settled. */
@@ -86,6 +94,8 @@ export function initial<M, V>(config: SubscriberConfig): SubscriberState<M, V> {
     phase: "claiming",
     claim: 0,
     buffer: [],
+    waiting: [],
+    opened: [],
     inFlight: new Map(),
     taking: 0,
     more: true,
@@ -138,6 +148,12 @@ function react<M, V>(
     case "unsettled":
       settle(state, event, effects);
       return;
+    case "held":
+      held(state, event.delivery);
+      return;
+    case "opened":
+      state.opened.push(...state.waiting.splice(0));
+      return;
     case "settled":
       state.inFlight.delete(event.delivery);
       return;
@@ -151,7 +167,8 @@ function react<M, V>(
 
 function lost<M, V>(state: SubscriberState<M, V>, effects: SubscriberEffect<M, V>[]): void {
   const deliveries = [...state.inFlight.keys()];
-  const messages = [...[...state.inFlight.values()].map(({ message }) => message), ...state.buffer];
+  const messages = [...state.inFlight.values()].map(({ message }) => message);
+  messages.push(...state.buffer, ...untried(state));
   state.inFlight.clear();
   state.buffer.length = 0;
   state.taking = 0;
@@ -176,6 +193,20 @@ function taken<M, V>(
   for (const message of messages) state.buffer.push(message);
 }
 
+/** Messages that waited, and are none any more. */
+function untried<M, V>({ waiting, opened }: SubscriberState<M, V>): M[] {
+  return [...opened.splice(0), ...waiting.splice(0)];
+}
+
+function held<M, V>(state: SubscriberState<M, V>, delivery: number): void {
+  const one = state.inFlight.get(delivery);
+  if (one === undefined || one.isSettling) return;
+  state.inFlight.delete(delivery);
+  state.waiting.push(one.message);
+  // Others of the queue may run meanwhile.
+  state.more = true;
+}
+
 function settle<M, V>(
   state: SubscriberState<M, V>,
   event: SubscriberEvent<M, V> & { readonly type: "handled" | "unsettled" },
@@ -190,19 +221,24 @@ function settle<M, V>(
   effects.push({ type: "settle", delivery, message: one.message, verdict, inMs });
 }
 
+/** Most messages that wait in memory. */
+const MOST_WAITING = 10_000;
+
 /** Hands out the messages that are there, and takes more. */
 function advance<M, V>(state: SubscriberState<M, V>, effects: SubscriberEffect<M, V>[]): void {
   const { config, buffer, inFlight } = state;
   if (state.phase === "stopping") {
-    if (buffer.length > 0) effects.push({ type: "release", messages: buffer.splice(0) });
+    const messages = [...buffer.splice(0), ...untried(state)];
+    if (messages.length > 0) effects.push({ type: "release", messages });
     if (inFlight.size > 0 || state.taking > 0) return;
     state.phase = "stopped";
     effects.push({ type: "stopped" });
     return;
   }
   if (state.phase !== "running") return;
-  while (buffer.length > 0 && inFlight.size < config.concurrency) {
-    const message = buffer.shift() as M;
+  while (inFlight.size < config.concurrency) {
+    const message = state.opened.shift() ?? buffer.shift();
+    if (message === undefined) break;
     const delivery = state.nextDelivery++;
     inFlight.set(delivery, { message, isSettling: false, failures: 0 });
     effects.push({ type: "run", delivery, message });
@@ -210,7 +246,7 @@ function advance<M, V>(state: SubscriberState<M, V>, effects: SubscriberEffect<M
   const room = config.prefetch - buffer.length - inFlight.size;
   // In larger portions: else each message that is done would ask for one.
   const isLow = buffer.length === 0 || room >= config.prefetch / 2;
-  if (!state.more || state.taking > 0 || room <= 0 || !isLow) return;
+  if (!state.more || state.taking > 0 || room <= 0 || !isLow || state.waiting.length >= MOST_WAITING) return;
   state.more = false;
   state.taking = room;
   effects.push({ type: "take", claim: state.claim, count: room });

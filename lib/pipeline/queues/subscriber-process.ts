@@ -24,7 +24,7 @@ import { type Beats, MessageBeats } from "./message-beats.js";
 import type { Sendable } from "./outbox.js";
 import type { Child, QueueStore, Settlement } from "./queue-store.js";
 import type { SharedEnds } from "./shared-ends.js";
-import { isStatus, type Outcome, type Verdict, verdictOf, verdictOnEnd } from "./status.js";
+import { endsOf, isStatus, type Outcome, type Verdict, verdictOf, verdictOnEnd } from "./status.js";
 import { decide, initial, type SubscriberEffect, type SubscriberEvent } from "./subscriber-machine.js";
 import { type QueuedRow, topicOf } from "./tables.js";
 
@@ -49,6 +49,8 @@ export interface SubscriberSettings extends SubscriberPolicy {
   readonly payloads: Payloads;
   /** Knows which message ends the program. */
   readonly evidence: Evidence;
+  /** Calls `fn` when messages that wait for evidence may run by now. Returns the call that ends that. */
+  opened(fn: () => void): () => void;
   readonly ends: SharedEnds;
   readonly intake: Intake;
 }
@@ -79,6 +81,7 @@ export class SubscriberProcess implements Callbacks<Note> {
   #kernel!: Kernel;
   #claim: Claim | undefined;
   #unwatch: (() => void) | undefined;
+  #unlisten: (() => void) | undefined;
   #stopping: ExitReason = NORMAL;
   #dueAt: number | undefined;
 
@@ -108,6 +111,7 @@ export class SubscriberProcess implements Callbacks<Note> {
     if (!ctx.alive) return;
     const news = (): void => this.#tell({ type: "news" });
     this.#unwatch = this.#queue.store.watch(topicOf(this.#queue.name), { notified: news, again: news });
+    this.#unlisten = this.#settings.opened(() => this.#tell({ type: "opened" }));
     await this.#settings.intake.start(this.#settings.prefetch, news);
     if (!ctx.alive) return this.#settings.intake.close();
     this.#tell({ type: "claimed" });
@@ -210,16 +214,17 @@ export class SubscriberProcess implements Callbacks<Note> {
 
   #run(delivery: number, row: QueuedRow): void {
     const judged = this.#judged(row);
-    if (judged === undefined) this.#attempt(delivery, row);
+    if (judged === "run") this.#attempt(delivery, row);
+    else if (judged === "wait") this.#loop.dispatch({ type: "held", delivery });
     else this.#loop.dispatch({ type: "handled", delivery, verdict: { verdict: judged, children: [] } });
   }
 
-  /** What becomes of a message that has ended its process, or may be the one that does. Undefined: it is tried. */
-  #judged({ number, history }: QueuedRow): Verdict | undefined {
-    const { mark, mayRun } = this.#settings.evidence.find(this.#subjectOf(number));
+  /** What becomes of a message that has ended its process. One that may be the one that does waits for more evidence. */
+  #judged(row: QueuedRow): Verdict | "run" | "wait" {
+    const { mark, mayRun } = this.#settings.evidence.find(this.#subjectOf(row.number));
     if (mark !== undefined)
-      return verdictOnEnd(this.#queue.policy, history, mark.kind, this.#kernel.env.random());
-    return mayRun ? undefined : { type: "hold", delayMs: QUEUE_LIMITS.holdMs };
+      return verdictOnEnd(this.#queue.policy, endsOf(row), mark.kind, this.#kernel.env.random());
+    return mayRun ? "run" : "wait";
   }
 
   #subjectOf(number: number): string {
@@ -393,6 +398,7 @@ export class SubscriberProcess implements Callbacks<Note> {
 
   async #letGo(): Promise<void> {
     this.#unwatch?.();
+    this.#unlisten?.();
     void this.#settings.intake.close();
     const claim = this.#claim;
     this.#claim = undefined;

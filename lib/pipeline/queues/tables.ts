@@ -37,6 +37,8 @@ const MESSAGE_COLUMNS = {
   heartbeats: "payload?",
   /** The queue, if the message has a heartbeat. */
   alive: "text?",
+  /** How often it has ended its process, by evidence. Null: as often as its history says. */
+  quarantines: "integer?",
 } as const;
 
 /** The live messages of all queues. */
@@ -126,11 +128,11 @@ export const channels: Table<typeof CHANNEL_COLUMNS> = defineTable("queue_channe
 
 /**
  * Version 2 has the column `trace` of messages; version 3 also of dead letters, and their records; version 4 `heartbeats` and `alive` of
- * messages.
+ * messages, version 5 `quarantines` of messages.
  */
 export const QUEUE_SCHEMA: Schema = {
   name: "queues",
-  version: 4,
+  version: 5,
   tables: [queued, deadMessages, deadRecords, settledIds, subscribers, channels],
 };
 

@@ -26,6 +26,8 @@ class World {
   readonly running = new Map<number, number>();
   readonly settling = new Map<number, number>();
   readonly settled: number[] = [];
+  /** Not to be tried before `opened`. */
+  readonly aside = new Set<number>();
   /** One ask for each claim at most. */
   readonly asked: { readonly claim: number; readonly count: number }[] = [];
   claiming: number | undefined;
@@ -62,6 +64,7 @@ class World {
         return;
       case "run":
         expect(this.held.has(effect.message)).toBe(true);
+        expect(this.aside.has(effect.message)).toBe(false);
         expect([...this.running.values(), ...this.settling.values()]).not.toContain(effect.message);
         this.running.set(effect.delivery, effect.message);
         return;
@@ -71,6 +74,7 @@ class World {
         this.settling.set(effect.delivery, effect.message);
         return;
       case "end":
+        for (const message of effect.messages) this.aside.delete(message);
         for (const delivery of effect.deliveries) {
           this.running.delete(delivery);
           this.settling.delete(delivery);
@@ -79,6 +83,7 @@ class World {
       case "release":
         for (const message of effect.messages) {
           expect(this.held.delete(message)).toBe(true);
+          this.aside.delete(message);
           this.waiting.push(message);
         }
         return;
@@ -121,6 +126,16 @@ class World {
         return running === undefined
           ? undefined
           : this.take({ type: "handled", delivery: running, verdict: "done" });
+      case "held": {
+        if (running === undefined) return undefined;
+        const message = this.running.get(running) as number;
+        this.running.delete(running);
+        this.aside.add(message);
+        return this.take({ type: "held", delivery: running });
+      }
+      case "opened":
+        this.aside.clear();
+        return this.take({ type: "opened" });
       case "late":
         // Of a delivery that is over, or is being settled already.
         return settling === undefined
@@ -156,13 +171,14 @@ class World {
   /** Everything goes well from now on. */
   finish(until: () => boolean): void {
     for (let i = 0; i < 10_000 && !until(); i++)
-      for (const choice of ["claimed", "taken", "handled", "settled", "news"]) this.step(choice, 1);
+      for (const choice of ["claimed", "opened", "taken", "handled", "settled", "news"]) this.step(choice, 1);
     expect(until()).toBe(true);
   }
 }
 
 const CHOICES = [
   ...["claimed", "taken", "failed", "handled", "late", "settled", "unsettled", "lost", "news", "again"],
+  ...["held", "opened"],
 ];
 
 const steps = (choices: readonly string[]): fc.Arbitrary<[string, number][]> =>
@@ -197,6 +213,16 @@ describe("a subscriber's machine", () => {
       }),
       { numRuns: sized(30, 0.1, 100) },
     );
+  });
+
+  it("sets a message aside that has to wait, gives its place to another one, and tries it when it may run [Y711]", () => {
+    const world = new World(1, 1, 2);
+    for (const choice of ["claimed", "taken", "held", "taken", "handled", "settled"]) world.step(choice, 0.6);
+    expect([[...world.aside], world.settled]).toEqual([[0], [1]]);
+    world.step("opened", 0);
+    expect([...world.running.values()]).toEqual([0]);
+    for (const choice of ["handled", "settled"]) world.step(choice, 0);
+    expect(world.settled).toEqual([1, 0]);
   });
 
   it("asks a store that failed again later, and later each time", () => {
