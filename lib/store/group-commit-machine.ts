@@ -12,6 +12,7 @@
 // For speed the state changes in place: a store has one state, and no code keeps an old one. The same state and event always give the
 // same effects.
 
+import { backoffMs } from "../process/backoff.js";
 import { invariant } from "../process/invariant.js";
 import type { StoreLimits } from "./limits.js";
 
@@ -184,7 +185,8 @@ function committed<S extends Weighed>(state: State<S>, heldMs: number): readonly
 function failed<S extends Weighed>(state: State<S>, recovery: Recovery): readonly Effect<S>[] {
   const { limits } = state;
   if (recovery === "retry" && state.attempts < limits.groupAttempts) {
-    const ms = Math.min(limits.retryMaxMs, limits.retryMinMs * 2 ** (state.attempts - 1));
+    const waits = { minMs: limits.retryMinMs, maxMs: limits.retryMaxMs, jitter: 0 };
+    const ms = backoffMs(waits, state.attempts, 0);
     state.attempts++;
     return [{ type: "wait", ms }];
   }

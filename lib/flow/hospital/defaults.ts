@@ -41,7 +41,7 @@ export const HOSPITAL_DEFAULTS: HospitalLimits = {
  * @param discharges - how often it was discharged at this suspension before
  * @param random - a number in [0, 1)
  */
-export function backoffMs(backoff: HospitalBackoff, discharges: number, random: number): number {
+export function visitWaitMs(backoff: HospitalBackoff, discharges: number, random: number): number {
   const { firstMs, minMs, maxMs, factor } = backoff;
   if (discharges === 0) return firstMs;
   // Both are limited before the product: random * Infinity is not a number when random is 0.

@@ -12,7 +12,7 @@
 // The table of patients is updated in place: a state that was given to `decide` must not be used again.
 
 import type { EvidenceMark } from "../../host/index.js";
-import { backoffMs, type HospitalLimits } from "./defaults.js";
+import { type HospitalLimits, visitWaitMs } from "./defaults.js";
 import type { Decided, HospitalRecord, Suspension, Visit } from "./record.js";
 import { type Consultation, consult, type StaffMember } from "./staff.js";
 import type { Symptom } from "./symptom.js";
@@ -273,7 +273,7 @@ function verdict(
       if (!hasBed) return ["observe", ["maxFlows"], 0];
       if (diagnosis === "resuscitate") return ["discharge", by, 0];
       // The store keeps whole milliseconds.
-      return ["discharge", by, Math.ceil(afterMs ?? backoffMs(config.backoff, discharges, random))];
+      return ["discharge", by, Math.ceil(afterMs ?? visitWaitMs(config.backoff, discharges, random))];
     }
     default:
       return diagnosis satisfies never;

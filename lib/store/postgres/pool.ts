@@ -1,6 +1,7 @@
 // A pool of connections: pool-machine.ts decides, and this carries out.
 
 import { backoffMs } from "../../process/backoff.js";
+import { EffectLoop } from "../../process/effect-loop.js";
 import { classOfCode } from "../error-classes.js";
 import type { StoreContext } from "../store.js";
 import {
@@ -34,7 +35,7 @@ export class Pool {
   readonly #context: StoreContext;
   readonly #limits: PostgresLimits;
   readonly #events: PoolEvents;
-  #state: State;
+  readonly #loop: EffectLoop<State, Event, Effect>;
   readonly #idle: Connection[] = [];
   readonly #waiting = new Map<number, Waiting>();
   #waiters = 0;
@@ -54,7 +55,7 @@ export class Pool {
     this.#context = context;
     this.#limits = limits;
     this.#events = events;
-    this.#state = initial(size);
+    this.#loop = new EffectLoop(initial(size), decide, (effect: Effect) => this.#carryOut(effect));
   }
 
   /**
@@ -80,18 +81,18 @@ export class Pool {
     const waiter = ++this.#waiters;
     return new Promise((resolve, reject) => {
       const cancel = Number.isFinite(limitMs)
-        ? this.#context.after(limitMs, () => this.#event({ type: "expired", waiter }))
+        ? this.#context.after(limitMs, () => this.#loop.dispatch({ type: "expired", waiter }))
         : () => {};
       const since = this.#context.environment.now();
       this.#waiting.set(waiter, { hand: resolve, giveUp: reject, cancel, since });
-      this.#event({ type: "asked", waiter });
+      this.#loop.dispatch({ type: "asked", waiter });
     });
   }
 
   release(connection: Connection): void {
     const usable = connection.isUsable;
     if (usable) this.#idle.push(connection);
-    this.#event({ type: "returned", usable });
+    this.#loop.dispatch({ type: "returned", usable });
   }
 
   /** Resolves when all connections were given back and are closed. */
@@ -99,14 +100,8 @@ export class Pool {
     return new Promise((resolve) => {
       this.#ended = resolve;
       this.#cancelRest?.();
-      this.#event({ type: "closed" });
+      this.#loop.dispatch({ type: "closed" });
     });
-  }
-
-  #event(event: Event): void {
-    const [state, effects] = decide(this.#state, event);
-    this.#state = state;
-    for (const effect of effects) this.#carryOut(effect);
   }
 
   #carryOut(effect: Effect): void {
@@ -123,7 +118,7 @@ export class Pool {
       case "rest": {
         const { reconnect } = this.#limits;
         const ms = backoffMs(reconnect, effect.failures, this.#context.environment.random());
-        this.#cancelRest = this.#context.after(ms, () => this.#event({ type: "rested" }));
+        this.#cancelRest = this.#context.after(ms, () => this.#loop.dispatch({ type: "rested" }));
         return;
       }
       case "discard":
@@ -154,12 +149,12 @@ export class Pool {
       connection = await this.#connector.connect(events, (ms, fn) => this.#context.after(ms, fn));
     } catch (error) {
       this.#failure = error;
-      this.#event({ type: "failed", lasting: isLasting(error) });
+      this.#loop.dispatch({ type: "failed", lasting: isLasting(error) });
       return;
     }
     this.#failure = undefined;
     this.#idle.push(connection);
-    this.#event({ type: "connected" });
+    this.#loop.dispatch({ type: "connected" });
   }
 
   #lost(connection: Connection): void {
@@ -167,7 +162,7 @@ export class Pool {
     if (at < 0) this.#events.lost?.(connection);
     else {
       this.#idle.splice(at, 1);
-      this.#event({ type: "dropped" });
+      this.#loop.dispatch({ type: "dropped" });
     }
   }
 

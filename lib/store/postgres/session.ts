@@ -1,6 +1,7 @@
 // The session of a store: a connection that listens to the notifications of other processes, and holds the locks of its claims. When
 // it is lost there is another, for ever.
 
+import { EffectLoop } from "../../process/effect-loop.js";
 import { showThrown } from "../../process/show.js";
 import type { DriverHost } from "../driver.js";
 import type { Catalog } from "./catalog.js";
@@ -25,7 +26,9 @@ export interface SessionHost {
 export class Session {
   readonly #on: SessionHost;
   readonly #pool: Pool;
-  #state: State = initial();
+  readonly #loop: EffectLoop<State, Event, Effect> = new EffectLoop(initial(), decide, (effect: Effect) =>
+    this.#carryOut(effect),
+  );
   #connection: Connection | undefined;
   /** The one that is about to listen. */
   #next: Connection | undefined;
@@ -148,10 +151,7 @@ export class Session {
   }
 
   #event(event: Event): void {
-    if (this.#closed) return;
-    const [state, effects] = decide(this.#state, event);
-    this.#state = state;
-    for (const effect of effects) this.#carryOut(effect);
+    if (!this.#closed) this.#loop.dispatch(event);
   }
 
   #carryOut(effect: Effect): void {

@@ -66,7 +66,8 @@ export function checkOptions(options: SqliteOptions): SqliteSettings {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   const settings: SqliteSettings = {
     ...SQLITE_DEFAULTS,
-    ...{ durability: undefined, driver: undefined },
+    durability: undefined,
+    driver: undefined,
     ...Object.fromEntries(given),
   };
   const { durability, thread, driver, ...limits } = settings;

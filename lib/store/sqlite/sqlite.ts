@@ -100,7 +100,8 @@ class SqliteSource implements StoreSource {
     };
     const file: OpenFile = {
       source: sharedSource({ label: this.label, connect }),
-      ...{ settings, durability },
+      settings,
+      durability,
       driver: undefined,
       opening: 0,
     };

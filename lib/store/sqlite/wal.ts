@@ -1,5 +1,6 @@
 // Keeps the write-ahead log small: carries out what wal-machine.ts decides.
 
+import { EffectLoop } from "../../process/effect-loop.js";
 import type { DriverHost } from "../driver.js";
 import type { EnginePort } from "./engine-port.js";
 import {
@@ -15,7 +16,7 @@ export class Wal {
   readonly #path: string;
   readonly #port: EnginePort;
   readonly #host: Pick<DriverHost, "after" | "warn">;
-  #state: WalState;
+  readonly #loop: EffectLoop<WalState, WalEvent, WalEffect>;
   #cancel: () => void = () => undefined;
   #stopped = false;
 
@@ -23,7 +24,7 @@ export class Wal {
     this.#path = path;
     this.#port = port;
     this.#host = host;
-    this.#state = initial(limits);
+    this.#loop = new EffectLoop(initial(limits), decide, (effect: WalEffect) => this.#carryOut(effect));
   }
 
   /** A transaction was committed, and the log has this size. */
@@ -37,10 +38,7 @@ export class Wal {
   }
 
   #event(event: WalEvent): void {
-    if (this.#stopped) return;
-    const [state, effects] = decide(this.#state, event);
-    this.#state = state;
-    for (const effect of effects) this.#carryOut(effect);
+    if (!this.#stopped) this.#loop.dispatch(event);
   }
 
   #carryOut(effect: WalEffect): void {

@@ -1,7 +1,7 @@
 // The rules of the hospital one by one, without a process.
 
 import { describe, expect, it } from "vitest";
-import { backoffMs, HOSPITAL_DEFAULTS } from "../../../lib/flow/hospital/defaults.js";
+import { HOSPITAL_DEFAULTS, visitWaitMs } from "../../../lib/flow/hospital/defaults.js";
 import { awaitsProgress } from "../../../lib/flow/hospital/hospital-machine.js";
 import { symptomOf } from "../../../lib/flow/hospital/symptom.js";
 import { Driven, symptom, told } from "./support.js";
@@ -97,7 +97,7 @@ describe("waits", () => {
   it("are none at first, then 10 s and a random part that grows up to 110 s [N4]", () => {
     const { backoff } = HOSPITAL_DEFAULTS;
     const waits = (random: number): number[] =>
-      [0, 1, 2, 5, 8, 100].map((n) => backoffMs(backoff, n, random));
+      [0, 1, 2, 5, 8, 100].map((n) => visitWaitMs(backoff, n, random));
     expect(waits(0)).toEqual([0, 10_000, 10_000, 10_000, 10_000, 10_000]);
     expect(waits(1)).toEqual([0, 17_500, 21_250, 47_968.75, 120_000, 120_000]);
     const hospital = new Driven();
