@@ -94,8 +94,18 @@ export class DispatchSpan implements DispatchTap {
     const durationMs = at - begun;
     const number = attempt.attempt;
     recorder.publish(channel, {
-      ...{ system, node, at, span, dispatch, group, attempt: number, consumer, process },
-      ...{ crash, durationMs, outcome },
+      system,
+      node,
+      at,
+      span,
+      dispatch,
+      group,
+      attempt: number,
+      consumer,
+      process,
+      crash,
+      durationMs,
+      outcome,
     });
   }
 

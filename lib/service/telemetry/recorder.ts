@@ -177,7 +177,13 @@ export class Recorder implements Taps {
     if (isCrash && CHANNELS.crash.hasSubscribers) {
       const path = pathOf(pid, process.parent);
       this.publish(CHANNELS.crash, {
-        ...{ ...this.common(), crash: crashId(pid), process: pid, path, reason, cause, message },
+        ...this.common(),
+        crash: crashId(pid),
+        process: pid,
+        path,
+        reason,
+        cause,
+        message,
       });
     }
     if (seen?.life === undefined || !CHANNELS["process:end"].hasSubscribers) return;
@@ -187,7 +193,15 @@ export class Recorder implements Taps {
     const crash = isCrash ? crashId(pid) : undefined;
     const { handled } = process;
     this.publish(CHANNELS["process:end"], {
-      ...{ ...common, span, process: pid, parent, durationMs, reason, by, crash, handled },
+      ...common,
+      span,
+      process: pid,
+      parent,
+      durationMs,
+      reason,
+      by,
+      crash,
+      handled,
     });
   }
 
@@ -234,7 +248,15 @@ export class Recorder implements Taps {
     if (!CHANNELS.restart.hasSubscribers) return;
     const path = `${pathOf(supervisor)}/${child}`;
     this.publish(CHANNELS.restart, {
-      ...{ ...this.common(), supervisor, path, child, crash, reason, siblings, delayMs, gaveUp },
+      ...this.common(),
+      supervisor,
+      path,
+      child,
+      crash,
+      reason,
+      siblings,
+      delayMs,
+      gaveUp,
     });
   }
 

@@ -186,7 +186,11 @@ export class Recorder {
     const letter = this.#letters.written(sender, item);
     this.#effects.push({
       type: "send",
-      ...{ to: receiver, from: sender, message: this.#show(plain(item)), held, letter: letter.number },
+      to: receiver,
+      from: sender,
+      message: this.#show(plain(item)),
+      held,
+      letter: letter.number,
       ...known({ place: this.place() }),
     });
     if (held) this.#letters.hold(wayOf(from, to), letter);
@@ -205,7 +209,9 @@ export class Recorder {
     const letter = actor && this.#letters.lost(actor, message);
     this.#effects.push({
       type: "lost",
-      ...{ to: actor?.path ?? String(to), message: this.#show(message), reason: LOSSES[why] },
+      to: actor?.path ?? String(to),
+      message: this.#show(message),
+      reason: LOSSES[why],
       ...known({ letter: letter?.number }),
     });
   }
@@ -217,7 +223,11 @@ export class Recorder {
     this.#requests.set(args, number);
     this.#effects.push({
       type: "send",
-      ...{ to: outside.path, from, message: this.#arguments(args), held: true, letter: number },
+      to: outside.path,
+      from,
+      message: this.#arguments(args),
+      held: true,
+      letter: number,
       ...known({ place: this.place() }),
     });
   }
@@ -228,7 +238,11 @@ export class Recorder {
     const letter = this.#requests.get(args);
     this.#doing = {
       type: "effect",
-      ...{ process: outside.path, from: caller.path, request, outcome, ...known({ letter }) },
+      process: outside.path,
+      from: caller.path,
+      request,
+      outcome,
+      ...known({ letter }),
     };
   }
 
