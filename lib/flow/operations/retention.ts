@@ -1,10 +1,8 @@
 // The retention of a host: removes flows that have ended, by age and by number, a little at a time.
 
 import { type Background, isCurable } from "../../host/background/background.js";
+import { type Retention, checkRetention as retentionOf } from "../../host/retention.js";
 import type { Callbacks } from "../../process/behaviour.js";
-import { duration } from "../../process/duration.js";
-import { only } from "../../process/known-options.js";
-import { count } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import { type Store, StoreClosedError } from "../../store/index.js";
@@ -14,37 +12,19 @@ import type { RetentionOptions } from "../runtime/options.js";
 import { ENDED_STATUSES, type FlowStatus } from "./operations.js";
 import type { Removals } from "./removals.js";
 
-/** A retention, checked. Times are milliseconds; a status without one is kept for ever. */
-export interface Retention {
-  readonly ages: ReadonlyMap<FlowStatus, number>;
-  readonly most: number;
-  readonly everyMs: number;
-}
-
-const EVERY_MS = 600_000;
 /** Names the work of a retention in the background of its host. */
 const RETENTION = "retention";
 
 /** @throws OptionError */
-export function checkRetention(options: RetentionOptions): Retention {
-  only("retention", options, [...ENDED_STATUSES, "most", "every"]);
-  const ages = new Map<FlowStatus, number>();
-  for (const status of ENDED_STATUSES) {
-    const age = options[status as "completed"];
-    if (age !== undefined) ages.set(status, duration(`retention.${status}`, age));
-  }
-  return {
-    ages,
-    most: count("retention.most", options.most ?? Number.POSITIVE_INFINITY, 0, true),
-    everyMs: duration("retention.every", options.every ?? EVERY_MS, 1_000),
-  };
+export function checkRetention(options: RetentionOptions): Retention<FlowStatus> {
+  return retentionOf(options, ENDED_STATUSES);
 }
 
 /** Removes what is to be removed now. Gives how many flows. */
 export async function retain(
   store: Store,
   removals: Removals,
-  { ages, most }: Retention,
+  { ages, most }: Retention<FlowStatus>,
   signal?: AbortSignal,
 ): Promise<number> {
   await removals.finish(signal);
@@ -69,7 +49,7 @@ export async function retain(
 export function retentionProcess(
   store: Store,
   removals: Removals,
-  retention: Retention,
+  retention: Retention<FlowStatus>,
   background: Background,
 ): Startable<readonly [], Pid> {
   const behaviour: Callbacks<"look"> = {

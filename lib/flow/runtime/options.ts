@@ -6,8 +6,8 @@ import type { PayloadOptions } from "../../host/payload/payloads.js";
 import type { Values } from "../../host/payload/values.js";
 import { type Duration, LONGEST_DURATION_MS } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
-import { only } from "../../process/known-options.js";
-import { count, delay, flag, text, withMethod } from "../../process/options.js";
+import { asGiven, type Check, checked, maybe, ms, whole } from "../../process/option-schema.js";
+import { flag, text, withMethod } from "../../process/options.js";
 import type { StoreSource } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import { checkHospital, type HospitalOptions, type HospitalSettings } from "../hospital/options.js";
@@ -146,60 +146,60 @@ export class Definitions {
   }
 }
 
-const KNOWN = [
-  "store",
-  "flows",
-  "name",
-  "hostId",
-  "verify",
-  "payloads",
-  "limits",
-  "hospital",
-  "interceptors",
-  "queues",
-  "schedules",
-  "socket",
-  "retention",
-  "evidence",
-];
+const CHECKS = {
+  store: (path: string, given: unknown) =>
+    withMethod(path, given as StoreSource, "open", 'a store such as sqlite("flows.db") or memory()'),
+  flows: (_path: string, given: unknown) => new Definitions(given as readonly AnyFlow[]),
+  name: maybe(text),
+  hostId: maybe(text),
+  verify: flag,
+  payloads: asGiven<PayloadOptions>(),
+  limits: limitsOf,
+  hospital: (path: string, given: unknown) => checkHospital(path, given as HospitalOptions | undefined),
+  interceptors: asGiven<readonly Interceptor[]>(),
+  queues: (_path: string, given: unknown) => checkQueues(given),
+  schedules: asGiven<readonly Schedule[] | undefined>(),
+  socket: asGiven(),
+  retention: asGiven(),
+  evidence: checkEvidence,
+};
 
 /** @throws OptionError */
 export function checkHost(options: FlowHostOptions, services: readonly HostService[] = []): HostSettings {
-  only("", options, KNOWN);
-  const definitions = new Definitions(options.flows);
-  const limits: { -readonly [K in keyof FlowLimits]: FlowLimits[K] } = {
-    ...FLOW_DEFAULTS,
-    ...options.limits,
-  };
-  if (options.limits !== undefined) only("limits", options.limits, Object.keys(FLOW_DEFAULTS));
-  // No timer is set for ever: the longest duration stands for it.
-  for (const name of ["idleMs", "stallMs", "pollMs", "drainMs"] as const)
-    limits[name] = Math.min(
-      delay(`limits.${name}`, limits[name], name === "pollMs" ? 1 : 0, name !== "pollMs"),
-      LONGEST_DURATION_MS,
-    );
-  for (const name of ["mostLoaded", "takeAtOnce"] as const) count(`limits.${name}`, limits[name], 1);
-  const queues = checkQueues(options.queues ?? {});
-  for (const { name, options: given } of definitions.all)
-    if (given.queue !== undefined) checkQueueName(`the queue of flow ${name}`, given.queue, queues);
-  for (const [i, one] of (options.schedules ?? []).entries())
+  const usual = { verify: false, payloads: {}, limits: FLOW_DEFAULTS, interceptors: [], queues: {} as never };
+  const given = checked("", options, CHECKS, usual);
+  const { flows: definitions, payloads, ...settings } = given;
+  const { queues, schedules } = settings;
+  for (const { name, options: own } of definitions.all)
+    if (own.queue !== undefined) checkQueueName(`the queue of flow ${name}`, own.queue, queues);
+  for (const [i, one] of (schedules ?? []).entries())
     if (definitions.find(one?.flow?.name) === undefined)
       throw new OptionError(`schedules[${i}]`, one, "a schedule(…) of one of the flows of the host");
   return {
+    ...settings,
     hosts: new RunningHosts(),
     starts: new Turns(STARTS_AT_ONCE),
-    queues,
-    schedules: options.schedules,
     services,
-    store: withMethod("store", options.store, "open", 'a store such as sqlite("flows.db") or memory()'),
     definitions,
-    name: options.name === undefined ? undefined : text("name", options.name),
-    hostId: options.hostId === undefined ? undefined : text("hostId", options.hostId),
-    verify: flag("verify", options.verify ?? false),
-    limits,
-    hospital: checkHospital("hospital", options.hospital),
-    evidence: checkEvidence("evidence", options.evidence),
-    interceptors: options.interceptors ?? [],
-    payloads: payloadsOf(options.payloads ?? {}, definitions.errors),
+    payloads: payloadsOf(payloads, definitions.errors),
   };
+}
+
+/** No timer is set for ever: the longest duration stands for it. */
+const timer =
+  (check: Check<number>): Check<number> =>
+  (path, given) =>
+    Math.min(check(path, given), LONGEST_DURATION_MS);
+const FOREVER = timer(ms(0, Number.POSITIVE_INFINITY));
+const LIMIT_CHECKS = {
+  idleMs: FOREVER,
+  stallMs: FOREVER,
+  mostLoaded: whole(1),
+  pollMs: timer(ms(1)),
+  drainMs: FOREVER,
+  takeAtOnce: whole(1),
+};
+
+function limitsOf(path: string, given: unknown): FlowLimits {
+  return checked(path, given as object, LIMIT_CHECKS, FLOW_DEFAULTS);
 }

@@ -1,8 +1,7 @@
 // How long the rows of executions that have ended stay in the store. The options are checked once.
 
-import { type Duration, duration } from "../../process/duration.js";
-import { only } from "../../process/known-options.js";
-import { count } from "../../process/options.js";
+import { type Retention, checkRetention as retentionOf } from "../../host/retention.js";
+import type { Duration } from "../../process/duration.js";
 
 /**
  * How long the rows of executions that have ended are kept: lineage, dead letters, kept values, what adapters remember. Then they are
@@ -21,27 +20,10 @@ export interface PipelineRetentionOptions {
   readonly every?: Duration;
 }
 
-/** A retention, checked. Times are milliseconds. */
-export interface PipelineRetention {
-  readonly ages: ReadonlyMap<string, number>;
-  readonly most: number;
-  readonly everyMs: number;
-}
-
-const STATUSES = ["completed", "failed", "cancelled"] as const;
-const EVERY_MS = 600_000;
+/** A retention, checked. */
+export type PipelineRetention = Retention<string>;
 
 /** @throws OptionError */
 export function checkRetention(options: PipelineRetentionOptions): PipelineRetention {
-  only("retention", options, [...STATUSES, "most", "every"]);
-  const ages = new Map<string, number>();
-  for (const status of STATUSES) {
-    const age = options[status];
-    if (age !== undefined) ages.set(status, duration(`retention.${status}`, age));
-  }
-  return {
-    ages,
-    most: count("retention.most", options.most ?? Number.POSITIVE_INFINITY, 0, true),
-    everyMs: duration("retention.every", options.every ?? EVERY_MS, 1_000),
-  };
+  return retentionOf(options, ["completed", "failed", "cancelled"]);
 }

@@ -3,8 +3,8 @@
 import { checkEvidence, type EvidenceOption, RunningHosts } from "../../host/index.js";
 import { type PayloadOptions, Payloads } from "../../host/payload/payloads.js";
 import { OptionError } from "../../process/errors.js";
-import { only } from "../../process/known-options.js";
-import { delay, text, withMethod } from "../../process/options.js";
+import { asGiven, checked, maybe, ms } from "../../process/option-schema.js";
+import { text, withMethod } from "../../process/options.js";
 import type { StoreSource } from "../../store/index.js";
 import type { AnyPipeline } from "../definition/pipeline.js";
 import { Versions } from "../definition/versions.js";
@@ -75,22 +75,37 @@ export interface PipelineHostSettings {
   readonly retention: PipelineRetention | undefined;
 }
 
+const CHECKS = {
+  pipelines: asGiven<readonly AnyPipeline[]>(),
+  store: maybe((path, given) =>
+    withMethod(path, given as StoreSource, "open", 'a store such as sqlite("jobs.db") or memory(), or none'),
+  ),
+  carrier: maybe((path, given) =>
+    withMethod(path, given as CarrierSource, "open", "a broker, such as jetstream({ servers })"),
+  ),
+  name: maybe(text),
+  hostId: maybe(text),
+  payloads: (_path: string, given: unknown): PayloadOptions => {
+    new Payloads(given as PayloadOptions);
+    return given as PayloadOptions;
+  },
+  socket: asGiven(),
+  drainMs: ms(0),
+  evidence: checkEvidence,
+  retention: maybe((_path, given) => checkRetention(given as PipelineRetentionOptions)),
+};
+
 /** @throws OptionError */
 export function checkHost(options: PipelineHostOptions): PipelineHostSettings {
-  only("", options, [
-    "pipelines",
-    "store",
-    "carrier",
-    "name",
-    "hostId",
-    "payloads",
-    "socket",
-    "drainMs",
-    "evidence",
-    "retention",
-  ]);
-  const { pipelines, store, carrier, name, hostId, payloads = {}, drainMs = DRAIN_MS } = options;
-  new Payloads(payloads);
+  const usual = { payloads: {}, drainMs: DRAIN_MS };
+  const { pipelines, ...settings } = checked("", options, CHECKS, usual);
+  const { store, carrier } = settings;
+  if (carrier !== undefined && store === undefined)
+    throw new OptionError("carrier", carrier.label, "none without a store: the store has the messages");
+  return { hosts: new RunningHosts(), plans: plansOf(pipelines, store !== undefined), ...settings };
+}
+
+function plansOf(pipelines: readonly AnyPipeline[], isStored: boolean): Versions<PipelinePlan> {
   if (!Array.isArray(pipelines)) throw new OptionError("pipelines", pipelines, "a list of pipelines");
   const plans = new Versions<PipelinePlan>();
   for (const [i, pipeline] of (pipelines as readonly AnyPipeline[]).entries()) {
@@ -104,31 +119,12 @@ export function checkHost(options: PipelineHostOptions): PipelineHostSettings {
         "a name and version that no other pipeline of the host has",
       );
     const { maxMessageBytes } = plan.policy;
-    if (store !== undefined && maxMessageBytes > MOST_MESSAGE_BYTES)
+    if (isStored && maxMessageBytes > MOST_MESSAGE_BYTES)
       throw new OptionError(
         `pipelines[${i}].maxMessageBytes`,
         maxMessageBytes,
         `at most ${MOST_MESSAGE_BYTES} with a store: store what is larger elsewhere, and publish its name`,
       );
   }
-  if (carrier !== undefined && store === undefined)
-    throw new OptionError("carrier", carrier.label, "none without a store: the store has the messages");
-  return {
-    hosts: new RunningHosts(),
-    plans,
-    store:
-      store === undefined
-        ? undefined
-        : withMethod("store", store, "open", 'a store such as sqlite("jobs.db") or memory(), or none'),
-    carrier:
-      carrier === undefined
-        ? undefined
-        : withMethod("carrier", carrier, "open", "a broker, such as jetstream({ servers })"),
-    name: name === undefined ? undefined : text("name", name),
-    hostId: hostId === undefined ? undefined : text("hostId", hostId),
-    payloads,
-    drainMs: delay("drainMs", drainMs, 0),
-    evidence: checkEvidence("evidence", options.evidence),
-    retention: options.retention === undefined ? undefined : checkRetention(options.retention),
-  };
+  return plans;
 }
