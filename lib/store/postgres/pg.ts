@@ -43,6 +43,9 @@ export interface PgSettings {
   load?(): Promise<{ default: Pg }>;
 }
 
+/** Also where the options of the client ask for the binary format: `parserOf` reads text alone. */
+const TEXT_FORMAT = { binary: false };
+
 /** Connections to a server. */
 export function pgConnector(label: string, settings: PgSettings): Connector {
   return {
@@ -55,7 +58,7 @@ export function pgConnector(label: string, settings: PgSettings): Connector {
         connectionTimeoutMillis: settings.connectMs,
         keepAlive: true,
         pipeline: true,
-        // `parserOf` reads the text format. A client asks for it unless its option `binary` is true.
+        ...TEXT_FORMAT,
         types: { getTypeParser: parserOf as never },
       });
       const connection = new PgConnection(client, settings, events, after);

@@ -24,6 +24,13 @@ describePostgres("hosts on one server", () => {
   const opened = (options: PostgresOptions, context?: TestContext, of?: Schema): Promise<Store> =>
     bench.opened(bench.proxy.connection, options, context, of);
 
+  it("read values also where the client's option `binary` asks for another format [K740]", async () => {
+    const connection = { ...bench.server.connection, binary: true };
+    const store = await bench.opened(connection, { schema: place() });
+    await store.commit({ writes: [{ type: "put", table: names, row: { id: "a", n: 7 } }] });
+    expect(await store.get(names, [["a"]])).toEqual([{ id: "a", n: 7 }]);
+  });
+
   it("that write the same rows in other orders repeat what others overtook, and count every write [K33]", async () => {
     const at = { schema: place() };
     const stores = [await opened(at), await opened(at)];
