@@ -221,7 +221,9 @@ function publicationsOf<T>(plan: PipelinePlan, given: GivenMessages<T>): Publica
   const number = plan.sources.length;
   return Array.from(given.values, (value, i) => ({
     id: sourceId(number, i),
-    ...{ queue, value, key: given.key?.(value, i) },
+    queue,
+    value,
+    key: given.key?.(value, i),
   }));
 }
 
@@ -443,7 +445,15 @@ function summaryOf({
   replayed,
 }: Record): PipelineSummary {
   return {
-    ...{ id, pipeline, status, inputs, done, dead, pending, created, ended },
+    id,
+    pipeline,
+    status,
+    inputs,
+    done,
+    dead,
+    pending,
+    created,
+    ended,
     ...(version !== undefined && { version }),
     ...(replayed !== undefined && { replayed }),
     ...(dropped !== undefined && { dropped }),

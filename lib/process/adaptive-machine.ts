@@ -68,14 +68,14 @@ const FIRST = 1;
 
 export function initial(config: AdaptiveConfig): AdaptiveState {
   return {
-    ...{
-      config,
-      limit: Math.min(config.first ?? FIRST, config.most),
-      epoch: 0,
-      isSpared: false,
-      isRising: true,
-    },
-    ...{ samples: [], full: 0, medianMs: undefined },
+    config,
+    limit: Math.min(config.first ?? FIRST, config.most),
+    epoch: 0,
+    isSpared: false,
+    isRising: true,
+    samples: [],
+    full: 0,
+    medianMs: undefined,
   };
 }
 

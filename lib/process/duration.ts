@@ -46,12 +46,24 @@ const WEEK = 7 * DAY;
 export const LONGEST_DURATION_MS: number = 365_250 * DAY;
 
 const UNITS: Readonly<Record<DurationUnit, number>> = {
-  ...{ ms: 1, millisecond: 1, milliseconds: 1 },
-  ...{ s: SECOND, second: SECOND, seconds: SECOND },
-  ...{ min: MINUTE, minute: MINUTE, minutes: MINUTE },
-  ...{ h: HOUR, hour: HOUR, hours: HOUR },
-  ...{ d: DAY, day: DAY, days: DAY },
-  ...{ w: WEEK, week: WEEK, weeks: WEEK },
+  ms: 1,
+  millisecond: 1,
+  milliseconds: 1,
+  s: SECOND,
+  second: SECOND,
+  seconds: SECOND,
+  min: MINUTE,
+  minute: MINUTE,
+  minutes: MINUTE,
+  h: HOUR,
+  hour: HOUR,
+  hours: HOUR,
+  d: DAY,
+  day: DAY,
+  days: DAY,
+  w: WEEK,
+  week: WEEK,
+  weeks: WEEK,
 };
 const PARTS = ["weeks", "days", "hours", "minutes", "seconds", "milliseconds"] as const;
 

@@ -32,7 +32,10 @@ const EXITS = `exit codes: 0 fine; 1 the answer is no: there is no such flow, it
 /** Runs `signalbox flows` with these arguments. Resolves with the exit code. */
 export function flows(args: readonly string[], host: FlowsHost): Promise<number> {
   const set: CommandSet<FlowsCommand> = {
-    ...{ name: "flows", usage: "COMMAND … --store STORE [--json]", about: ABOUT, exits: EXITS },
+    name: "flows",
+    usage: "COMMAND … --store STORE [--json]",
+    about: ABOUT,
+    exits: EXITS,
     common: COMMON,
     commands: { ...LOOK, ...PARTS, ...CHANGE, ...CHECK },
     carryOut: (command, given) => carryOut(command, given, host),
@@ -53,7 +56,8 @@ async function carryOut(command: FlowsCommand, given: Given<OptionSpecs>, host: 
   const opened = command.opensStore === true ? undefined : await host.open(store, code?.payloads);
   const context: CommandContext = {
     ...showingOn(host, options.json, COLOURS),
-    ...{ store, code },
+    store,
+    code,
     operations: opened?.operations as FlowOperations,
   };
   try {

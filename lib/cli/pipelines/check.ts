@@ -72,7 +72,8 @@ function workOf({
   sources,
 }: ExecutionDetails): Parameters<typeof missingParts>[0] {
   return {
-    ...{ pipeline, version },
+    pipeline,
+    version,
     queues: queues.filter(({ ready, delayed }) => ready + delayed > 0).map(({ queue }) => queue),
     sources: sources.filter(({ name, open }) => open && name !== REPLAY_SOURCE).map(({ name }) => name),
   };

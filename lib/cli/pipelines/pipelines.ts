@@ -33,13 +33,20 @@ or a message cannot be replayed, put back, moved or given up; 2 wrong arguments,
 interrupted by SIGINT or SIGTERM`;
 
 const COLOURS: Readonly<Record<ExecutionStatus, Colour>> = {
-  ...{ running: "blue", paused: "yellow", completed: "green", failed: "red", cancelled: "yellow" },
+  running: "blue",
+  paused: "yellow",
+  completed: "green",
+  failed: "red",
+  cancelled: "yellow",
 };
 
 /** Runs `signalbox pipelines` with these arguments. Resolves with the exit code. */
 export function pipelines(args: readonly string[], host: PipelinesHost): Promise<number> {
   const set: CommandSet<PipelinesCommand> = {
-    ...{ name: "pipelines", usage: "COMMAND … [--store STORE] [--json]", about: ABOUT, exits: EXITS },
+    name: "pipelines",
+    usage: "COMMAND … [--store STORE] [--json]",
+    about: ABOUT,
+    exits: EXITS,
     common: COMMON,
     commands: { ...FILES, ...CHECK, ...RUN, ...LOOK, ...DEAD, ...CHANGE },
     carryOut: (command, given) => carryOut(command, given, host),
@@ -60,7 +67,8 @@ async function carryOut(
   let opened: Promise<Opened> | undefined;
   const context: CommandContext = {
     ...showingOn(host, options.json, COLOURS),
-    ...{ code, store: store === "" ? undefined : store },
+    code,
+    store: store === "" ? undefined : store,
     operations: async (more = []) => {
       const { payloads, pipelines: known } = code;
       const named = storeNeeded(store, "jobs.db");

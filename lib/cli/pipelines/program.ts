@@ -9,7 +9,8 @@ export const pipelinesProgram = (args: readonly string[]): Promise<number> =>
   pipelines(args, {
     ...files,
     ...terminal(),
-    ...{ draw, interruption },
+    draw,
+    interruption,
     source: sourceOf,
     open: (store, known) => reach(store, (text) => files.complain(`signalbox: ${text}`), known),
   });

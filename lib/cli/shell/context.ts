@@ -35,7 +35,9 @@ export function showingOn<Host extends StoreCommandHost, Status extends string>(
   by: Readonly<Record<Status, Colour>>,
 ): Showing<Host, Status> {
   return {
-    ...{ host, json, style: styleOf(host.colours && !json, by) },
+    host,
+    json,
+    style: styleOf(host.colours && !json, by),
     show: (value, text) => host.print(json ? indentedJson(toJson(value)) : text()),
   };
 }

@@ -79,7 +79,10 @@ async function* inFlight(store: Store): AsyncGenerator<FlowRow, void, undefined>
   for (const status of IN_FLIGHT)
     for (let after = 0; ; ) {
       const rows: FlowRow[] = await store.scan(flows, {
-        ...{ index: "status", prefix: [status], after, limit: CHECK_LIMITS.page },
+        index: "status",
+        prefix: [status],
+        after,
+        limit: CHECK_LIMITS.page,
       });
       yield* rows;
       const last = rows.at(-1);
@@ -130,7 +133,9 @@ function problemOf(error: unknown): Partial<CheckedFlow> {
   }
   const { recorded, asked, at, did } = error;
   return {
-    ...{ problem: "diverged", message, did },
+    problem: "diverged",
+    message,
+    did,
     ...(recorded !== undefined && { recorded: `${recorded.kind} ${recorded.key}` }),
     ...(asked !== undefined && { asked: `${asked.kind} ${asked.key}` }),
     ...(at !== undefined && { at }),

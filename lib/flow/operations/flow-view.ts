@@ -52,13 +52,23 @@ export function eventOf(seq: number, { at, asks, decision }: Entry, value: unkno
       return { seq, at, type: decision.ok ? "done" : "error", key: decision.key, value, asks: asked };
     case "begun":
       return {
-        ...{ seq, at, type: "begun", key: decision.key, asks: asked },
+        seq,
+        at,
+        type: "begun",
+        key: decision.key,
+        asks: asked,
         ...(decision.due !== undefined && { dueAt: decision.due }),
       };
     case "failed":
       return {
-        ...{ seq, at, type: "retry", key: decision.key, value, asks: asked },
-        ...{ attempt: decision.attempt, dueAt: decision.due },
+        seq,
+        at,
+        type: "retry",
+        key: decision.key,
+        value,
+        asks: asked,
+        attempt: decision.attempt,
+        dueAt: decision.due,
       };
     case "cancelled":
       return { seq, at, type: "cancelled", asks: asked };

@@ -129,7 +129,10 @@ export class Removals {
       const finished = last.finished as number;
       while (last !== undefined) {
         const same: FlowRow[] = await this.#store.scan(flows, {
-          ...{ index: "finished", prefix: [finished], after: last.number, limit },
+          index: "finished",
+          prefix: [finished],
+          after: last.number,
+          limit,
         });
         yield* same;
         last = same.at(-1);

@@ -108,7 +108,9 @@ export class StoreOperations implements FlowOperations {
     const number = parent === undefined ? undefined : (await this.#row(parent)).number;
     const sign = query.reverse ? -1 : 1;
     const { rows, next } = await readPage(this.#store, flows, {
-      ...{ limit: query.limit, examined: LIST_LIMITS.examined, after: query.after },
+      limit: query.limit,
+      examined: LIST_LIMITS.examined,
+      after: query.after,
       scans: (after) => scansOf(query, after, number),
       compare: (one, other) => sign * (one.number - other.number),
       matches: (row) => matches(query, row, number),

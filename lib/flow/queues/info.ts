@@ -60,7 +60,10 @@ async function readQueue(
       : store.count(starts, { index: "queue", prefix: [name], after: now - rate.periodMs }),
   ]);
   return {
-    ...{ name, running, waiting, heldByRate: heldBack(limits, running, waiting, recent) },
+    name,
+    running,
+    waiting,
+    heldByRate: heldBack(limits, running, waiting, recent),
     ...(limits !== undefined && { limits }),
   };
 }

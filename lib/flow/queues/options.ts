@@ -192,7 +192,8 @@ export function checkTiming(
   if (delay !== undefined && debounce !== undefined)
     throw new OptionError("delay", delay, "absent beside `debounce`, whose `wait` delays the flow");
   return {
-    ...{ queue, ...checkQueued(options) },
+    queue,
+    ...checkQueued(options),
     delayMs,
     debounce: debounce === undefined ? undefined : checkDebounce(debounce),
   };

@@ -108,8 +108,16 @@ type Decision = readonly [QueueState, readonly QueueEffect[]];
 
 export function initial(config: QueueConfig): QueueState {
   return {
-    ...{ config, phase: "idle", view: undefined, stale: false, alarmed: false, blocked: false, here: 0 },
-    ...{ turns: new Map(), admitting: [], failures: 0 },
+    config,
+    phase: "idle",
+    view: undefined,
+    stale: false,
+    alarmed: false,
+    blocked: false,
+    here: 0,
+    turns: new Map(),
+    admitting: [],
+    failures: 0,
   };
 }
 
@@ -198,7 +206,11 @@ function freeAt(use: Use, rule: Rule): number | undefined {
 function admitted(state: QueueState): Decision {
   const { admitting: flows, view, turns } = state;
   const next: QueueState = {
-    ...{ ...state, phase: "idle", admitting: [], failures: 0, here: state.here + flows.length },
+    ...state,
+    phase: "idle",
+    admitting: [],
+    failures: 0,
+    here: state.here + flows.length,
     turns: new Map([...turns, ...flows.map(({ rank, lane }) => [rank, lane] as const)]),
     view: view && counted(state.config.limits, view, flows),
   };

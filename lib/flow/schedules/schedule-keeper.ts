@@ -304,7 +304,13 @@ export class ScheduleKeeper {
 export function stateOf(row: ScheduleRow): ScheduleState {
   const { fired, since, settled, judged, due, wake, paused, last } = row;
   return {
-    ...{ fired, judged, due, wake, paused: paused === 1, last, since: since ?? judged },
+    fired,
+    judged,
+    due,
+    wake,
+    paused: paused === 1,
+    last,
+    since: since ?? judged,
     settled: settled === null ? ofVersion1(fired) : (JSON.parse(settled) as Settled),
   };
 }

@@ -67,8 +67,14 @@ export interface ScheduleInfo {
 export function infoOf(row: ScheduleRow): ScheduleInfo {
   const { name, flow, definition, paused, due, fired, last, skipped } = row;
   return {
-    ...{ name, flow, rules: JSON.parse(definition) as ScheduleDefinition, paused: paused === 1 },
-    ...{ due: due ?? undefined, fired: fired ?? undefined, last: last ?? undefined, skipped },
+    name,
+    flow,
+    rules: JSON.parse(definition) as ScheduleDefinition,
+    paused: paused === 1,
+    due: due ?? undefined,
+    fired: fired ?? undefined,
+    last: last ?? undefined,
+    skipped,
   };
 }
 

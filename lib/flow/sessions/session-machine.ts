@@ -90,8 +90,19 @@ export function responder<V, E>(window: number, allowed: number): Decision<V, E>
 
 function initial<V, E>(phase: "initiating" | "open", window: number, allowed: number): SessionState<V, E> {
   return {
-    ...{ phase, window, sent: 0, allowed, outbox: [], expected: 0, early: new Map(), unread: [] },
-    ...{ granted: window, ending: undefined, endsAfter: undefined, told: false, receiving: false },
+    phase,
+    window,
+    sent: 0,
+    allowed,
+    outbox: [],
+    expected: 0,
+    early: new Map(),
+    unread: [],
+    granted: window,
+    ending: undefined,
+    endsAfter: undefined,
+    told: false,
+    receiving: false,
   };
 }
 

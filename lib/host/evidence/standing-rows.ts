@@ -120,7 +120,10 @@ export class StandingRows {
     this.#rows = this.#rows.map((row) => (row.subject === subject ? { ...row, charged: row.times } : row));
     this.#writeSoon(
       of.map(({ host, times }) => ({
-        ...{ type: "when", table: standingEnds, key: [host], is: { subject, times } },
+        type: "when",
+        table: standingEnds,
+        key: [host],
+        is: { subject, times },
         writes: [{ type: "update", table: standingEnds, key: [host], set: { charged: times } }],
       })),
     );

@@ -49,7 +49,10 @@ export async function commitChange(
         ...writes,
         { type: "update", table: executions, key, add: { ...add, changed: 1 } },
         {
-          ...{ type: "when", table: executions, key, is: { pending: 0 } },
+          type: "when",
+          table: executions,
+          key,
+          is: { pending: 0 },
           writes: [{ type: "update", table: executions, key, set: end }],
         },
       ],

@@ -187,7 +187,12 @@ async function dropped(
 function entryOf(row: MessageRow, route: string, change: MessageChange): LineageEntry {
   const errors = JSON.parse(row.history ?? "[]") as string[];
   return {
-    ...{ id: row.id, route, status: "dropped", attempt: row.attempts ?? 0, calls: [], children: 0 },
+    id: row.id,
+    route,
+    status: "dropped",
+    attempt: row.attempts ?? 0,
+    calls: [],
+    children: 0,
     ...(errors.length > 0 && { errors }),
     changes: [...changesOf(row), change],
   };

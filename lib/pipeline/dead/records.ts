@@ -72,7 +72,15 @@ interface RecordRow extends RecordFields {
 export function shownRecord<T>(row: RecordRow, value: T, errors: readonly string[]): DeadLetterRecord<T> {
   const { id, queue, turn, fate, actor: by, reason, done: at, at: diedAt, tag, copies } = row;
   return {
-    ...{ id, queue, turn, fate: fate as Fate, by, ...(reason !== null && { reason }), at, diedAt, value },
+    id,
+    queue,
+    turn,
+    fate: fate as Fate,
+    by,
+    ...(reason !== null && { reason }),
+    at,
+    diedAt,
+    value,
     ...(tag !== null && { key: tag }),
     errors,
     ...(copies !== null && copies > 0 && { copies }),

@@ -73,7 +73,10 @@ async function giveBackSome(
   const round = carried ? await wholeClock(store) : 0;
   const expect: RowExpectation[] = [];
   const writes: Write[] = [held, offers].map((table) => ({
-    ...{ type: "clear", table, index: "holder", prefix: [token] },
+    type: "clear",
+    table,
+    index: "holder",
+    prefix: [token],
   }));
   const free = (table: Held, key: readonly (string | number)[], set = {}): void => {
     expect.push({ table, key, is: { holder: token } });

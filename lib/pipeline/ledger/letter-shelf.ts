@@ -125,7 +125,9 @@ export class LetterShelf implements Shelf<DeadLetterRow> {
         ...letters.flatMap((letter) => this.#live(letter, carried.has(letter.queue), now)),
         {
           // A host that runs it catches up with what people have changed.
-          ...{ type: "update", table: executions, key },
+          type: "update",
+          table: executions,
+          key,
           add: { pending: count, done: -count, dead: -count, changed: 1 },
           ...(ended !== null && {
             set: { status: "running", ended: null, unannounced: null, kept: null, stranded: null },

@@ -123,7 +123,10 @@ function decodeChange(line: string): MessageChange {
   const what = CHANGES.get(letter as string);
   if (what === undefined) throw new InvariantError(`${line} is no change of a message`);
   return {
-    ...{ what, at: whole(at), queue: unpacked(queue as string), by: unpacked(by as string) },
+    what,
+    at: whole(at),
+    queue: unpacked(queue as string),
+    by: unpacked(by as string),
     ...(reason !== undefined && { reason: unpacked(reason) }),
   };
 }

@@ -77,7 +77,10 @@ export async function restrand(store: Store, number: number): Promise<void> {
   await store.commit({
     writes: [
       {
-        ...{ type: "when", table: executions, key, is: { stranded: row.stranded } },
+        type: "when",
+        table: executions,
+        key,
+        is: { stranded: row.stranded },
         writes: [{ type: "update", table: executions, key, set: { stranded } }],
       },
     ],

@@ -40,7 +40,8 @@ export function queryOf(options: ExecutionListOptions): PageQuery<ExecutionRow, 
   const reverse = order === "newest";
   const { idPrefix } = filter;
   return {
-    ...{ limit, examined: EXECUTION_LIST_LIMITS.examined },
+    limit,
+    examined: EXECUTION_LIST_LIMITS.examined,
     after: cursor === undefined ? undefined : placeOf(cursor, idPrefix !== undefined),
     scans: (after) => scansOf(filter, statuses, reverse, after),
     compare: (one, other) => (reverse ? other.number - one.number : one.number - other.number),

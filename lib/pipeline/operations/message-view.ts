@@ -49,8 +49,14 @@ function liveRecord({
   changes,
 }: MessageRow): MessageRecord {
   return {
-    ...{ id, status: lane === READY ? "ready" : "delayed", queue, ...keyOf(tag) },
-    ...{ attempt: attempts ?? 0, calls: [], children: 0, errors: errorsOf(history) },
+    id,
+    status: lane === READY ? "ready" : "delayed",
+    queue,
+    ...keyOf(tag),
+    attempt: attempts ?? 0,
+    calls: [],
+    children: 0,
+    errors: errorsOf(history),
     ...(setback !== null && { setback: setbackOf(setback) as Setback }),
     ...(changes !== null && { changes: JSON.parse(changes) as MessageChange[] }),
   };
@@ -69,7 +75,11 @@ export function settledRecord(
   const fate = letter === undefined && status === "dead" ? (record?.fate as Fate | undefined) : undefined;
   const dead = letter ?? (fate === undefined ? undefined : record);
   return {
-    ...{ id, status, attempt, calls, children },
+    id,
+    status,
+    attempt,
+    calls,
+    children,
     ...(route !== "" && { route }),
     ...(changes !== undefined && { changes }),
     ...(fate !== undefined && { fate }),
@@ -94,10 +104,14 @@ export function deadMessageOf(
   const entry = settled === undefined ? undefined : decodeEntry(id, settled.entry);
   const failed = entry?.calls.findLast(({ status }) => status === "failed");
   return {
-    ...{ id, queue },
+    id,
+    queue,
     ...(entry !== undefined && { route: entry.route }),
     ...(failed !== undefined && { adapter: failed.adapter }),
-    ...{ value, ...keyOf(tag), errors: errorsOf(history), at },
+    value,
+    ...keyOf(tag),
+    errors: errorsOf(history),
+    at,
   };
 }
 

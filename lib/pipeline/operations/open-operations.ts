@@ -60,7 +60,9 @@ export async function openOperations(
   const codecs = new Payloads(payloads);
   const store = await source.open([PIPELINE_SCHEMA], context);
   return new OpenOperations({
-    ...{ store, payloads: codecs, after: (ms, fn) => context.after(ms, fn) },
+    store,
+    payloads: codecs,
+    after: (ms, fn) => context.after(ms, fn),
     replays: {
       id: () => context.environment.id(),
       target: async (pipeline, version) => {

@@ -167,7 +167,9 @@ export class StoreOperations implements PipelineOperations {
     ]);
     const heartbeats = await Promise.all(
       beating.map(async ({ id: message, queue, heartbeats: beats }) => ({
-        ...{ message, queue, heartbeats: await this.#shown(beats) },
+        message,
+        queue,
+        heartbeats: await this.#shown(beats),
       })),
     );
     return {
@@ -177,7 +179,9 @@ export class StoreOperations implements PipelineOperations {
       ...(row.error !== null && { error: await this.#shown(row.error) }),
       queues: await this.#depths(scope, routesByQueue(configuration)),
       sources: places.map(({ name, given, open, dropped }) => ({
-        ...{ name, given, open: open === 1 },
+        name,
+        given,
+        open: open === 1,
         ...(dropped !== null && { dropped }),
       })),
       ...(heartbeats.length > 0 && { heartbeats }),
@@ -514,7 +518,14 @@ function summaryOf(row: ExecutionRow): ExecutionSummary {
   const { id, pipeline, status, inputs, done, dead, pending, created, ended } = row;
   const stranded = strandedOf(row);
   return {
-    ...{ id, pipeline, status: status as ExecutionStatus, inputs, done, dead, pending, created },
+    id,
+    pipeline,
+    status: status as ExecutionStatus,
+    inputs,
+    done,
+    dead,
+    pending,
+    created,
     ended: ended ?? undefined,
     ...(row.version !== null && { version: row.version }),
     ...fatesOf(row),

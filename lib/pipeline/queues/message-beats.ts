@@ -75,7 +75,9 @@ export class MessageBeats {
     const { payloads, write, now, after } = this.#port;
     const { id, queue } = this.#row;
     this.#beats ??= new Heartbeats({
-      ...{ now, after, write },
+      now,
+      after,
+      write,
       payloads: valueCodec(payloads),
       named: () => `message ${id} of queue ${queue}`,
       failed: (error) => {

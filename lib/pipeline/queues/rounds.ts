@@ -16,7 +16,9 @@ export async function newRound(
   const writes = rows.map(({ number, round }): Write => {
     const row = { table, key: [number] };
     return {
-      ...{ type: "when", ...row, is: { ...is, round } },
+      type: "when",
+      ...row,
+      is: { ...is, round },
       writes: [{ type: "update", ...row, set, add: { round: 1 } }],
     };
   });

@@ -46,7 +46,11 @@ export async function planReplay(
   if (wanted.length === 0) throw new ReplayError(execution.id, planner.nothing(request));
   return {
     place: {
-      ...{ of: execution.number, source: target.sources, parts: wanted, part: 0, deed: request.deed },
+      of: execution.number,
+      source: target.sources,
+      parts: wanted,
+      part: 0,
+      deed: request.deed,
       ...(request.again && { again: true }),
     },
     messages: counts.reduce((sum, one) => sum + one, 0),
@@ -208,16 +212,14 @@ export async function startReplay(
   if (there !== undefined) return { row: replayOf(execution, there), messages: there.inputs };
   const { place, messages: count } = await planReplay(store, execution, target, request);
   const { row } = await createExecution(store, claim, {
-    ...{
-      id,
-      pipeline: target.pipeline,
-      version: target.version,
-      config: target.config,
-      input: null,
-      sources: [],
-      messages: [],
-      trace,
-    },
+    id,
+    pipeline: target.pipeline,
+    version: target.version,
+    config: target.config,
+    input: null,
+    sources: [],
+    messages: [],
+    trace,
     replay: { of: place.of, place: JSON.stringify(place) },
   });
   return { row: replayOf(execution, row), messages: count };

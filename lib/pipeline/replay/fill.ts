@@ -81,7 +81,10 @@ async function handedOver(
       ...writes,
       ...again.map(
         (row): Write => ({
-          ...{ type: "update", ...recordAt(row), set: { target }, add: { copies: 1 } },
+          type: "update",
+          ...recordAt(row),
+          set: { target },
+          add: { copies: 1 },
         }),
       ),
       ...(letters.length === 0
@@ -102,7 +105,10 @@ function entriesOf(
   source: number,
 ): readonly Entry[] {
   const messages = copied.map(({ queue, key }, i) => ({
-    ...{ id: sourceId(source, given + i), queue, key, value: undefined },
+    id: sourceId(source, given + i),
+    queue,
+    key,
+    value: undefined,
   }));
   const fill: Entry = {
     step: { type: "source", source: REPLAY_SOURCE, from: given, messages, checkpoint: undefined },

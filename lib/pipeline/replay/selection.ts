@@ -84,7 +84,9 @@ function behindPart({ after: _, ...place }: ReplayPlace): ReplayPlace {
 function copiedOf(row: FoundRow, type: Part["type"]): Copied {
   const { queue, body, tag } = row;
   return {
-    ...{ queue, body, key: tag ?? undefined },
+    queue,
+    body,
+    key: tag ?? undefined,
     ...(type === "dead" && { letter: row as DeadLetterRow }),
     ...(type === "replayed" && { record: row as DeadRecordRow }),
   };

@@ -63,7 +63,11 @@ export function emitBatch(
   const startedMs = place.clock?.() ?? 0;
   const failed = (error: unknown): BatchOutcome => ({ type: "failed", error });
   const emitted = (items: readonly Item<unknown>[]): BatchOutcome => ({
-    ...{ type: "emitted", items, failures, calls: passage.calls, remember: passage.remembered },
+    type: "emitted",
+    items,
+    failures,
+    calls: passage.calls,
+    remember: passage.remembered,
   });
   const behind = (given: unknown): BatchOutcome | Promise<BatchOutcome> => {
     const results = resultsOf(adapter.name, given);

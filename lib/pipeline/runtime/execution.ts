@@ -167,7 +167,10 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
       const hash = route.policy.hashValues ? hashOf : undefined;
       const of = { pipeline: plan.name, execution: id, route: route.name };
       const processor = new Processor(route, {
-        ...{ kernel, ledger, permits, bytesOf: this.#port.bytesOf },
+        kernel,
+        ledger,
+        permits,
+        bytesOf: this.#port.bytesOf,
         place: { ...of, clock, hash, kernel, trace, memory: memory() },
         held: () => this.#held(),
       });

@@ -366,9 +366,17 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     if (plan === undefined || there !== undefined || this.#life.isStopping) return;
     const isPaused = record.status === "paused";
     const loaded: Loaded = {
-      ...{ record, plan, isPaused, execution: undefined, pid: undefined, ended: undefined, awaiting: [] },
+      record,
+      plan,
+      isPaused,
+      execution: undefined,
+      pid: undefined,
+      ended: undefined,
+      awaiting: [],
       isReopened: false,
-      ...{ restarts: Queue.of<number>(), attempts: 0, startedMs: 0 },
+      restarts: Queue.of<number>(),
+      attempts: 0,
+      startedMs: 0,
     };
     this.#loaded.set(record.id, loaded);
     this.#run(loaded);
@@ -381,7 +389,11 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     const catalogue = this.#catalogue as Catalogue;
     const execution = new Execution(
       {
-        ...{ kernel, plan, id: record.id, input: record.input, lineage: catalogue.lineage },
+        kernel,
+        plan,
+        id: record.id,
+        input: record.input,
+        lineage: catalogue.lineage,
         trace: record.trace,
         drainMs: this.#settings.drainMs,
         open: async (listener) => {

@@ -74,7 +74,11 @@ export function planOf(definition: AnyPipeline): PipelinePlan {
   );
   const { fanOut, highWaterMark } = { ...PIPELINE_DEFAULTS.route, ...definition.options.defaults };
   const feeds = sources.map(({ source, to }, number) => ({
-    ...{ source, number, queue: to.name, fanOut, highWaterMark },
+    source,
+    number,
+    queue: to.name,
+    fanOut,
+    highWaterMark,
   }));
   const { name, version } = definition;
   const { compatibleWith = [] } = definition.options;

@@ -154,8 +154,11 @@ export class Processor implements Callbacks<ProcessorMessage> {
     const broken = this.#breakers?.broken ?? [];
     const { name: route } = this.plan;
     return {
-      ...{ route, working: working(state), limit: state.limit },
-      ...{ medianMs: this.#adaptive?.medianMs, broken },
+      route,
+      working: working(state),
+      limit: state.limit,
+      medianMs: this.#adaptive?.medianMs,
+      broken,
     };
   }
 
@@ -311,12 +314,10 @@ export class Processor implements Callbacks<ProcessorMessage> {
     const { segment, batch, rules, name } = this.plan;
     const { kernel, place } = this.#port;
     const behaviour = new Worker({
-      ...{
-        place: { ...place, breakers: this.#breakers },
-        segment,
-        batch,
-        isMeasured: this.#adaptive !== undefined,
-      },
+      place: { ...place, breakers: this.#breakers },
+      segment,
+      batch,
+      isMeasured: this.#adaptive !== undefined,
       now: () => kernel.env.now(),
       refusal: (message) => refusal(rules, message),
       processor: ctx.self as Pid<Progress>,
@@ -585,7 +586,11 @@ export class Processor implements Callbacks<ProcessorMessage> {
     const first = settled[0]?.message.id;
     if (this.#port.place.clock === undefined || first === undefined) return undefined;
     return settled.map(({ message: { id, attempts, errors }, calls: before }, i) => ({
-      ...{ id, route: this.plan.name, status: "completed", attempt: attempts + 1, batch: first },
+      id,
+      route: this.plan.name,
+      status: "completed",
+      attempt: attempts + 1,
+      batch: first,
       ...(errors.length > 0 && { errors }),
       calls: [...(before ?? []), ...calls],
       children: i === 0 ? children : 0,

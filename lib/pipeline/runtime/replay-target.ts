@@ -24,7 +24,9 @@ export function configOf({ definition, policy, routes, sources: feeds }: Pipelin
   return {
     ...policy,
     routes: routes.map(({ name, queue, policy: of, adapters, rules }) => ({
-      ...{ name, from: queue, policy: { ...of } },
+      name,
+      from: queue,
+      policy: { ...of },
       adapters: adapters.map(({ adapter }) => adapter.name),
       to: rules.exits.map((exit) => exit.queue),
     })),

@@ -141,7 +141,8 @@ export class StoreCatalogue implements Catalogue {
     const blame = new HostBlame(kernel, {
       evidence,
       store: source,
-      ...{ shared: store.shared, counted: store.shared },
+      shared: store.shared,
+      counted: store.shared,
       who,
       token: claim.token,
     });
@@ -206,16 +207,19 @@ export class StoreCatalogue implements Catalogue {
       ),
     );
     const { row, isNew } = await createExecution(this.#store, this.#claim, {
-      ...{
-        id,
-        pipeline: plan.name,
-        version: plan.version,
-        config: await this.#payloads.store(configOf(plan), "config"),
-      },
+      id,
+      pipeline: plan.name,
+      version: plan.version,
+      config: await this.#payloads.store(configOf(plan), "config"),
       input: input === undefined ? null : await this.#payloads.store(input, "input"),
-      ...{ trace, request, sources: plan.sources.map(({ source }) => source.name) },
+      trace,
+      request,
+      sources: plan.sources.map(({ source }) => source.name),
       messages: messages.map(({ id: message, queue, key }, i) => ({
-        ...{ id: message, queue, key, body: bodies[i] as Stored },
+        id: message,
+        queue,
+        key,
+        body: bodies[i] as Stored,
       })),
     });
     return { record: await this.#recordOf(row), isNew };
@@ -265,7 +269,10 @@ export class StoreCatalogue implements Catalogue {
 
   giveBack(): Promise<void> {
     return giveBack({
-      ...{ store: this.#store, claim: this.#claim, owner: processName(), rows: GIVE_BACK_ROWS },
+      store: this.#store,
+      claim: this.#claim,
+      owner: processName(),
+      rows: GIVE_BACK_ROWS,
       carried: this.#carrier !== undefined,
     });
   }
@@ -301,8 +308,12 @@ export class StoreCatalogue implements Catalogue {
       ? []
       : await this.#store.scan(sources, { prefix: [number], limit: MOST_EXECUTIONS });
     const ledger = await StoreLedger.open({
-      ...{ store: this.#store, claim: this.#claim, execution: row, listener },
-      ...{ payloads: this.#payloads, context: contextOf(this.#kernel) },
+      store: this.#store,
+      claim: this.#claim,
+      execution: row,
+      listener,
+      payloads: this.#payloads,
+      context: contextOf(this.#kernel),
       queues: plan.routes.map(({ queue }) => queue),
       kept: new Set(plan.routes.filter(({ policy }) => policy.keepValues).map(({ queue }) => queue)),
       sources: plan.sources.map(({ source }) => source.name),
@@ -375,7 +386,15 @@ export class StoreCatalogue implements Catalogue {
     const { number, id, pipeline, status, pending, done, dead, inputs, created, ended } = row;
     const stranded = strandedOf(row);
     return {
-      ...{ number, id, pipeline, status: status as ExecutionStatus, pending, done, dead, inputs, created },
+      number,
+      id,
+      pipeline,
+      status: status as ExecutionStatus,
+      pending,
+      done,
+      dead,
+      inputs,
+      created,
       ended: ended ?? undefined,
       ...(row.totals !== null && { totals: JSON.parse(row.totals as string) as readonly RouteTotals[] }),
       ...fatesOf(row),

@@ -42,18 +42,20 @@ export class VolatileCatalogue implements Catalogue {
     if (known !== undefined) return { record: current(known), isNew: false };
     const pending = plan.sources.length + messages.length;
     const record: Changing = {
-      ...{
-        id,
-        pipeline: plan.name,
-        ...(plan.version !== 1 && { version: plan.version }),
-        status: "running",
-        number: ++this.#last,
-        input,
-        error: undefined,
-      },
+      id,
+      pipeline: plan.name,
+      ...(plan.version !== 1 && { version: plan.version }),
+      status: "running",
+      number: ++this.#last,
+      input,
+      error: undefined,
       trace: trace ?? null,
-      ...{ pending, done: 0, dead: 0, inputs: messages.length },
-      ...{ created: this.#kernel.env.wallTime(), ended: undefined },
+      pending,
+      done: 0,
+      dead: 0,
+      inputs: messages.length,
+      created: this.#kernel.env.wallTime(),
+      ended: undefined,
     };
     const entry: Entry = { record, messages, ledger: undefined };
     this.#entries.set(id, entry);

@@ -135,8 +135,13 @@ export const shippedAdapters: readonly AdapterType[] = [
     config: OPTIONS,
     jsonSchema: schemaOf(
       {
-        ...{ url: TEXT, method: TEXT, headers: { type: "object" }, send: FLAG },
-        ...{ timeoutMs: WHOLE, attempts: WHOLE, maxBytes: WHOLE },
+        url: TEXT,
+        method: TEXT,
+        headers: { type: "object" },
+        send: FLAG,
+        timeoutMs: WHOLE,
+        attempts: WHOLE,
+        maxBytes: WHOLE,
       },
       ["url"],
     ),

@@ -202,7 +202,10 @@ export function componentMetrics(
   const out = named.out.map(([, meter]) => meter);
   const read = named.read.map(([, meter]) => meter);
   return {
-    ...{ name, kind, tasks, executors },
+    name,
+    kind,
+    tasks,
+    executors,
     ...totals(meters, "lost", "dead", "late", "errors", "restarts", "pending", "waiting"),
     ...totals(out, "emitted"),
     ...totals(read, "executed"),
