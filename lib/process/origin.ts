@@ -33,43 +33,44 @@ export class Given {
   }
 }
 
-/** Stores a promise's owner in a private field. A marked promise prints and compares as if it had no owner. */
+/**
+ * What the hooks know of a promise, in private fields of the promise: a marked promise prints and compares as if it had no mark.
+ * One mark has all, since a look at a private field that an object lacks costs more than all else here.
+ */
 class Mark extends Given {
   readonly #owner: object;
-  constructor(promise: object, owner: object) {
+  /** The continuation of the promise is code of a process that the host may run. True until the continuation runs. */
+  #isAwaited: boolean;
+  /**
+   * The promise of a call whose code went on to make another promise before it waited. That code may wait for the other one,
+   * as it does in a race.
+   */
+  #isDetour = false;
+
+  constructor(promise: object, owner: object, isAwaited: boolean) {
     super(promise);
     this.#owner = owner;
+    this.#isAwaited = isAwaited;
   }
+
   static ownerOf(promise: object): object | undefined {
     return #owner in promise ? promise.#owner : undefined;
   }
-}
 
-/**
- * Marks a promise whose continuation is code of a process that the host may run. The mark is open until the continuation
- * runs.
- */
-class Awaited extends Given {
-  #open = true;
-  /** Closes the mark of a promise. Returns true if the promise had an open mark. */
-  static end(promise: object): boolean {
-    if (!(#open in promise) || !promise.#open) return false;
-    promise.#open = false;
+  /** Returns true if the promise was awaited until now. */
+  static awaitedUntilNow(promise: object): boolean {
+    if (!(#owner in promise) || !promise.#isAwaited) return false;
+    promise.#isAwaited = false;
     return true;
   }
-}
 
-/**
- * Marks the promise of a call whose code went on to make another promise before it waited. That code may wait for the other one,
- * as it does in a race.
- */
-class Detour extends Given {
-  readonly #taken = true;
-  static mark(promise: object): void {
-    if (!(#taken in promise)) new Detour(promise);
+  /** Notes that code of `owner` makes a promise while one of its own is not yet awaited. */
+  static detour(promise: object, owner: object): void {
+    if (#owner in promise && promise.#owner === owner) promise.#isDetour = true;
   }
-  static isMarked(promise: object): boolean {
-    return #taken in promise && promise.#taken;
+
+  static isDetour(promise: object): boolean {
+    return #owner in promise && promise.#isDetour;
   }
 }
 
@@ -131,7 +132,7 @@ class Origin {
    * hooks.
    */
   isLast(promise: object): boolean {
-    return Mark.ownerOf(promise) !== undefined && !Detour.isMarked(promise);
+    return Mark.ownerOf(promise) !== undefined && !Mark.isDetour(promise);
   }
 
   /** Returns false if the host has no promise hooks. */
@@ -155,23 +156,21 @@ class Origin {
       init: (promise, parent) => {
         const owner = this.current ?? this.scheduler?.running?.pid;
         if (owner === undefined) return;
-        new Mark(promise, owner);
         const { settledHere, names } = this;
+        const isAwaited = parent !== undefined && parent !== settledHere;
+        new Mark(promise, owner, isAwaited);
         if (names !== undefined) names.made(promise, owner);
-        if (parent === undefined) {
-          if (settledHere !== undefined && Mark.ownerOf(settledHere) === owner) Detour.mark(settledHere);
-          return;
-        }
-        if (parent === settledHere) return;
-        new Awaited(promise);
-        // If the parent waits for the host too, this promise waits at least as long, and counts for both.
-        if (!Awaited.end(parent)) this.awaited++;
+        if (isAwaited) {
+          // If the parent waits for the host too, this promise waits at least as long, and counts for both.
+          if (!Mark.awaitedUntilNow(parent)) this.awaited++;
+        } else if (parent === undefined && settledHere !== undefined) Mark.detour(settledHere, owner);
       },
       before: (promise) => {
-        this.current = Mark.ownerOf(promise);
+        const owner = Mark.ownerOf(promise);
+        this.current = owner;
         this.settledHere = undefined;
-        if (this.awaited > 0 && Awaited.end(promise)) this.awaited--;
-        if (this.names !== undefined) this.names.continues(promise, this.current);
+        if (owner !== undefined && this.awaited > 0 && Mark.awaitedUntilNow(promise)) this.awaited--;
+        if (this.names !== undefined) this.names.continues(promise, owner);
       },
       after: () => {
         this.current = undefined;
