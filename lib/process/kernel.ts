@@ -72,6 +72,8 @@ export class Kernel implements ScheduledSystem {
   readonly reports: Reporter;
   /** Telemetry, while it is on. */
   taps: Taps | undefined = undefined;
+  /** Nothing watches the entries of mailboxes, and they carry no contexts. */
+  isPlain = false;
   private processClass: typeof Process;
   private readonly helperClass: typeof Process;
   private lastId = 0;
@@ -128,6 +130,7 @@ export class Kernel implements ScheduledSystem {
   }
 
   private classOfProcesses(): typeof Process {
+    this.isPlain = this.interception === undefined && this.taps === undefined && !this.carriesContext;
     const plain = this.interception === undefined ? Process : WatchedProcess;
     const seen = this.taps?.classOf(plain) ?? plain;
     return this.carriesContext ? contextAware(seen) : seen;

@@ -19,7 +19,9 @@ import {
   isWithdrawable,
   plain,
   type Recallable,
+  SIGNAL,
   SignalEntry,
+  TASK,
   TaskEntry,
   taken,
   type Withdrawable,
@@ -377,9 +379,18 @@ export class Process extends Mailbox implements Runnable {
     }
     entry.queuedIn = undefined;
     if (this.rare?.mailbox !== undefined && isOutsideBound(entry)) this.rare.unbounded--;
-    if (entry instanceof SignalEntry) return this.kernel.openSignal(this, entry.signal);
-    if (entry instanceof TaskEntry) return entry.run();
-    return this.handle?.call(this.behaviour, this.ctx, (entry as Request).message);
+    switch (entry.kind) {
+      case SIGNAL:
+        return this.kernel.openSignal(this, (entry as SignalEntry).signal);
+      case TASK:
+        return (entry as TaskEntry).run();
+      default: {
+        const request = entry as Request;
+        // No process calls itself: a call of its own comes back as its reply.
+        if (request.owner === this) return request.openReply();
+        return this.handle?.call(this.behaviour, this.ctx, request.message);
+      }
+    }
   }
 
   /** Deals with the result of a callback. True when the process cannot take its next message now. */
@@ -411,8 +422,9 @@ export class Process extends Mailbox implements Runnable {
   /** Sets the present message aside. True when the process ends because there is no room for it. */
   private setAside(aside: SetAside, message: unknown): boolean {
     const { state } = this;
+    const isReply = isEntry(message) && message instanceof Request && message.owner === this;
     try {
-      aside.take(message);
+      aside.take(isReply ? message.replyEntry() : message);
     } catch (error) {
       this.failed(error, message);
     }

@@ -236,10 +236,11 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   fulfil(value: R): void {
     if (!this.close("replied", value)) return;
     this.tap?.ended("replied", undefined);
+    this.ending = value;
     if (this.resolve !== undefined) {
       this.reject = undefined;
-      this.goOn(value);
-    } else this.handleReply({ ok: true, value });
+      this.goOn();
+    } else this.handleReply();
   }
 
   fail(error: unknown, outcome: CallOutcome = "refused"): void {
@@ -248,12 +249,11 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     this.ending = error;
     if (this.reject !== undefined) {
       this.resolve = undefined;
-      this.goOn(error);
-    } else this.handleReply({ ok: false, error });
+      this.goOn();
+    } else this.handleReply();
   }
 
-  private goOn(ending: unknown): void {
-    this.ending = ending;
+  private goOn(): void {
     if (this.kernel === undefined) this.resume();
     else this.kernel.scheduler.resume(this);
   }
@@ -263,15 +263,37 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     end?.(this.ending);
   }
 
-  private handleReply(reply: Reply<R>): void {
-    const { owner, onReply } = this;
+  /**
+   * Queues the reply for the code of the caller. The call itself is the entry, unless it still waits at its callee, or entries are
+   * watched, carry contexts, or are counted by their kind: an entry of its own tells a reply from a request there.
+   */
+  private handleReply(): void {
+    const { owner } = this;
     if (owner !== undefined) owner.kernel.shared?.process(owner.pid, "read");
-    if (!owner?.alive || onReply === undefined) return;
-    const task = new TaskEntry(() => onReply(reply as Reply<never>));
+    if (!owner?.alive || this.onReply === undefined) return;
+    if (this.queuedIn === undefined && owner.kernel.isPlain && owner.rare?.mailbox === undefined) {
+      this.message = undefined;
+      owner.deliverSignal(this as Request);
+      return;
+    }
+    owner.deliverSignal(this.replyEntry());
+  }
+
+  /** An entry of its own for the reply. */
+  replyEntry(): TaskEntry {
+    const task = new TaskEntry(() => this.openReply());
     // As after an await: the handler runs in the context of the call, not in that of the reply.
     task.context = this.context;
     task.from = this.callee?.pid;
-    owner.deliverSignal(task);
+    return task;
+  }
+
+  /** Gives the reply to the code of the caller. */
+  openReply(): unknown {
+    const { onReply, ending } = this;
+    return onReply?.(
+      this.status === "replied" ? { ok: true, value: ending as never } : { ok: false, error: ending },
+    );
   }
 
   /** The callee died, or was never there. */

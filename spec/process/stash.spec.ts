@@ -8,6 +8,7 @@ import {
   type ExitReason,
   NotCallbacksError,
   OptionError,
+  type ReplyTo,
   Stash,
   StashFullError,
   type StashOptions,
@@ -269,6 +270,32 @@ describe("a server", () => {
 });
 
 describe("a stash", () => {
+  it("keeps the reply of a call, and its caller handles the reply again", async () => {
+    const replies: unknown[] = [];
+    let stash: Stash | undefined;
+    const callee = system.spawn<ReplyTo<number>>({ handle: (ctx, replyTo) => ctx.reply(replyTo, 7) });
+    const caller = system.spawn<"go" | "on">({
+      init: (ctx) => {
+        stash = new Stash(ctx, { capacity: 1 });
+      },
+      handle: (ctx, word) => {
+        if (word === "on") stash?.unstash();
+        else
+          ctx.ask(
+            callee,
+            (replyTo: ReplyTo<number>) => replyTo,
+            (reply) => (replies.push(reply) === 1 ? stash?.setAside() : undefined),
+          );
+      },
+    });
+    system.send(caller, "go");
+    await clock.settle();
+    expect([stash?.size, replies]).toEqual([1, [{ ok: true, value: 7 }]]);
+    system.send(caller, "on");
+    await clock.settle();
+    expect([stash?.size, replies]).toEqual([0, Array(2).fill({ ok: true, value: 7 })]);
+  });
+
   it("is for processes of callbacks that live, and has a bound", async () => {
     const errors: unknown[] = [];
     let old: Context<string> | undefined;
