@@ -1,5 +1,7 @@
-// The proofs at their full size, on all cores: `npm run prove -- [--schedules N] [spec files]`.
+// The proofs at their full size, on all cores: `npm run prove -- [--schedules N] [spec files]`. The whole of it, with 5,000 schedules or
+// more, ends with `npm run guarantees`.
 
+import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { startVitest } from "vitest/node";
 
@@ -14,3 +16,12 @@ if (!/^[1-9]\d*$/.test(values.schedules)) {
 process.env.SCHEDULES = values.schedules;
 const vitest = await startVitest("test", positionals, { config: ".config/vitest.config.ts", watch: false });
 await vitest.close();
+
+if (positionals.length === 0 && Number(values.schedules) >= 5_000) {
+  const { SCHEDULES: _, ...env } = process.env;
+  try {
+    execFileSync("npm", ["run", "-s", "guarantees"], { stdio: "inherit", env });
+  } catch {
+    process.exitCode = 1;
+  }
+}

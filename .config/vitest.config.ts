@@ -96,6 +96,8 @@ const config: ViteUserConfig = defineConfig({
         ? ["default", new TallyReporter(`.build/${proving ? "prove" : "vitest"}.json`)]
         : ["default"],
     isolate: false,
+    // Set by `npm run guarantees`.
+    setupFiles: process.env["EXECUTED"] === undefined ? [] : ["spec/support/executed.ts"],
     experimental: { fsModuleCache: true, fsModuleCachePath: new URL(".build/modules", root).pathname },
     ...(proving && { sequence: { sequencer: LongestFirst } }),
     projects: proving

@@ -4,22 +4,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { guarantees } from "../../.ci/guaranteed.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-
-interface Guarantee {
-  readonly number: string;
-  readonly file: string;
-}
-
-function guarantees(page: string): Guarantee[] {
-  return [...page.matchAll(/^\| ([A-Z]\d+) \| .+ \| `(spec\/[\w/-]+\.spec\.ts)` \|$/gm)].map(
-    ([, number, file]) => ({
-      number: number as string,
-      file: file as string,
-    }),
-  );
-}
 
 /** Numbers in the names of a spec's tests: "does so [P1]". */
 function numbers(source: string): string[] {
@@ -53,8 +40,8 @@ describe("the numbered guarantees", () => {
     expect(new Set(stated.map(({ number }) => number)).size).toBe(stated.length);
   });
 
-  it.each(stated)("$number is in the name of a test of $file", ({ number, file }) => {
-    expect(numbers(readFileSync(join(root, file), "utf8"))).toContain(number);
+  it.each(stated)("$number is in the name of a test of $spec", ({ number, spec }) => {
+    expect(numbers(readFileSync(join(root, spec), "utf8"))).toContain(number);
   });
 
   it("are all that tests claim to hold", () => {
