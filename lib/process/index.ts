@@ -1,5 +1,19 @@
 export type { Backoff } from "./backoff.js";
-export * from "./behaviour.js";
+export {
+  type Behaviour,
+  type Body,
+  type Callbacks,
+  deferStart,
+  ignore,
+  type MailboxLimits,
+  queueing,
+  SetAside,
+  SPAWN_OPTIONS,
+  type SpawnOptions,
+  type StartOutcome,
+  Stop,
+  stop,
+} from "./behaviour.js";
 export type { BodyContext } from "./body-context.js";
 export type { Address, Context } from "./context.js";
 export type { DownSignal, ExitSignal, GroupSignal, Signal } from "./entries.js";

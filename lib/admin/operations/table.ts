@@ -104,7 +104,7 @@ export const ITEMS: PageForm = {
   unpack: (page: { readonly items: readonly Json[]; readonly more: boolean }) => page,
 };
 
-/** A function with arguments that nobody knows here. */
+/** A function whose arguments this file does not know. */
 type Free = (...args: never[]) => unknown;
 
 /** A row of any table, as service, client and host read it. */

@@ -33,7 +33,7 @@ export interface Batch {
 
 /** The consumer asks for results. */
 export class Ask extends Request<Batch> {
-  /** Results of the last batch taken since it was told of any. */
+  /** Results of the last batch taken since the last notification. */
   readonly taken: number;
   constructor(taken: number) {
     super();

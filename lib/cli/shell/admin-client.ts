@@ -82,7 +82,7 @@ class Client implements AdminClient {
     }
   }
 
-  /** The connection of a request that nobody waits for any more is closed: its answer may come late, and it holds up those behind it. */
+  /** The connection of a request whose caller has gone is closed: its answer may come late, and it holds up those behind it. */
   async #connectAgain(): Promise<void> {
     const socket = await connect(this.#target);
     if (socket === undefined) throw noAnswer("no host listens there any more", "withdrawn");
