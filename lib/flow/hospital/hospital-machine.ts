@@ -188,12 +188,6 @@ export function countCrashes(before: number, { kind, ends }: EvidenceMark, maxCr
   return before + (kind === "search" ? maxCrashes : (ends ?? 1));
 }
 
-/** Whether the growth of this flow's journal matters to the hospital: the host need not tell it otherwise. */
-export function awaitsProgress(state: HospitalState, flow: string): boolean {
-  const patient = state.patients.get(flow);
-  return patient?.ward === "out" && patient.record.discharges > 0;
-}
-
 function admit(state: HospitalState, event: Admitted): readonly HospitalEffect[] {
   const { config } = state;
   const { flow, symptom, suspension } = event;

@@ -85,8 +85,3 @@ export function release(stored: Stored | null): Write | undefined {
 export function releaseAll(owner: BlobOwner): Write {
   return { type: "clear", table: blobs, index: "owner", prefix: [owner] };
 }
-
-/** Removes every large value of a flow that is removed. */
-export function releaseFlow(number: number, id: string): Write[] {
-  return [releaseAll(`journal/${number}`), releaseAll(`flow/${number}`), releaseAll(`input/${id}`)];
-}

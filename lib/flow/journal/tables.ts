@@ -158,7 +158,6 @@ export const remains: Table<typeof REMAINS_COLUMNS> = defineTable("flow_remains"
 });
 
 export type FlowRow = Row<typeof flows>;
-export type JournalRow = Row<typeof journal>;
 export type MailRow = Row<typeof mail>;
 export type EventRow = Row<typeof events>;
 

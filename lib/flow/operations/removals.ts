@@ -18,7 +18,7 @@ import {
   type Write,
 } from "../../store/index.js";
 import { wholeClock } from "../../store/whole-clock.js";
-import { blobs, release } from "../journal/blobs.js";
+import { blobs, release, releaseAll } from "../journal/blobs.js";
 import { events, type FlowRow, flows, journal, mail, remains } from "../journal/tables.js";
 import { checkStatuses } from "./flow-query.js";
 import { ENDED_STATUSES, type FlowPruneOptions, type FlowStatus } from "./operations.js";
@@ -177,10 +177,10 @@ export class Removals {
           key: [number],
           is: { status, holder },
         })),
-        writes: rows.flatMap(({ number, input }): Write[] => [
+        writes: rows.flatMap(({ number, id, input }): Write[] => [
           { type: "delete", table: flows, key: [number] },
-          // A new flow may have the id, and large values of its own under it, at once.
-          ...(release(input) === undefined ? [] : [release(input) as Write]),
+          // A new flow may have the id, and a large input of its own under it, at once.
+          ...(release(input) === undefined ? [] : [releaseAll(`input/${id}`)]),
           { type: "put", table: remains, row: { flow: number, at } },
         ]),
       });

@@ -3,7 +3,7 @@
 import { isCurable } from "../../host/background/background.js";
 import type { Values } from "../../host/payload/values.js";
 import { type Claim, ConflictError, type Store, type Write, type WriteSet } from "../../store/index.js";
-import { type BlobWriter, releaseAll, resolved } from "../journal/blobs.js";
+import { type BlobWriter, release, releaseAll, resolved } from "../journal/blobs.js";
 import type { Entry, Stored } from "../journal/entry.js";
 import { type FlowRow, flows } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
@@ -52,12 +52,10 @@ export class Starting {
     const held = atOnce ? { ...row, status: "running", holder: this.#host.claim.token, epoch: 1 } : begun;
     let number = 0;
     try {
-      const { results } = await this.#host.store.commit({
+      number = await this.#offer({ ...held, input }, writes, {
         claim: this.#host.claim,
-        writes: [{ type: "offer", table: flows, row: { ...held, input } }, ...writes],
         notify: topicsOfStart(row, isReady && !atOnce && this.#host.store.shared),
       });
-      number = results[0] as number;
       if (number > 0 && atOnce) this.#host.run({ ...held, number }, [], []);
     } catch (error) {
       // The answer may be all that was lost: then the flow is there, and this host holds it.
@@ -70,6 +68,25 @@ export class Starting {
     if (number <= 0) return this.#attached(await rowOf(this.#host.store, row.id), flow);
     if (row.due !== null) this.#host.taking.alarmAt(row.due);
     return { id: row.id, attached: false };
+  }
+
+  /** Inserts a flow unless its id is there, and returns its number, or 0. A large input is written with its flow alone. */
+  async #offer(
+    row: Omit<FlowRow, "number">,
+    large: readonly Write[],
+    set: Partial<WriteSet>,
+  ): Promise<number> {
+    const type = large.length === 0 ? "offer" : "insert";
+    try {
+      const { results } = await this.#host.store.commit({
+        ...set,
+        writes: [{ type, table: flows, row }, ...large],
+      });
+      return results[0] as number;
+    } catch (error) {
+      if (type === "insert" && error instanceof ConflictError) return 0;
+      throw error;
+    }
   }
 
   /** Starts a flow unless one waits for others like it: then that one gets the input, and more time. */
@@ -123,16 +140,18 @@ export class Starting {
       const row = newRow({ ...flow, input }, now, 0);
       for (const topic of topicsOfStart(row, false)) topics.add(topic);
       if (row.due !== null) taking.alarmAt(Math.max(row.due, isLast ? now : now + LOOK_MS));
-      return writes.push({ type: "offer", table: flows, row }) - 1;
+      return { at: writes.push({ type: "offer", table: flows, row }) - 1, input };
     });
     const { results } = await store.commit({ claim, writes, notify: [...topics] });
+    const isNew = places.map(({ at }) => (results[at] ?? 0) > 0);
+    // A page of offers is one commit, and a flow that was there already has an input of its own.
+    const unused = places.flatMap(({ input }, i) => (isNew[i] ? [] : (release(input) ?? [])));
+    if (unused.length > 0) await store.commit({ claim, writes: unused });
     const started: Started[] = [];
-    for (const [i, flow] of all.entries()) {
-      const isNew = (results[places[i] as number] ?? 0) > 0;
+    for (const [i, flow] of all.entries())
       started.push(
-        isNew ? { id: flow.id, attached: false } : await this.#attached(await rowOf(store, flow.id), flow),
+        isNew[i] ? { id: flow.id, attached: false } : await this.#attached(await rowOf(store, flow.id), flow),
       );
-    }
     return started;
   }
 

@@ -142,18 +142,6 @@ export class Payloads {
   }
 }
 
-/** A description of a payload, without reading it: for lists. */
-export function describePayload(stored: Stored): {
-  readonly codec: string | undefined;
-  readonly size: number;
-  readonly apart: boolean;
-} {
-  const reference = referenceOf(stored);
-  if (reference !== undefined) return { codec: undefined, size: reference.size, apart: true };
-  const { codec, payload } = unmark(stored);
-  return { codec, size: payload.length, apart: false };
-}
-
 /** Most bytes of a character in UTF-8, where a character is a half of a surrogate pair. */
 const MOST_BYTES = 3;
 

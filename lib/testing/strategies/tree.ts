@@ -179,10 +179,6 @@ export function taskDecision(tasks: readonly PossibleStep[]): Decision {
   return { tasks: tasks.map(({ kind, actor }) => ({ kind, actor })) };
 }
 
-export function drawDecision(n: number, label: string): Decision {
-  return { n, label };
-}
-
 function isSame(a: Decision, b: Decision): boolean {
   if (a.tasks === undefined) return b.tasks === undefined && a.n === b.n && a.label === b.label;
   return (
