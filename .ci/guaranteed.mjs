@@ -8,7 +8,7 @@ const ROW = /^\| ([A-Z]\d+) \| .+ \| `(spec\/[\w/-]+\.spec\.ts)`(?: of `(lib\/[\
 const APART = [
   ...["spec/chaos/", "spec/docs/", "spec/package/", "spec/entrances/", "spec/examples/"],
   ...["spec/service/application/run.spec.ts", "spec/service/busy-for-ever.spec.ts"],
-  "spec/behaviour/handle/hover.spec.ts",
+  ...["spec/behaviour/handle/hover.spec.ts", "spec/cli/output.spec.ts"],
 ];
 
 /**

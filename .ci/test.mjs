@@ -38,19 +38,18 @@ async function lane(name, ...commands) {
   return isGood;
 }
 
-const tsc = (project) => [program("tsc"), "-p", project];
+const tsc = (project, ...flags) => [program("tsc"), "-p", project, ...flags];
 // The bundles alone are enough for the tests; the declarations come with the types.
 const isBuilt = await lane("build", [process.execPath, ".config/build.mjs"]);
 const lanes = isBuilt
   ? await Promise.all([
       lane(
         "types",
-        ...[
-          "tsconfig.json",
-          ".config/tsconfig.viewer.json",
-          ".config/tsconfig.build.json",
-          ".config/tsconfig.run.json",
-        ].map(tsc),
+        tsc("tsconfig.json"),
+        tsc(".config/tsconfig.viewer.json"),
+        // Declarations of what the first has checked; the last compiles programs of users against them.
+        tsc(".config/tsconfig.build.json", "--noCheck"),
+        tsc(".config/tsconfig.run.json"),
       ),
       lane("lint", ["npm", "run", "-s", "lint"]),
       lane("unit", ["npm", "run", "-s", "unit", "--", ...process.argv.slice(2)]),
