@@ -156,7 +156,7 @@ export class MachineProcess implements Callbacks<never>, Holder {
 
   handle(ctx: Context<never>, message: unknown): unknown {
     if (this.begun !== undefined) return this.beginBefore(ctx, carried(ctx, message));
-    if (message instanceof CastEvent || message instanceof CallEvent) return this.arrived(ctx, message);
+    if (message instanceof CallEvent || message instanceof CastEvent) return this.arrived(ctx, message);
     if (message instanceof StopMachine) return stop(message.reason);
     return this.receive(ctx, message, this.table.info as Translation);
   }
@@ -194,9 +194,7 @@ export class MachineProcess implements Callbacks<never>, Holder {
     if (!takesAtOnce(order)) return this.loop(ctx, { type: "arrived", arrival });
     const step = handleIn(table, order.state, event, arrival.from, order.data, cell);
     if (!(step instanceof Step)) return this.resume(ctx, handledEvent(arrival, step));
-    const after = moved(order, step, arrival);
-    if (after === undefined) return this.loop(ctx, { type: "handled", arrival, step });
-    this.order = after;
+    if (!moved(order, step, arrival)) return this.loop(ctx, { type: "handled", arrival, step });
     const [reply] = step.actions;
     if (reply !== undefined) (arrival as CallEvent).answer((reply as { value: unknown }).value);
     return undefined;

@@ -55,7 +55,8 @@ type TimeoutAction = Extract<Action, { key: TimeoutKey }>;
 /** A state machine between two events. */
 export interface Order {
   readonly rules: Rules;
-  readonly state: NamedState;
+  /** Changed in place by {@link moved} alone. */
+  state: NamedState;
   /** What all states share. */
   readonly data: unknown;
   /** Inserted and retried events that have not had their turn, the next one first. */
@@ -176,17 +177,21 @@ function repliesAlone(actions: readonly Action[], { from }: Arrival): boolean {
   return action?.type === "reply" && action.to === undefined && from !== undefined;
 }
 
-/** The order after a step that does nothing but move and reply to its call; `undefined` when there is more to decide. */
-export function moved(order: Order, { type, state, actions }: Step, arrival: Arrival): Order | undefined {
-  if (actions.length > 0 && !repliesAlone(actions, arrival)) return undefined;
-  if (order.queue !== undefined || order.due.length > 0) return undefined;
-  if (state === undefined) return type === "keep" ? order : undefined;
-  if (type !== "next") return undefined;
-  const { rules, data, queue, postponed, postponedCount, running, due, lastTimer } = order;
+/**
+ * Makes a step that does nothing but move and reply to its call. False when there is more to decide; then nothing has changed. The
+ * order changes in place: most events are such steps, and a new order for each would be their dearest record.
+ */
+export function moved(order: Order, { type, state, actions }: Step, arrival: Arrival): boolean {
+  if (actions.length > 0 && !repliesAlone(actions, arrival)) return false;
+  if (order.queue !== undefined || order.due.length > 0) return false;
+  if (state === undefined) return type === "keep";
+  if (type !== "next") return false;
+  const { rules, postponed, running } = order;
   const isChange = state.name !== order.state.name;
   if (isChange && (postponed !== undefined || running.length > 0 || rules.enters[state.name] !== false))
-    return undefined;
-  return { rules, state, data, queue, postponed, postponedCount, running, due, lastTimer };
+    return false;
+  order.state = state;
+  return true;
 }
 
 /** The timer may have been cancelled while its expiry waited in the mailbox: then nothing happened. */

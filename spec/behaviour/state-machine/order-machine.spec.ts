@@ -321,12 +321,13 @@ describe("for every script", () => {
         to("b", reply),
         moves.repeat(reply),
       ]) {
-        const after = moved(order, step, arrival);
-        if (after !== undefined)
+        const after = { ...order };
+        if (moved(after, step, arrival))
           expect(decide(order, { type: "handled", arrival, step })).toEqual([
             after,
             step.actions.map(({ type }) => ({ type, to: arrival.from, value: 5 })),
           ]);
+        else expect(after).toEqual(order);
       }
     },
   );
