@@ -5,7 +5,6 @@
 import { SignalEntry } from "./entries.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
-import type { SharedState } from "./shared-state.js";
 
 interface Group {
   readonly members: Map<Process, number>;
@@ -14,11 +13,6 @@ interface Group {
 
 export class Groups {
   private readonly groups = new Map<string, Group>();
-  private readonly shared: SharedState | undefined;
-
-  constructor(shared: SharedState | undefined) {
-    this.shared = shared;
-  }
 
   join(name: string, process: Process): void {
     const group = this.open(name);
@@ -30,7 +24,6 @@ export class Groups {
 
   /** Returns false when the process was not a member. */
   leave(name: string, process: Process): boolean {
-    this.shared?.group(name, "write");
     const group = this.groups.get(name);
     const times = group?.members.get(process);
     if (group === undefined || times === undefined) return false;
@@ -44,7 +37,6 @@ export class Groups {
 
   /** The members, each once, in the order in which they joined. */
   members(name: string): Pid<unknown>[] {
-    this.shared?.group(name, "read");
     return [...(this.groups.get(name)?.members.keys() ?? [])].map((process) => process.pid);
   }
 
@@ -61,7 +53,6 @@ export class Groups {
   }
 
   demonitor(name: string, process: Process): void {
-    this.shared?.group(name, "write");
     const group = this.groups.get(name);
     if (group === undefined) return;
     group.watchers.delete(process);
@@ -72,7 +63,6 @@ export class Groups {
   /** Removes a process that has ended from all its groups. */
   leaveAll(process: Process): void {
     for (const name of process.rare?.groups?.keys() ?? []) {
-      this.shared?.group(name, "write");
       const group = this.groups.get(name);
       if (group === undefined) continue;
       group.watchers.delete(process);
@@ -89,7 +79,6 @@ export class Groups {
   }
 
   private open(name: string): Group {
-    this.shared?.group(name, "write");
     let group = this.groups.get(name);
     if (group === undefined) {
       group = { members: new Map(), watchers: new Set() };

@@ -36,6 +36,7 @@ import type { Taps } from "./taps.js";
 import { isThenable } from "./thenable.js";
 import { type Due, type Timer, TimerQueue } from "./timer-queue.js";
 import type { Claim } from "./via.js";
+import { WatchedGroups, WatchedNames } from "./watched-names.js";
 
 const BEHAVIOUR = "a function, or an object with a method handle";
 
@@ -96,8 +97,8 @@ export class Kernel implements ScheduledSystem {
     this.processClass = this.classOfProcesses();
     this.helperClass = this.processClass;
     this.timers = env.interception?.timers((fn) => this.enter(fn)) ?? new TimerQueue();
-    this.names = new Names(this.shared);
-    this.groups = new Groups(this.shared);
+    this.names = this.shared === undefined ? new Names() : new WatchedNames(this.shared);
+    this.groups = this.shared === undefined ? new Groups() : new WatchedGroups(this.shared);
     this.scheduler = env.createScheduler(this, limits);
     this.unwatch = env.watchRejections((owner, error) => {
       if (!(owner instanceof Pid) || owner.node !== node) return false;

@@ -3,25 +3,16 @@
 import { NameTakenError } from "./errors.js";
 import { text } from "./options.js";
 import type { Process } from "./process.js";
-import type { SharedState } from "./shared-state.js";
 
 export class Names {
   private readonly holders = new Map<string, Process>();
-  private readonly shared: SharedState | undefined;
-
-  constructor(shared: SharedState | undefined) {
-    this.shared = shared;
-  }
 
   find(name: string): Process | undefined {
-    this.shared?.name(name, "read");
     return this.holders.get(name);
   }
 
   /** @throws NameTakenError when the name is taken or the process has another name; OptionError when the name is empty */
   register(name: string, process: Process): void {
-    this.shared?.name(name, "write");
-    this.shared?.nameOf(process.pid);
     const holder = this.holders.get(text("name", name));
     if (holder !== undefined) throw new NameTakenError(name, holder.pid, "held");
     const held = process.rare?.name;
@@ -37,11 +28,8 @@ export class Names {
 
   /** Frees the name that the process holds, if any. */
   release(process: Process): void {
-    this.shared?.process(process.pid, "read");
-    this.shared?.nameOf(process.pid);
     const name = process.rare?.name;
     if (name === undefined || process.rare === undefined) return;
-    this.shared?.name(name, "write");
     this.holders.delete(name);
     process.rare.name = undefined;
   }
