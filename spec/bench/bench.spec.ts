@@ -21,12 +21,13 @@ import * as off from "./off.js";
 import { isWanted, readOptions, UsageError } from "./options.js";
 import { programs as ours } from "./ours.js";
 import { recovery } from "./pipeline-recovery.js";
-import { flat, inMemory, onSqlite, slowAdapter } from "./pipelines.js";
+import { flat, inMemory, newFile, onSqlite, slowAdapter } from "./pipelines.js";
 import * as piscina from "./piscina.js";
 import * as plimit from "./plimit.js";
 import { poolJob } from "./pool.js";
 import * as pqueue from "./pqueue.js";
 import { median, onSystem, type Program, runOnce, runRounds, WrongCountError } from "./program.js";
+import { queueOn } from "./queues.js";
 import { format, judge, table } from "./result.js";
 import { buildRevision } from "./revision.js";
 import * as sdk from "./sdk.js";
@@ -97,6 +98,7 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["pipeline-sqlite", 600, onSqlite(600, "one route")],
   ["pipeline-sqlite-stages", 100, onSqlite(100, "three routes")],
   ["pipeline-sqlite-flat", 100, flat(50, 100)],
+  ["queue-sqlite", 60, queueOn(60, async () => newFile())],
   ["pipeline-slow-adapter", 30, slowAdapter(30, 10, 1)],
   ["ping-pong on nact", 20, nact.pingPong(20)],
   ["spawn-monitor-exit on nact", 10, nact.spawnMonitorExit(10)],

@@ -308,6 +308,8 @@ export const CATALOGUE: readonly Entry[] = [
     target: { type: "at-least", perSecond: 15_000 },
     postgres: true,
   },
+  { name: "queue-sqlite", unit: "perSecond", peers: [] },
+  { name: "queue-postgres", unit: "perSecond", peers: [], postgres: true },
   {
     name: "pipeline-slow-adapter",
     unit: "times",

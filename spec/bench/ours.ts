@@ -12,6 +12,7 @@ import { programs as recoveries } from "./pipeline-recovery.js";
 import { programs as pipelines } from "./pipelines.js";
 import { poolJob } from "./pool.js";
 import type { Program } from "./program.js";
+import { programs as queues } from "./queues.js";
 import { serverCall, serverCallAwait, serverCallOutside } from "./servers.js";
 import { simulatedAsyncSteps, simulatedDispatch, simulatedHostSteps, simulatedSteps } from "./simulator.js";
 import { SIZES } from "./sizes.js";
@@ -68,5 +69,6 @@ export const programs: Readonly<Record<string, Program>> = {
   "heap-after-10m": topologyLasting(SIZES.topologyLasting["10m"]),
   ...flows,
   ...pipelines,
+  ...queues,
   ...recoveries,
 };

@@ -184,7 +184,7 @@ export function leftIn(file: string): Left {
   }
 }
 
-function rates(operations: number, { wallMs, cpuMs }: ReturnType<Stopwatch["read"]>): Figures {
+export function rates(operations: number, { wallMs, cpuMs }: ReturnType<Stopwatch["read"]>): Figures {
   return {
     perSecond: (operations * 1_000) / wallMs,
     perCpuSecond: (operations * 1_000) / cpuMs,

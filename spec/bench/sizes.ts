@@ -65,5 +65,7 @@ export const SIZES = {
     busy: 500,
     slow: { messages: 3_000, concurrency: 30, adapterMs: 10 },
   },
+  /** Messages of a durable queue. */
+  queues: { file: 5_000, server: 5_000 },
   acker: { trees: 1_000_000, pending: 4_096 },
 } as const;
