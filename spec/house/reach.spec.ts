@@ -1,6 +1,7 @@
 // What stands in lib runs: every file is loaded, directly or not, by an entry of the package. A model that no code of the package
 // uses belongs into spec, beside the tests that it serves: a guarantee that only such a model keeps is kept by nothing.
 
+import { posix } from "node:path";
 import { expect, test } from "vitest";
 import { ENTRIES } from "../../.config/entries.mjs";
 import { example, filesLoadedBy, isOfTypes, lib, type Source } from "./modules.js";
@@ -29,6 +30,51 @@ function unreached(sources: readonly Source[], roots: readonly string[]): string
 test("every file of lib is reached from an entry, by a value", () => {
   expect(ROOTS.filter((path) => !lib.some((source) => source.path === path))).toEqual([]);
   expect(unreached(lib, ROOTS)).toEqual([]);
+});
+
+/**
+ * Exported functions, classes and constants, with their files, that no code of the package names beside their declaration. What a
+ * module re-exports as a whole has no name there.
+ */
+function unused(sources: readonly Source[]): string[] {
+  const words = new Map<string, number>();
+  for (const { text } of sources)
+    for (const [word] of withoutComments(text).matchAll(/[$\w]+/g))
+      words.set(word, (words.get(word) ?? 0) + 1);
+  const whole = new Set(
+    sources.flatMap(({ path, text }) =>
+      [...text.matchAll(/^export \* (?:as \w+ )?from "(.+)\.js"/gm)].map(([, to = ""]) =>
+        posix.join(path, "..", `${to}.ts`),
+      ),
+    ),
+  );
+  return sources.flatMap(({ path, text }) =>
+    whole.has(path)
+      ? []
+      : [...text.matchAll(/^export (?:(?:async )?function\*?|(?:abstract )?class|const) ([$\w]+)/gm)]
+          .map(([, name = ""]) => name)
+          .filter((name) => words.get(name) === 1)
+          .map((name) => `${name} of ${path}`),
+  );
+}
+
+const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+
+test("every exported value is used by the package or is public: what only specs use proves nothing", () => {
+  expect(unused(lib)).toEqual([]);
+});
+
+test("the rule rejects a function, a class and a constant that nothing names", () => {
+  const code = [
+    "export function a() {}",
+    "export class B {}",
+    "export const c = 1;",
+    "export const d = 2; // d",
+  ];
+  const other = 'import { d } from "./example.js";';
+  expect(unused([example(code.join("\n")), example(other, "lib/other.ts")])).toEqual(
+    ["a", "B", "c"].map((name) => `${name} of lib/supervisor/example.ts`),
+  );
 });
 
 test("the rule rejects a file that is imported for its types, and one that no file imports", () => {

@@ -44,9 +44,6 @@ export type LetterEffect =
   /** Nothing changes. */
   | { readonly type: "refused"; readonly why: "not dead" | Fate };
 
-/** A message that was never given up. */
-export const ALIVE: LetterState = { turn: 0, dead: false, fate: undefined };
-
 export function decide(state: LetterState, event: LetterEvent): [LetterState, readonly LetterEffect[]] {
   const { turn, dead, fate } = state;
   const ends = (as: Fate, ...then: LetterEffect[]): [LetterState, LetterEffect[]] => [

@@ -3,7 +3,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  ALIVE,
   decide,
   FATES,
   type LetterEffect,
@@ -11,6 +10,9 @@ import {
   type LetterState,
 } from "../../../lib/pipeline/dead/dead-machine.js";
 import { sized } from "../../support/proof.js";
+
+/** A message that was never given up. */
+const ALIVE: LetterState = { turn: 0, dead: false, fate: undefined };
 
 const event: fc.Arbitrary<LetterEvent> = fc.oneof(
   fc.constantFrom<LetterEvent>({ type: "died" }, { type: "retry" }, { type: "edit" }, { type: "drop" }),
