@@ -39,6 +39,6 @@ const TEXTS: { readonly [problem in DynamicProblem]: string } = {
   already_started: "is running already; choose another id or name, or use startOrGet",
   already_present: "is known and stopped; use restartChild, or deleteChild first",
   start_failed: "did not start",
-  ignored: "did not want to run: its init returned `ignore`",
+  ignored: "was not started: its init returned `ignore`",
   max_children: "would be one more than maxChildren allows",
 };

@@ -149,7 +149,8 @@ class Planner {
       request.type !== "messages" && request.route !== undefined ? ` of the route ${request.route}` : "";
     if (request.type !== "dead") return `it has no messages${of}`;
     const { replayed } = this.#execution;
-    const before = (replayed ?? 0) > 0 && !request.again ? "; what was replayed is there with `again`" : "";
+    const before =
+      (replayed ?? 0) > 0 && !request.again ? "; pass `again` to repeat those that were replayed before" : "";
     return `it has no dead letters${of}${before}`;
   }
 

@@ -42,7 +42,7 @@ export class CircuitOpenError extends SignalboxError {
 export type RateLimitReason = "waiting" | "timeout";
 
 const REASONS: { readonly [reason in RateLimitReason]: string } = {
-  waiting: "as many callers wait as may",
+  waiting: "as many callers wait already as `maxWaiting` allows",
   timeout: "the wait for a permit was too long",
 };
 
@@ -126,7 +126,7 @@ export class RetryDeadlineError extends SignalboxError {
   readonly attempts: number;
   constructor(deadlineMs: number, attempts: number, cause: unknown) {
     super(
-      `no attempt succeeded within ${deadlineMs} ms; begun: ${attempts}`,
+      `no attempt succeeded within ${deadlineMs} ms; attempts: ${attempts}`,
       cause === undefined ? undefined : { cause },
     );
     this.deadlineMs = deadlineMs;

@@ -82,7 +82,7 @@ describe("a replay", () => {
       { id: "10.12.10", fate: "replayed", into: "second", value: "C", ...by },
     ]);
     await expect(run.replay({ dead: true })).rejects.toThrow(
-      /no dead letters; what was replayed is there with `again`/,
+      /no dead letters; pass `again` to repeat those that were replayed before/,
     );
     await expect(run.replay({ messages: ["10.10.10"] })).rejects.toThrow(/10\.10\.10 was replayed.*`again`/);
     await expect(run.retryDead("10.10.10")).rejects.toThrow(/it was replayed/);
