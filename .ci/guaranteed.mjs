@@ -4,11 +4,16 @@
 
 const ROW = /^\| ([A-Z]\d+) \| .+ \| `(spec\/[\w/-]+\.spec\.ts)`(?: of `(lib\/[\w/-]+\.ts)`)? \|$/gm;
 
-/** These run the library in processes of their own, or read its text and its types. */
+/** These run the library in processes of their own or as a bundle, or read its text and its types. */
 const APART = [
   ...["spec/chaos/", "spec/docs/", "spec/package/", "spec/entrances/", "spec/examples/"],
-  ...["spec/service/application/run.spec.ts", "spec/service/busy-for-ever.spec.ts"],
+  ...[
+    "spec/process/host-rejections.spec.ts",
+    "spec/service/application/run.spec.ts",
+    "spec/service/busy-for-ever.spec.ts",
+  ],
   ...["spec/behaviour/handle/hover.spec.ts", "spec/cli/output.spec.ts"],
+  ...["spec/testing/exploration/cores.spec.ts", "spec/topology/multilang/host/host-ends.spec.ts"],
 ];
 
 /**

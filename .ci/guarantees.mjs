@@ -20,10 +20,12 @@ const specs = [...new Set(stated.map(({ spec }) => spec))];
 const vitest = await startVitest("test", specs, { config: ".config/vitest.config.ts", watch: false });
 await vitest.close();
 
+/** A file of types alone executes nothing. */
+const CODE = /^(?:export )?(?:default |async |abstract )*(?:function|class|const|let|enum)\b/m;
 const files = new Set(
   readdirSync("lib", { recursive: true, encoding: "utf8" })
     .map((name) => `lib/${name.replaceAll("\\", "/")}`)
-    .filter((path) => path.endsWith(".ts")),
+    .filter((path) => path.endsWith(".ts") && CODE.test(readFileSync(path, "utf8"))),
 );
 /** By the place where spec/support/executed.ts writes it. */
 function executedBy(spec) {
