@@ -14,6 +14,9 @@ import type { TimerQueue } from "./timer-queue.js";
 
 type Build<R> = (replyTo: ReplyTo<R>) => unknown;
 
+/** Fewest calls of one turn that are worth a look for those that have ended. */
+const CROWD = 64;
+
 /** Handles pass `from`, too. */
 const CALL_OPTIONS: ReadonlySet<string> = new Set<keyof CallOptions | "from">([
   ...(["timeoutMs", "signal", "withdraw", "from"] as const),
@@ -28,6 +31,8 @@ export class Calls {
   private readonly kernel: Kernel;
   /** Calls made in this turn, whose timeouts have not begun (docs/decisions/0007). */
   private readonly fresh: Request[] = [];
+  /** At this number the list drops calls that have ended. */
+  private crowd = CROWD;
 
   constructor(kernel: Kernel) {
     this.kernel = kernel;
@@ -141,10 +146,21 @@ export class Calls {
       request.timer = kernel.addTimer(request.timeoutMs, request);
       return;
     }
-    // Those that have ended since are not to be kept until the turn ends.
-    while (fresh.length > 0 && !(fresh[fresh.length - 1] as Request).open) fresh.pop();
+    if (fresh.length >= this.crowd) this.forget();
     fresh.push(request);
     kernel.scheduler.nudge();
+  }
+
+  /**
+   * Drops calls that have ended: kept until the end of a long turn, they would outlive the young generation of the heap. The
+   * next look comes when the list has twice as many calls, so each call costs a constant time.
+   */
+  private forget(): void {
+    const { fresh } = this;
+    let open = 0;
+    for (const request of fresh) if (request.open) fresh[open++] = request;
+    while (fresh.length > open) fresh.pop();
+    this.crowd = Math.max(CROWD, 2 * open);
   }
 
   /** The turn has ended: calls that are still open get their timers. True when there are any timers. */
