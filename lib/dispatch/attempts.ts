@@ -97,7 +97,5 @@ export function rerouted<C>(past: Past<C>, reroutedAt: number): Past<C> {
 }
 
 function append<T>(list: readonly T[], item: T): readonly T[] {
-  const longer = list.length < REMEMBERED ? list.slice() : list.slice(1 - REMEMBERED);
-  longer.push(item);
-  return longer;
+  return list.length < REMEMBERED ? [...list, item] : [...list.slice(1 - REMEMBERED), item];
 }

@@ -190,6 +190,11 @@ export function initial<C extends Identified>(): State<C> {
   return START;
 }
 
+/** The state of a dispatch whose first consumer has the envelope, as `begin` and `selected` lead to it. */
+export function delivered<C extends Identified>(consumer: C): State<C> {
+  return stateOf("delivered", 1, consumer, false, UNUSED, NO_PAST);
+}
+
 /** The state after `event`, and the effects in order. An event that belongs to an earlier attempt changes nothing. */
 export function decide<C extends Identified>(policy: Policy, state: State<C>, event: Event<C>): Decision<C> {
   switch (state.phase) {

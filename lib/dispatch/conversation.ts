@@ -1,18 +1,25 @@
-// A dispatch conversation: the process around conversation-machine.ts, one for each dispatch. It links to the consumer
-// before it forwards the envelope, so the consumer's end reaches it as an EXIT, and it re-routes in the same turn.
+// A dispatch conversation: the request of its first caller, and what carries out the decisions of conversation-machine.ts. A
+// conversation that its first consumer acknowledges needs no process: the watcher of the group monitors that consumer. At any
+// other event it gets one (conversation-process.ts), which is linked to the consumer itself (docs/decisions/0176).
 
-import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
+import { type Stop, stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
-import type { Signal } from "../process/entries.js";
+import { SignalEntry } from "../process/entries.js";
+import type { Access } from "../process/interception.js";
 import { invariant } from "../process/invariant.js";
 import type { Kernel } from "../process/kernel.js";
 import type { TimerRef } from "../process/owned-timer.js";
+import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import { crash, type ExitReason } from "../process/reason.js";
+import type { Request } from "../process/request.js";
+import { adoptContext } from "../process/sender-context.js";
+import { NO_PAST } from "./attempts.js";
 import { describeChosen, findChosen } from "./choice.js";
 import { compensate } from "./compensation.js";
 import {
   decide,
+  delivered,
   type Effect,
   type Event,
   type Failure,
@@ -20,6 +27,7 @@ import {
   type NoConsumerReason,
   type State,
 } from "./conversation-machine.js";
+import { ConversationProcess } from "./conversation-process.js";
 import { Delivery } from "./delivery.js";
 import type { Envelope } from "./envelope.js";
 import type { DispatchError } from "./errors.js";
@@ -28,33 +36,38 @@ import type { ConsumerGroup } from "./group.js";
 import { Handoff } from "./handoff.js";
 import type { IsolatedRoute } from "./isolated.js";
 import type { Member, WaitingDispatch } from "./member.js";
-import { type Message, ROOM, WITHDRAWN } from "./messages.js";
+import { DEADLINE, type Message, ROOM } from "./messages.js";
 import { outcomeOf } from "./outcome.js";
-import { type DispatchRequest, requestsTo } from "./request.js";
+import { DispatchRequest, requestsTo } from "./request.js";
 import { type RoutingFunction, takesOf } from "./route.js";
 import type { FullSettings } from "./settings.js";
 import type { DispatchTap } from "./taps.js";
+import type { Flights } from "./watcher.js";
 import "./events.js";
 
 const DONE = stop();
 const STOPPED = stop("shutdown");
 const BEGIN = { type: "begin" } as const;
+const WITHDRAWN = { type: "withdrawn" } as const;
+const CONVERSATION = { label: "dispatch", trapExit: true } as const;
 
-export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
+export class Conversation<T> extends DispatchRequest<T> implements WaitingDispatch {
   readonly group: ConsumerGroup<T>;
   readonly envelope: Envelope<T>;
-  /** The process that this is the behaviour of. Set when the process has been spawned, before its first turn. */
-  process!: Process;
-  private state: State<Member> = initial();
+  /** Its process, once it has one. */
+  process: Process | undefined = undefined;
   private readonly settings: FullSettings<T>;
   private readonly route: RoutingFunction<T> | IsolatedRoute<T>;
   /** The envelope has an id of its own: dispatches of the same id join this one while it is in flight. */
   private readonly isJoinable: boolean;
   /** What the consumer of the current attempt was given. It holds one of the consumer's slots. */
   private held: Delivery<T> | Handoff | undefined = undefined;
-  private patienceTimer: TimerRef | undefined = undefined;
+  // Few conversations have the next three: fields that are not there yet cost the others no memory.
+  /** The state of the machine, once it has decided something. */
+  declare private decided?: State<Member>;
+  declare private patienceTimer?: TimerRef;
   /** Telemetry of this dispatch, while it is on. */
-  tap: DispatchTap | undefined = undefined;
+  declare follower?: DispatchTap;
 
   constructor(
     group: ConsumerGroup<T>,
@@ -62,6 +75,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
     settings: FullSettings<T>,
     isJoinable: boolean,
   ) {
+    super();
     this.group = group;
     this.envelope = envelope;
     this.settings = settings;
@@ -69,105 +83,161 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
     this.isJoinable = isJoinable;
   }
 
-  /** A stopping system ends this process last: when its consumer has settled, or has been stopped. */
-  get isLast(): boolean {
+  get of(): Conversation<T> {
+    return this;
+  }
+
+  get state(): State<Member> {
+    return this.decided ?? (this.held === undefined ? initial() : delivered(this.held.member));
+  }
+
+  /** What the consumer of the current attempt has to settle; undefined for one that cannot acknowledge. */
+  get delivery(): Delivery<T> | undefined {
+    return this.held instanceof Delivery ? this.held : undefined;
+  }
+
+  // ── without a process ─────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Begins the dispatch for its first caller. */
+  start(kernel: Kernel, owner: Process | undefined): void {
+    this.begin(kernel, owner, this.group.name, undefined, this.settings.deadlineMs);
+    if (this.isSeen(kernel)) {
+      this.spawn(true);
+      kernel.taps?.dispatching(this as Conversation<unknown>, owner);
+    }
+    // From here on dispatches of the same envelope id join this one, until it ends or its last caller gives up.
+    if (this.isJoinable) this.group.dedup.claim(this.envelope.id, this);
+    if (this.process === undefined) this.forward(this.select() as Event<Member>);
+  }
+
+  /** Whether anybody follows the life of its process. A routing function of the user's needs a process to run in. */
+  private isSeen({ events: { wants }, shared, taps }: Kernel): boolean {
+    const { route } = this;
+    shared?.listeners("read");
+    const isPure = typeof route === "function" && route.isPure === true;
+    return (
+      !isPure || taps !== undefined || wants.spawn === true || wants.exit === true || wants.link === true
+    );
+  }
+
+  /** The first choice. A consumer that takes the envelope gets it as the machine would lead to it, with two states less. */
+  private forward(event: Event<Member>): void {
+    const isTaken = event.type === "selected" && event.pressure === "accept";
+    const flights = isTaken ? flightsTo(event.consumer) : undefined;
+    if (!isTaken || flights === undefined) {
+      this.spawn(false);
+      this.react(event);
+      return;
+    }
+    const held = new Delivery<T>(this, 1, event.consumer);
+    this.held = held;
+    // The consumer is not linked: the watcher notices its end.
+    flights.add(this as Conversation<unknown>);
+    const rejected = this.send(held);
+    if (rejected === undefined) return;
+    this.appear();
+    this.react(rejected);
+  }
+
+  /** The consumer's bounded mailbox may be full: then it is another consumer's turn. */
+  private send(held: Delivery<T> | Handoff): Event<Member> | undefined {
+    const { pid } = held.member;
+    try {
+      if (held instanceof Delivery) pid.process?.deliverRequest(held);
+      else this.kernelHere.send(pid, this.envelope.payload);
+      return undefined;
+    } catch (error) {
+      const { attempt } = this.state;
+      return { type: "rejected", attempt, reason: crash(error), final: false, at: this.now() };
+    }
+  }
+
+  /** Outside of the turns of its process. */
+  private react(event: Event<Member>): void {
+    const end = this.apply(event);
+    if (end !== undefined) this.process?.deliver(end);
+  }
+
+  /** Its process, spawned if there is none. */
+  appear(): Process {
+    const { held, process } = this;
+    if (process !== undefined) return process;
+    this.looked("write");
+    invariant(held instanceof Delivery, "a conversation without a process has delivered");
+    const { flights, pid } = held.member;
+    flights?.remove(this as Conversation<unknown>);
+    const spawned = this.spawn(false);
+    // The end of the consumer is on its way to the watcher, which passes it on.
+    if (flights?.isWatched === true && pid.process === undefined)
+      flights.addLate(this as Conversation<unknown>);
+    else this.kernelHere.links.link(spawned, pid);
+    return spawned;
+  }
+
+  /** @param begins - the first turn of the process begins the conversation */
+  private spawn(begins: boolean): Process {
+    const kernel = this.kernelHere;
+    const spawn = (): Process => {
+      const spawned = kernel.spawn(new ConversationProcess(this, begins), undefined, CONVERSATION);
+      adoptContext(spawned.pid);
+      return spawned;
+    };
+    const process = this.context === undefined ? spawn() : this.context.runInAsyncScope(spawn);
+    this.process = process;
+    this.decided = this.state;
+    // The kernel fails the requests to a process that ends.
+    const { requests } = process;
+    this.callee = process;
+    this.next = requests;
+    if (requests !== undefined) requests.previous = this as unknown as Request;
+    process.requests = this as unknown as Request;
+    return process;
+  }
+
+  // ── called by others, outside the process's turns ─────────────────────────────────────────────────────────────
+
+  /** Called by the delivery that its consumer has settled. False when the conversation has ended. */
+  answered(delivery: Delivery<T>): boolean {
+    const { process } = this;
+    if (process === undefined && !this.open) return false;
+    if (process === undefined && delivery.settlement?.type === "acked") {
+      this.unlink();
+      this.complete();
+      return true;
+    }
+    if (process?.alive === false) return false;
+    this.appear().deliver(delivery);
     return true;
   }
 
-  get isHelper(): boolean {
-    return true;
+  /** Called by the watcher: the consumer of this conversation has exited. Its process learns of that as by a link. */
+  consumerExited(from: Pid, reason: ExitReason): void {
+    this.looked("write");
+    const process = this.process ?? this.spawn(false);
+    process.deliverSignal(new SignalEntry({ type: "exit", from, reason }));
   }
-
-  // ── from messages and signals to events ───────────────────────────────────────────────────────────────────────
-
-  init(): Stop | undefined {
-    return this.apply(BEGIN);
-  }
-
-  handle(_ctx: Context<Message<T>>, message: Message<T>): Stop | undefined {
-    if (message instanceof Delivery) return this.settled(message);
-    switch (message.type) {
-      case "handoff":
-        return this.apply({ type: "settled", attempt: message.attempt });
-      case "chosen":
-        return this.chosenElsewhere(message.chosen, message.candidates);
-      case "unchosen":
-        return this.apply({ type: "misrouted", failure: { type: "evaluation", cause: message.cause } });
-      case "withdrawn":
-        return this.state.phase === "closed" ? DONE : undefined;
-      case "room":
-      case "impatient":
-        return this.apply(message);
-      case "deadline":
-        return this.deadline();
-      default:
-        return message satisfies never;
-    }
-  }
-
-  signal(ctx: Context<Message<T>>, signal: Signal): Stop | undefined {
-    if (signal.type === "down") {
-      const reason = signal.reason.type === "normal" ? undefined : signal.reason;
-      return this.apply({ type: "compensated", reason });
-    }
-    const { consumer } = this.state;
-    if (signal.type !== "exit" || consumer?.pid !== signal.from) return undefined;
-    const { reason } = signal;
-    const delivery = this.held instanceof Delivery ? this.held : undefined;
-    const at = ctx.now();
-    if (delivery?.untaken === true)
-      return this.apply({ type: "returned", consumer, exited: true, reason, at });
-    return this.apply({ type: "exited", consumer, innocent: delivery?.innocent === true, reason, at });
-  }
-
-  private settled({ settlement, attempt }: Delivery<T>): Stop | undefined {
-    switch (settlement?.type) {
-      case "acked":
-        return this.apply({ type: "settled", attempt });
-      case "rejected": {
-        const { reason, final } = settlement;
-        return this.apply({ type: "rejected", attempt, reason, final, at: this.now() });
-      }
-      case "returned": {
-        const { consumer } = this.state;
-        if (consumer === undefined || attempt !== this.state.attempt) return undefined;
-        const { reason } = settlement;
-        return this.apply({ type: "returned", consumer, exited: false, reason, at: this.now() });
-      }
-      case undefined:
-        return undefined;
-      default:
-        return settlement satisfies never;
-    }
-  }
-
-  /** Each caller has a deadline of its own. The last of them is the conversation's. */
-  private deadline(): Stop | undefined {
-    const isLast = requestsTo(this.process).every((one) => one.isOverdue);
-    return this.apply({ type: "deadline", isLast });
-  }
-
-  // ── called by others, outside this process's turns ────────────────────────────────────────────────────────────
 
   /** Called by the group. The group is no process, so a message has this conversation choose again in its own turn. */
   wake(): void {
-    this.process.deliver(ROOM);
+    this.process?.deliver(ROOM);
   }
 
-  /** From here on dispatches of the same envelope id join this one, until it ends or its last caller gives up. */
-  claim(): void {
-    this.group.dedup.claim(this.envelope.id, this);
+  /** The deadline of a caller has passed. */
+  overdue(): void {
+    const process = this.appear();
+    process.kernel.shared?.process(process.pid, "write");
+    process.deliver(DEADLINE);
   }
 
   /** A caller gave up. After the last one the envelope is taken back at once; the process ends in its own turn. */
   leave(why: unknown): void {
+    const { process } = this;
     this.touchGroup();
-    this.kernel.shared?.process(this.process.pid, "write");
-    if (requestsTo(this.process).length > 0) return;
+    if (process !== undefined) this.kernelHere.shared?.process(process.pid, "write");
+    if (this.callers().length > 0) return;
     this.disclaim();
-    this.apply(WITHDRAWN);
+    this.react(WITHDRAWN);
     this.held?.abort(why);
-    this.process.deliver(WITHDRAWN);
   }
 
   /** The process has ended before the dispatch. Its envelope is taken back, and its consumer lives on. */
@@ -175,17 +245,30 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
     this.apply({ type: "died", reason });
   }
 
+  /** The callers that wait for the end, oldest first. */
+  callers(): readonly DispatchRequest<T>[] {
+    if (this.process !== undefined) return requestsTo<T>(this.process);
+    return this.open ? [this] : [];
+  }
+
+  /** Notifies an exhaustive search that the running code decides by this conversation, or changes it. */
+  looked(access: Access): void {
+    const { kernelHere, process } = this;
+    if (process === undefined) kernelHere.shared?.object(this, access);
+    else kernelHere.shared?.process(process.pid, "read");
+  }
+
   // ── from events to effects ────────────────────────────────────────────────────────────────────────────────────
 
   /** Decides, and carries the effects out. One effect of a decision at most leads to the next event. */
-  private apply(first: Event<Member>): Stop | undefined {
+  apply(first: Event<Member>): Stop | undefined {
     let end: Stop | undefined;
     let event: Event<Member> | undefined = first;
     while (event !== undefined) {
-      const decision: ReturnType<typeof decide<Member>> = decide(this.settings, this.state, event);
       const before = this.state;
-      this.state = decision[0];
-      this.tap?.decided(event, before, this.state, decision[1]);
+      const decision: ReturnType<typeof decide<Member>> = decide(this.settings, before, event);
+      this.decided = decision[0];
+      this.follower?.decided(event, before, decision[0], decision[1]);
       const effects = decision[1];
       event = undefined;
       for (let i = 0; i < effects.length; i++) {
@@ -218,7 +301,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
         this.startPatience();
         return undefined;
       case "stop-patience":
-        if (this.patienceTimer !== undefined) this.process.ctx.cancel(this.patienceTimer);
+        if (this.patienceTimer !== undefined) this.ctx.cancel(this.patienceTimer);
         return undefined;
       case "deliver":
         return this.deliver();
@@ -238,11 +321,11 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
         this.complete();
         return undefined;
       case "fail":
-        this.fail(effect.failure, effect.deadLetter);
+        this.failAll(effect.failure, effect.deadLetter);
         return undefined;
       case "fail-overdue":
         this.touchGroup();
-        for (const one of requestsTo(this.process))
+        for (const one of this.callers())
           if (one.isOverdue) one.fail(this.error({ type: "deadline" }, one.timeoutMs));
         return undefined;
       default:
@@ -265,7 +348,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
   }
 
   private choose(): Event<Member> | undefined {
-    const { group, route, envelope, state, kernel } = this;
+    const { group, route, envelope, state, kernelHere: kernel } = this;
     const { excluded } = state.past;
     const isTrusted = typeof route === "function" && route.isTrusted === true;
     const candidates = group.candidates(kernel, excluded, isTrusted);
@@ -286,8 +369,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
   }
 
   private chooseElsewhere(route: IsolatedRoute<T>, candidates: readonly Member[]): void {
-    const { envelope, group, kernel, process } = this;
-    const { ctx } = process;
+    const { ctx, envelope, group, kernelHere: kernel } = this;
     const notify = (message: Message<T>): void => {
       if (ctx.alive) ctx.send(ctx.self, message);
     };
@@ -300,10 +382,10 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
   }
 
   /** The choice took its time: a consumer that has left or exited meanwhile is no candidate any more. */
-  private chosenElsewhere(chosen: unknown, before: readonly Member[]): Stop | undefined {
+  chosenElsewhere(chosen: unknown, before: readonly Member[]): Stop | undefined {
     if (this.state.phase !== "selecting") return undefined;
     const consumer = findChosen(before, chosen);
-    const now = this.group.candidates(this.kernel, this.state.past.excluded, true);
+    const now = this.group.candidates(this.kernelHere, this.state.past.excluded, true);
     if (consumer !== undefined && !now.includes(consumer)) return this.apply(BEGIN);
     return this.apply(this.chosen(chosen, before, undefined));
   }
@@ -319,10 +401,10 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
   }
 
   private unselected(why: NoConsumerReason): Event<Member> {
-    this.kernel.shared?.stopping("read");
-    if (this.kernel.stopping) return { type: "stopping" };
+    const { group, kernelHere: kernel, state } = this;
+    kernel.shared?.stopping("read");
+    if (kernel.stopping) return { type: "stopping" };
     const { patienceMs, outwaitsRefusals } = this.settings;
-    const { group, kernel, state } = this;
     const patient = patienceMs > 0 && (outwaitsRefusals || !group.isTurningAway(kernel, state.past.excluded));
     return { type: "unselected", why, patient };
   }
@@ -341,7 +423,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
   private startPatience(): void {
     const { patienceMs } = this.settings;
     if (patienceMs === Number.POSITIVE_INFINITY) return;
-    const { ctx } = this.process;
+    const { ctx } = this;
     const message: Message<T> = { type: "impatient", round: this.state.patience.round };
     this.patienceTimer = ctx.sendAfter(ctx.self, message, patienceMs);
   }
@@ -350,63 +432,59 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
 
   /** Links before it forwards: from then on no end of the consumer goes unnoticed. */
   private deliver(): Event<Member> | undefined {
-    const { envelope, process, settings, state } = this;
-    const { attempt, consumer } = state;
+    const { ctx, kernelHere: kernel, settings } = this;
+    const { attempt, consumer, past } = this.state;
     invariant(consumer !== undefined, "a delivery has a consumer");
-    const { ctx, kernel } = process;
     const held = consumer.acknowledges
-      ? new Delivery(envelope, attempt, process, consumer)
+      ? new Delivery<T>(this, attempt, consumer)
       : new Handoff(consumer, kernel, settings.handoffMs);
     this.held = held;
-    this.tap?.delivering(held, attempt);
+    this.follower?.delivering(held as Delivery | Handoff, attempt);
     ctx.link(consumer.pid);
-    try {
-      if (held instanceof Delivery) consumer.pid.process?.deliverRequest(held);
-      else {
-        kernel.send(consumer.pid, envelope.payload);
-        ctx.sendAfter(ctx.self, { type: "handoff", attempt }, settings.handoffMs);
-      }
-    } catch (error) {
-      // The consumer's bounded mailbox is full: another consumer's turn.
-      return { type: "rejected", attempt, reason: crash(error), final: false, at: this.now() };
-    }
-    return state.past.isRerouting ? { type: "forwarded", at: this.now() } : undefined;
+    const rejected = this.send(held);
+    if (rejected !== undefined) return rejected;
+    if (held instanceof Handoff) ctx.sendAfter(ctx.self, { type: "handoff", attempt }, settings.handoffMs);
+    return past.isRerouting ? { type: "forwarded", at: this.now() } : undefined;
   }
 
   private unlink(): void {
-    if (this.held !== undefined) this.kernel.links.unlink(this.process, this.held.member.pid);
+    const { held, process } = this;
+    if (held === undefined) return;
+    if (process !== undefined) this.kernelHere.links.unlink(process, held.member.pid);
+    else held.member.flights?.remove(this as Conversation<unknown>);
   }
 
   private compensate(): void {
     const { attempt, consumer } = this.state;
     invariant(consumer !== undefined, "a compensation undoes the work of a consumer");
     const crashed = { consumer: consumer.id, attempt };
-    compensate(this.process.ctx as Context<never>, this.envelope, this.settings, crashed);
+    compensate(this.ctx as Context<never>, this.envelope, this.settings, crashed);
   }
 
   // ── ending ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   private complete(): void {
-    const { envelope, held, process, state } = this;
+    const { decided, envelope, held, process } = this;
     invariant(held !== undefined, "a dispatch that completes has been delivered");
-    const outcome = outcomeOf(envelope, held, state.attempt, state.past);
+    const outcome = outcomeOf(envelope, held, decided?.attempt ?? 1, decided?.past ?? NO_PAST);
     if (this.isJoinable) {
       this.touchGroup();
       this.group.dedup.complete(envelope.id, outcome, this.now());
     }
-    for (const one of requestsTo<T>(process)) one.fulfil(outcome);
+    if (process === undefined) this.fulfil(outcome);
+    else for (const one of requestsTo<T>(process)) one.fulfil(outcome);
   }
 
   /** All callers get the same error, but that an error about the deadline names the caller's own. */
-  private fail(failure: Failure, deadLetter: boolean): void {
+  private failAll(failure: Failure, deadLetter: boolean): void {
     const { deadlineMs } = this.settings;
     const error = this.error(failure, deadlineMs);
-    const hasOwnDeadline = (one: DispatchRequest<unknown>): boolean =>
+    const hasOwnDeadline = (one: DispatchRequest<T>): boolean =>
       failure.type === "deadline" && one.timeoutMs !== deadlineMs;
     this.disclaim();
     this.held?.abort(error);
     if (deadLetter) this.publish(error);
-    for (const one of requestsTo(this.process))
+    for (const one of this.callers())
       one.fail(hasOwnDeadline(one) ? this.error(failure, one.timeoutMs) : error);
   }
 
@@ -422,7 +500,7 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
   }
 
   private publish(error: DispatchError): void {
-    const { events } = this.kernel;
+    const { events } = this.kernelHere;
     const { envelope, history } = error;
     events.countDeadLetter();
     if (events.wants.undeliverable)
@@ -433,11 +511,21 @@ export class Conversation<T> implements Callbacks<Message<T>>, WaitingDispatch {
     this.group.touched("write");
   }
 
-  private now(): number {
-    return this.process.ctx.now();
+  now(): number {
+    return this.kernelHere.env.now();
   }
 
-  private get kernel(): Kernel {
-    return this.process.kernel;
+  private get ctx(): Context<unknown> {
+    invariant(this.process !== undefined, "only the first delivery needs no process");
+    return this.process.ctx;
   }
+
+  private get kernelHere(): Kernel {
+    return this.kernel as Kernel;
+  }
+}
+
+/** The dispatches in flight at a consumer whose end a watcher notices. A consumer that cannot acknowledge needs a process. */
+function flightsTo({ acknowledges, flights }: Member): Flights | undefined {
+  return acknowledges && flights?.isWatched === true ? flights : undefined;
 }

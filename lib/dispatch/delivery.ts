@@ -12,6 +12,7 @@ import { processSignal } from "../process/process-signal.js";
 import { crash, custom, type ExitReason } from "../process/reason.js";
 import { exitedError } from "../process/request.js";
 import { search } from "../process/shared-state.js";
+import type { Conversation } from "./conversation.js";
 import type { Envelope } from "./envelope.js";
 import type { Member } from "./member.js";
 
@@ -37,35 +38,39 @@ export const REJECTION: ReadonlySet<string> = new Set(["final"]);
  * });
  */
 export class Delivery<T = unknown, R = unknown> extends Recallable {
-  /** The envelope that the consumer works on. */
-  readonly envelope: Envelope<T>;
   /** Number of this attempt at the envelope, from 1. */
   readonly attempt: number;
   /** @internal */
   settlement: Settlement | undefined = undefined;
-  /** @internal The consumer ended before it took the delivery out of its mailbox. */
-  untaken = false;
-  /** @internal Another envelope, which the consumer worked on at the same time, crashed the consumer. */
-  innocent = false;
   /** @internal One of this member's slots is held until the delivery is settled or taken back. */
   readonly member: Member;
-  readonly #conversation: Process;
-  readonly #consumer: Process | undefined;
+  readonly #conversation: Conversation<unknown>;
   #held = true;
-  #withdrawn = false;
-  #abort: AbortController | undefined = undefined;
-  #reason: unknown = undefined;
+  // Few deliveries have the next five: fields that are not there yet cost the others no memory.
+  /** @internal The consumer ended before it took the delivery out of its mailbox. */
+  declare untaken?: true;
+  /** @internal Another envelope, which the consumer worked on at the same time, crashed the consumer. */
+  declare innocent?: boolean;
+  /** @internal The dispatch has ended. */
+  declare isWithdrawn?: true;
+  /** @internal What `signal` belongs to, once somebody has asked for it. */
+  declare controller?: AbortController;
+  /** @internal The reason of the abort. */
+  declare reason?: unknown;
 
   /** @internal */
-  constructor(envelope: Envelope<T>, attempt: number, conversation: Process, member: Member) {
+  constructor(conversation: Conversation<T>, attempt: number, member: Member) {
     super();
-    this.envelope = envelope;
     this.attempt = attempt;
-    this.#conversation = conversation;
-    this.#consumer = member.pid.process;
+    this.#conversation = conversation as Conversation<unknown>;
     this.member = member;
     search.shared?.created(this);
     member.take();
+  }
+
+  /** The envelope that the consumer works on. */
+  get envelope(): Envelope<T> {
+    return this.#conversation.envelope as Envelope<T>;
   }
 
   /** The payload of the envelope. */
@@ -83,11 +88,11 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
    */
   get signal(): AbortSignal {
     if (search.shared !== undefined) this.#touched("read");
-    if (this.#abort === undefined) {
-      this.#abort = processSignal((listener) => this.#consumer?.perform(listener));
-      if (this.#withdrawn) this.#abort.abort(this.#reason);
+    if (this.controller === undefined) {
+      this.controller = processSignal((listener) => this.#consumer.perform(listener));
+      if (this.isWithdrawn) this.controller.abort(this.reason);
     }
-    return this.#abort.signal;
+    return this.controller.signal;
   }
 
   /** The work is done: the dispatch completes, without a reply. False when the dispatch does not wait for it any more. */
@@ -121,7 +126,7 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
 
   /** @internal The consumer ends, and has not begun the work. */
   giveBack(reason: ExitReason): void {
-    this.#consumer?.withdraw(this);
+    this.#consumer.withdraw(this);
     this.#settle({ type: "returned", reason });
   }
 
@@ -129,11 +134,11 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
   withdraw(): void {
     const consumer = this.#consumer;
     if (search.shared !== undefined) this.#touched("write");
-    this.#withdrawn = true;
+    this.isWithdrawn = true;
     if (this.queuedIn !== undefined) {
-      consumer?.withdraw(this);
+      consumer.withdraw(this);
       this.free();
-    } else if (consumer?.alive !== true) this.free();
+    } else if (!consumer.alive) this.free();
     // The conversation was linked to the consumer, and is not any more: the kernel reports the consumer's end here.
     else if (this.#held) consumer.extras.waits = include(consumer.extras.waits, this);
   }
@@ -147,15 +152,15 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
   abort(reason: unknown): void {
     const consumer = this.#consumer;
     if (search.shared !== undefined) this.#touched("write");
-    if (!this.#withdrawn || this.settlement !== undefined || consumer?.alive !== true) return;
-    this.#reason = reason;
-    inNameOf(consumer.pid, () => this.#abort?.abort(reason));
+    if (!this.isWithdrawn || this.settlement !== undefined || !consumer.alive) return;
+    this.reason = reason;
+    inNameOf(consumer.pid, () => this.controller?.abort(reason));
   }
 
   /** @internal Whether `error` is the end of a job whose signal was aborted. */
   isAbort(error: unknown): boolean {
     if (search.shared !== undefined) this.#touched("read");
-    const { aborted, reason } = this.#abort?.signal ?? {};
+    const { aborted, reason } = this.controller?.signal ?? {};
     return aborted === true && (error === reason || (error instanceof Error && error.name === "AbortError"));
   }
 
@@ -165,8 +170,7 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
     if (!this.#held) return;
     this.#held = false;
     const consumer = this.#consumer;
-    if (consumer === undefined) return;
-    if (this.#withdrawn && consumer.rare !== undefined)
+    if (this.isWithdrawn && consumer.rare !== undefined)
       consumer.rare.waits = exclude(consumer.rare.waits, this);
     this.member.free();
   }
@@ -174,18 +178,21 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
   #settle(settlement: Settlement): boolean {
     const consumer = this.#consumer;
     if (search.shared !== undefined) this.#touched("write");
-    if (consumer !== undefined && !consumer.alive) throw exitedError(consumer);
+    if (!consumer.alive) throw exitedError(consumer);
     if (this.settlement !== undefined) return false;
     this.settlement = settlement;
     this.free();
-    if (this.#withdrawn || !this.#conversation.alive) return false;
-    this.#conversation.deliver(this);
-    return true;
+    return !this.isWithdrawn && this.#conversation.answered(this as Delivery);
+  }
+
+  get #consumer(): Process {
+    return this.member.process;
   }
 
   /** The conversation and the consumer both decide by this delivery. */
   #touched(access: Access): void {
     search.shared?.object(this, access);
-    for (const { pid } of [this.member, this.#conversation]) search.shared?.process(pid, "read");
+    search.shared?.process(this.member.pid, "read");
+    this.#conversation.looked("read");
   }
 }

@@ -1,6 +1,5 @@
 // A consumer group: its members, the function that chooses among them, and the queue of the dispatches that wait.
 
-import type { Callbacks } from "../process/behaviour.js";
 import { NoProcessError, OptionError } from "../process/errors.js";
 import type { Access } from "../process/interception.js";
 import type { Kernel } from "../process/kernel.js";
@@ -32,6 +31,7 @@ import {
   settingsOf,
 } from "./settings.js";
 import { startDispatch } from "./start.js";
+import { Watcher } from "./watcher.js";
 
 /** Options of a {@link ConsumerGroup}. A dispatch may override the dispatch settings among them. */
 export interface GroupOptions<T> extends DispatchSettings<T> {
@@ -86,7 +86,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
   #route: RoutingFunction<T> | IsolatedRoute<T>;
   #turn = 0;
   readonly #context = new SharedContext();
-  readonly #watchers = new WeakMap<Kernel, Pid<Pid>>();
+  readonly #watchers = new WeakMap<Kernel, Watcher>();
   readonly #affinities = new Map<string, Member>();
 
   /** Creates a group that has no members yet. */
@@ -141,7 +141,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     const process = pid instanceof Pid ? pid.process : undefined;
     if (process === undefined)
       throw new NoProcessError(pid instanceof Pid ? String(pid) : show(pid), this.name);
-    const registration = new Member(pid, checkJoin(pid, options), this);
+    const registration = new Member(process, checkJoin(pid, options), this);
     const taken = this.#members.find((member) => member.id === registration.id);
     if (taken !== undefined) search.shared?.process(taken.pid, "read");
     if (taken?.pid.process !== undefined) {
@@ -157,7 +157,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     this.#left.delete(pid);
     this.#become([...this.#members, registration]);
     groupsOf.set(pid, (groupsOf.get(pid) ?? new Set()).add(this));
-    this.#watch(process.kernel, pid);
+    this.#watch(process.kernel, registration);
     this.#apply({ type: "joined", consumer: registration });
     return registration;
   }
@@ -198,35 +198,23 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     return startDispatch(kernel, owner, this, payload, options);
   }
 
-  /** Has the group's watcher monitor the member. Each system with members has one watcher, a process of the group. */
-  #watch(kernel: Kernel, pid: Pid<never>): void {
+  /** Has the group's watcher watch the consumer of a new member. Each system with members has one watcher. */
+  #watch(kernel: Kernel, added: Member): void {
     let watcher = this.#watchers.get(kernel);
-    if (watcher !== undefined) search.shared?.process(watcher, "read");
-    if (watcher?.process === undefined) {
-      const watched = new Set<Pid>();
-      const watch: Callbacks<Pid> = {
-        isLast: true,
-        isHelper: true,
-        handle: (ctx, member) => {
-          if (watched.has(member)) return; // the member left and joined again
-          watched.add(member);
-          ctx.monitor(member);
-        },
-        signal: (_ctx, signal) => {
-          if (signal.type !== "down") return;
-          watched.delete(signal.pid);
-          this.touched("write");
-          for (const member of this.#members) if (member.pid === signal.pid) this.#remove(member);
-        },
-      };
-      watcher = kernel.spawn(watch, undefined, { label: `group ${this.name}` }).pid as Pid<Pid>;
+    if (watcher?.alive !== true) {
+      watcher = new Watcher(this, kernel);
       this.#watchers.set(kernel, watcher);
       // The watcher before this one was ended from outside: this one watches its members.
-      for (const member of this.#members) {
-        if (member.pid !== pid && member.pid.node === kernel.node) kernel.send(watcher, member.pid);
-      }
+      for (const member of this.#members)
+        if (member.pid.process?.kernel === kernel) member.flights = watcher.watch(member.pid);
     }
-    kernel.send(watcher, pid);
+    added.flights = watcher.watch(added.pid);
+  }
+
+  /** @internal Called by the watcher: the consumer has exited. */
+  ended(consumer: Pid): void {
+    this.touched("write");
+    for (const member of this.#members) if (member.pid === consumer) this.#remove(member);
   }
 
   /** @internal Notifies an exhaustive search: all users of the group share its members, counters and queue. */
@@ -348,7 +336,8 @@ class SharedContext implements RouteContext {
 }
 
 function isCandidate(one: Member, kernel: Kernel, excluded: readonly Member[]): boolean {
-  return one.pid.process?.kernel === kernel && (excluded.length === 0 || !excluded.includes(one));
+  const { process } = one;
+  return process.alive && process.kernel === kernel && (excluded.length === 0 || !excluded.includes(one));
 }
 
 /** The groups that a process is a member of. */

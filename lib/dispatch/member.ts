@@ -3,7 +3,9 @@
 import type { Access } from "../process/interception.js";
 import { invariant } from "../process/invariant.js";
 import type { Pid } from "../process/pid.js";
+import type { Process } from "../process/process.js";
 import { search } from "../process/shared-state.js";
+import type { Flights } from "./watcher.js";
 
 /**
  * Whether a consumer takes another envelope.
@@ -105,13 +107,18 @@ export class Member implements ConsumerView {
   reserved = 0;
   /** The consumer has left the group. The queue writes it. */
   hasLeft = false;
+  /** The dispatches in flight here that have no process. The group writes it when its watcher watches the consumer. */
+  flights: Flights | undefined = undefined;
   private slots = 0;
   private forwarded = 0;
   private successor: Member | undefined = undefined;
   private readonly group: MemberGroup;
+  /** The process of `pid`, alive or not. */
+  readonly process: Process;
 
-  constructor(pid: Pid, options: Required<JoinOptions>, group: MemberGroup) {
-    this.pid = pid;
+  constructor(process: Process, options: Required<JoinOptions>, group: MemberGroup) {
+    this.pid = process.pid;
+    this.process = process;
     this.group = group;
     this.id = options.id;
     this.maxInFlight = options.maxInFlight;
@@ -123,7 +130,7 @@ export class Member implements ConsumerView {
 
   get inFlight(): number {
     if (search.shared !== undefined) this.looked("read");
-    return this.pid.process === undefined ? 0 : this.slots;
+    return this.process.alive ? this.slots : 0;
   }
 
   /** An envelope is forwarded to the consumer: it takes a slot. */
@@ -156,7 +163,7 @@ export class Member implements ConsumerView {
     }
     invariant(this.slots > 0, "a slot that is freed was taken");
     this.slots--;
-    if (this.pid.process === undefined) this.group.lost(this);
+    if (!this.process.alive) this.group.lost(this);
     else this.group.freed(this);
   }
 
@@ -165,7 +172,7 @@ export class Member implements ConsumerView {
       this.looked("write");
       search.shared.mailbox(this.pid, "read");
     }
-    return this.pid.process?.depth ?? 0;
+    return this.process.alive ? this.process.depth : 0;
   }
 
   get pressure(): Pressure {

@@ -1,17 +1,18 @@
 // The messages that a dispatch conversation gets.
 
+import type { Stop } from "../process/behaviour.js";
 import type { Delivery } from "./delivery.js";
 import type { Member } from "./member.js";
 
 export const DEADLINE: { readonly type: "deadline" } = { type: "deadline" };
-export const WITHDRAWN: { readonly type: "withdrawn" } = { type: "withdrawn" };
 export const ROOM: { readonly type: "room" } = { type: "room" };
 
 /** A delivery comes back as a message when its consumer has settled it. */
 export type Message<T> =
   | Delivery<T>
   | typeof DEADLINE
-  | typeof WITHDRAWN
+  /** The conversation has ended. */
+  | Stop
   | typeof ROOM
   | { readonly type: "impatient"; readonly round: number }
   | { readonly type: "handoff"; readonly attempt: number }

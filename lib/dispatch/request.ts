@@ -1,30 +1,18 @@
-// The caller's side of a dispatch: a call to the conversation, which ends once. A caller who dispatches an envelope that is
-// in flight has such a call to the same conversation. The conversation goes on until its last caller has given up.
+// The caller's side of a dispatch: a call, which ends once. The call of the first caller is the conversation itself. A caller
+// who dispatches an envelope that is in flight joins that conversation, which goes on until its last caller has given up.
 
 import type { Process } from "../process/process.js";
 import type { ExitReason } from "../process/reason.js";
 import { Request } from "../process/request.js";
 import type { Conversation } from "./conversation.js";
-import { DEADLINE } from "./messages.js";
 import type { Outcome } from "./outcome.js";
 
 /** Ends with the conversation. If the conversation dies, the request fails with a ConversationError. */
-export class DispatchRequest<T> extends Request<Outcome<T>> {
-  /** The deadline of this caller has passed, and the conversation has not handled that yet. */
-  isOverdue = false;
-  private readonly of: Conversation<T>;
-  private readonly joins: boolean;
+export abstract class DispatchRequest<T> extends Request<Outcome<T>> {
+  /** The deadline of this caller has passed, and the conversation has not handled that yet. Only then there is such a field. */
+  declare isOverdue?: true;
 
-  /** @param joins - another caller started the conversation */
-  constructor(of: Conversation<T>, joins: boolean) {
-    super();
-    this.of = of;
-    this.joins = joins;
-  }
-
-  override fulfil(outcome: Outcome<T>): void {
-    super.fulfil(this.joins ? { ...outcome, duplicate: true } : outcome);
-  }
+  abstract get of(): Conversation<T>;
 
   override calleeExited(reason: ExitReason): void {
     this.of.died(reason);
@@ -34,10 +22,8 @@ export class DispatchRequest<T> extends Request<Outcome<T>> {
 
   /** Called by the kernel when the deadline of this caller has passed. */
   override fire(): void {
-    const { kernel, pid } = this.of.process;
-    kernel.shared?.process(pid, "write");
     this.isOverdue = true;
-    this.of.process.deliver(DEADLINE);
+    this.of.overdue();
   }
 
   /** This caller gives up. */
@@ -47,7 +33,21 @@ export class DispatchRequest<T> extends Request<Outcome<T>> {
   }
 }
 
-/** The open requests to a conversation, oldest first. The kernel lists them newest first. */
+/** The request of a caller who joins a conversation that another caller started. */
+export class JoiningRequest<T> extends DispatchRequest<T> {
+  readonly of: Conversation<T>;
+
+  constructor(of: Conversation<T>) {
+    super();
+    this.of = of;
+  }
+
+  override fulfil(outcome: Outcome<T>): void {
+    super.fulfil({ ...outcome, duplicate: true });
+  }
+}
+
+/** The open requests to the process of a conversation, oldest first. The kernel lists them newest first. */
 export function requestsTo<T>(conversation: Process): DispatchRequest<T>[] {
   const newest = conversation.requests;
   if (newest instanceof DispatchRequest && newest.next === undefined) return [newest];

@@ -51,6 +51,8 @@ export interface RoutingFunction<T = unknown> {
    * that a group may give it the same ones at each choice.
    */
   readonly isTrusted?: boolean;
+  /** @internal A trusted function that calls no code of its user: it may run anywhere. */
+  readonly isPure?: boolean;
   /** Every candidate gets the message, and the function is not called. For topologies only: a dispatch has one consumer. */
   readonly everyone?: boolean;
 }
@@ -94,7 +96,7 @@ export function leastLoaded<T>(): RoutingFunction<T> {
     }
     return best;
   };
-  return trusted(Object.assign(route, { label: "least loaded", interchangeable: true }));
+  return pure(Object.assign(route, { label: "least loaded", interchangeable: true }));
 }
 
 /**
@@ -107,7 +109,7 @@ export function roundRobin<T>(): RoutingFunction<T> {
     const candidates = available(consumers);
     return candidates[turn % candidates.length];
   };
-  return trusted(Object.assign(route, { label: "round robin", interchangeable: true }));
+  return pure(Object.assign(route, { label: "round robin", interchangeable: true }));
 }
 
 /**
@@ -125,7 +127,7 @@ export function weighted<T>(): RoutingFunction<T> {
     }
     return candidates.at(-1);
   };
-  return trusted(Object.assign(route, { label: "weighted", interchangeable: true }));
+  return pure(Object.assign(route, { label: "weighted", interchangeable: true }));
 }
 
 /**
@@ -221,6 +223,7 @@ export function where<T>(predicate: Predicate, then: RoutingFunction<T> = leastL
       context,
     );
   for (const trait of TRAITS) if (then[trait] !== undefined) Object.assign(route, { [trait]: then[trait] });
+  if (then.isPure === true) return pure(route);
   return then.isTrusted === true ? trusted(route) : route;
 }
 
@@ -233,6 +236,10 @@ export function takesOf(route: RoutingFunction<never> | IsolatedRoute<never>): T
 /** Not enumerable, so that code which copies the traits of a function to another one does not copy the trust. */
 function trusted<T>(route: RoutingFunction<T>): RoutingFunction<T> {
   return Object.defineProperty(route, "isTrusted", { value: true });
+}
+
+function pure<T>(route: RoutingFunction<T>): RoutingFunction<T> {
+  return Object.defineProperty(trusted(route), "isPure", { value: true });
 }
 
 const TRAITS = ["affinityKey", "label", "interchangeable", "fields"] as const;

@@ -1,23 +1,20 @@
-// The start of a dispatch: an envelope, a conversation for it, and a request that waits for its end.
+// The start of a dispatch: an envelope, and a conversation for it, which its callers wait for.
 
 import { SystemStoppedError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
 import { onlyKnown } from "../process/known-options.js";
 import type { Process } from "../process/process.js";
-import { adoptContext } from "../process/sender-context.js";
 import { Conversation } from "./conversation.js";
 import type { DispatchOptions } from "./dispatch.js";
 import { BareEnvelope, type Envelope, OwnEnvelope } from "./envelope.js";
 import type { ConsumerGroup } from "./group.js";
 import type { Outcome } from "./outcome.js";
-import { DispatchRequest } from "./request.js";
-import { DISPATCH_SETTINGS, settingsOf } from "./settings.js";
+import { JoiningRequest } from "./request.js";
+import { DISPATCH_SETTINGS, type FullSettings, settingsOf } from "./settings.js";
 
 export const DISPATCH_OPTIONS: ReadonlySet<string> = new Set<string>([...DISPATCH_SETTINGS, "signal"]);
 
-const CONVERSATION = { label: "dispatch", trapExit: true } as const;
-
-/** Starts a conversation for the envelope, or joins the one that is in flight, and waits for its end. */
+/** Starts a conversation for the envelope, or joins the one that is in flight. */
 export function startDispatch<T, R = unknown>(
   kernel: Kernel,
   owner: Process | undefined,
@@ -43,22 +40,32 @@ export function startDispatch<T, R = unknown>(
         return Promise.resolve({ envelope, ...receipt, duplicate: true } as Outcome<T, R>);
       inFlight = group.dedup.inFlight(envelope.id);
     }
-    const conversation = inFlight ?? new Conversation(group, envelope, settings, isOwn);
-    const request = new DispatchRequest(conversation, inFlight !== undefined);
+    if (inFlight !== undefined)
+      return joined(kernel, owner, inFlight, settings, options) as Promise<Outcome<T, R>>;
+    const conversation = new Conversation(group, envelope, settings, isOwn);
     // The group knows the type of the replies.
-    const outcome = request.await(kernel, owner) as Promise<Outcome<T, R>>;
-    if (inFlight === undefined) {
-      conversation.process = kernel.spawn(conversation, undefined, CONVERSATION);
-      adoptContext(conversation.process.pid);
-      kernel.taps?.dispatching(conversation as Conversation<unknown>, owner);
-      if (isOwn) conversation.claim();
-    }
-    const { process } = conversation;
-    // A joined conversation may run in another system. Its deadlines belong to that system, and end with it.
-    request.begin(process.kernel, owner, process.pid, process, settings.deadlineMs);
-    if (options?.signal !== undefined) request.obey(options.signal);
+    const outcome = conversation.await(kernel, owner) as Promise<Outcome<T, R>>;
+    conversation.start(kernel, owner);
+    if (options?.signal !== undefined) conversation.obey(options.signal);
     return outcome;
   } catch (error) {
     return Promise.reject(error);
   }
+}
+
+/** Another caller has dispatched the envelope, and its dispatch is in flight: this caller waits for the same end. */
+function joined<T>(
+  kernel: Kernel,
+  owner: Process | undefined,
+  conversation: Conversation<T>,
+  { deadlineMs }: FullSettings<T>,
+  options: DispatchOptions<T> | undefined,
+): Promise<Outcome<T>> {
+  const request = new JoiningRequest(conversation);
+  const outcome = request.await(kernel, owner);
+  const process = conversation.appear();
+  // A joined conversation may run in another system. Its deadlines belong to that system, and end with it.
+  request.begin(process.kernel, owner, process.pid, process, deadlineMs);
+  if (options?.signal !== undefined) request.obey(options.signal);
+  return outcome;
 }

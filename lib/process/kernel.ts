@@ -40,6 +40,12 @@ import { WatchedGroups, WatchedNames } from "./watched-names.js";
 
 const BEHAVIOUR = "a function, or an object with a method handle";
 
+/** Work whose processes are spawned when somebody looks at the processes of the system, or when the work needs them. */
+export interface Latent {
+  /** Spawns all that are due. */
+  appear(): void;
+}
+
 export class Kernel implements ScheduledSystem {
   readonly node: RemoteNode;
   readonly env: Environment;
@@ -63,6 +69,7 @@ export class Kernel implements ScheduledSystem {
   /** The first of the linked list of live processes, newest first. Each process holds its own links in the list. */
   newest: Process | undefined = undefined;
   population = 0;
+  readonly latent: Set<Latent> = new Set();
   /** Waits of code outside of all processes that no callee ends. The stop of the system ends them. */
   waits: OneOrMany<Abandonable> = undefined;
   stopped = false;
@@ -297,6 +304,11 @@ export class Kernel implements ScheduledSystem {
     if (alongLink && (reason.type === "killed" || reason.type === "kill" || !this.links.isFirstReport()))
       return;
     reportCrash(this, process, reason, messageOf(message));
+  }
+
+  /** Called before anybody sees which processes there are, or what they are linked to. */
+  appear(): void {
+    for (const one of this.latent) one.appear();
   }
 
   private enlist(process: Process): void {

@@ -92,7 +92,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   previous: Request | undefined = undefined;
   /** Present in a call that is awaited. */
   promise: Promise<R> | undefined = undefined;
-  private kernel: Kernel | undefined = undefined;
+  kernel: Kernel | undefined = undefined;
   owner: Process | undefined = undefined;
   /** For a call without an owner: the process whose code made it. */
   declare waiter: Process | undefined;

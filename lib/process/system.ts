@@ -207,12 +207,14 @@ export class ProcessSystem implements AsyncDisposable {
   /** Processes alive, oldest first. */
   processes(): Pid<unknown>[] {
     this.kernel.shared?.listed();
+    this.kernel.appear();
     return this.#all().map((process) => process.pid);
   }
 
   /** How many processes are alive. */
   get population(): number {
     this.kernel.shared?.counted();
+    this.kernel.appear();
     return this.kernel.population;
   }
 
@@ -221,6 +223,7 @@ export class ProcessSystem implements AsyncDisposable {
     checkPid("pid", pid);
     this.kernel.shared?.process(pid, "write");
     this.kernel.shared?.mailbox(pid, "read");
+    this.kernel.appear();
     const process = pid.process;
     return process === undefined || process.kernel !== this.kernel
       ? undefined

@@ -15,7 +15,7 @@
 // | `took`                   | a function body took a message out of its mailbox                         | receive.ts    |
 // | `cast`                   | a cast is about to be sent                                                | behaviours    |
 // | `launching`, `restarted` | a supervisor starts a child, restarts one, or gives up                    | supervisor/   |
-// | `dispatching`            | a dispatch begins; its attempts and its end go to `conversation.tap`      | dispatch/     |
+// | `dispatching`            | a dispatch begins; its attempts and its end go to `conversation.follower`     | dispatch/     |
 // | `carrier`                | something is about to leave for another program or thread                 | service, adapters |
 // | `requested`              | an HTTP server got a request; its end goes to what is returned            | service/http  |
 // | `internal`               | a process was spawned whose messages are the library's own                | flow/, pipeline/, dispatch/ |

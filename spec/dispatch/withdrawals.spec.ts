@@ -184,7 +184,9 @@ describe("a conversation that is ended from outside", () => {
     group.join(ann, { maxInFlight: 1 });
     const fates = ["one", "two", "three"].map((payload) => fate(system.dispatch(group, payload)));
     await system.idle();
-    const [first, second] = system.processes().filter((pid) => pid.label === "dispatch");
+    const conversations = system.processes().filter((pid) => pid.label === "dispatch");
+    const first = conversations.find((pid) => system.info(pid)?.links.includes(ann));
+    const second = conversations.find((pid) => pid !== first);
     if (first === undefined || second === undefined) throw new Error("no conversations run");
     system.exit(second, "kill");
     expect(group.waitingCount).toBe(1);

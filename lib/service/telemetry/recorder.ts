@@ -1,7 +1,8 @@
 // The taps of one system. The library calls them; they emit events to subscribers, and update the meters. No object is made for an
 // event without subscribers.
 
-import { Conversation } from "../../dispatch/conversation.js";
+import type { Conversation } from "../../dispatch/conversation.js";
+import { ConversationProcess } from "../../dispatch/conversation-process.js";
 import { OwnEnvelope } from "../../dispatch/envelope.js";
 import type { FlowEndOutcome, FlowStepOutcome, TappedStep } from "../../flow/runtime/taps.js";
 import type { StartOutcome } from "../../process/behaviour.js";
@@ -159,8 +160,9 @@ export class Recorder implements Taps {
 
   ended(process: Process, reason: ExitReason): void {
     const { pid, behaviour } = process;
-    if (behaviour instanceof Conversation) {
-      if (behaviour.tap instanceof DispatchSpan) behaviour.tap.abandoned();
+    if (behaviour instanceof ConversationProcess) {
+      const { follower } = behaviour.conversation;
+      if (follower instanceof DispatchSpan) follower.abandoned();
       return;
     }
     this.work.processEnded(process);
@@ -412,13 +414,13 @@ export class Recorder implements Taps {
     const { name: group } = conversation.group;
     const timedFrom = meters?.timesDispatch() === true ? this.now() : undefined;
     if (!spans) {
-      conversation.tap = new DispatchSpan(this, group, undefined, timedFrom);
+      conversation.follower = new DispatchSpan(this, group, undefined, timedFrom);
       return;
     }
     const { system, node, at } = this.common();
     const envelope = conversation.envelope instanceof OwnEnvelope ? conversation.envelope.id : undefined;
     const begin = { system, node, at, span: this.nextSpan(), from: owner?.pid, group, envelope };
-    conversation.tap = new DispatchSpan(this, group, begin, timedFrom);
+    conversation.follower = new DispatchSpan(this, group, begin, timedFrom);
     if (CHANNELS["dispatch:begin"].hasSubscribers) this.publish(CHANNELS["dispatch:begin"], begin);
   }
 

@@ -74,7 +74,9 @@ async function givenUp(sim: Simulation): Promise<void> {
 async function policies(sim: Simulation, onCrash: "fail" | "compensate"): Promise<void> {
   const system = sim.system({ name: "s" });
   const rules: Rules = { maxAttempts: 2, onCrash };
-  const witness = new Witness(sim, system, rules);
+  // The end of a compensation has to be seen.
+  const unseen = onCrash === "fail" && sim.choose(2, "unseen") === 1;
+  const witness = new Witness(sim, system, rules, unseen);
   const group = new ConsumerGroup<string>({
     ...rules,
     name: "pickers",

@@ -42,6 +42,7 @@ export class LoadModel {
         this.free(event.dispatch, String(event.attempt));
         return;
       case "withdraw":
+      case "end":
         this.takeBack(event.dispatch);
         return;
       case "exit": {

@@ -26,12 +26,14 @@ interface Small {
   readonly deadline: number;
   /** Whether a supervisor restarts consumers that ended. */
   readonly supervised?: boolean;
+  /** Nobody follows spawns and exits: a dispatch has no process until it needs one. */
+  readonly unseen?: boolean;
 }
 
 async function small(sim: Simulation, plan: Small): Promise<void> {
   const system = sim.system({ name: "s" });
   const rules: Rules = { maxAttempts: 2, onCrash: "reroute" };
-  const witness = new Witness(sim, system, rules);
+  const witness = new Witness(sim, system, rules, plan.unseen === true);
   const route = witness.watched(plan.route);
   const patience = plan.supervised === true ? Number.POSITIVE_INFINITY : 0;
   const group = new ConsumerGroup<string>({ ...rules, name: "pickers", patienceMs: patience, route });
@@ -59,7 +61,7 @@ const PATIENCE_MS = 8;
 async function patient(sim: Simulation): Promise<void> {
   const system = sim.system({ name: "s" });
   const rules: Rules = { maxAttempts: 2, onCrash: "reroute" };
-  const witness = new Witness(sim, system, rules);
+  const witness = new Witness(sim, system, rules, false);
   const route = witness.watched(first);
   const group = new ConsumerGroup<string>({ ...rules, name: "pickers", patienceMs: PATIENCE_MS, route });
   witness.guard(group);
@@ -121,6 +123,38 @@ describe("every schedule", () => {
         deadline: Number.POSITIVE_INFINITY,
       },
       { crash: { of: ["s/ann", "s/bob"] } },
+    );
+  });
+
+  it("of two envelopes that have no process until they need one", async () => {
+    await all(
+      "unseen",
+      {
+        consumers: ["ann", "bob"],
+        orders: ["tea", "jam"],
+        manners: ["at once"],
+        route: first,
+        maxInFlight: 1,
+        deadline: Number.POSITIVE_INFINITY,
+        unseen: true,
+      },
+      { crash: { of: ["s/ann", "s/bob"] } },
+    );
+  });
+
+  it("of one envelope that has no process until its deadline passes or its watcher is killed", async () => {
+    await all(
+      "unseen deadline",
+      {
+        consumers: ["ann"],
+        orders: ["tea"],
+        manners: ["at once", "after a while"],
+        route: leastLoaded(),
+        maxInFlight: 1,
+        deadline: 5,
+        unseen: true,
+      },
+      { crash: [{ of: "s/ann" }, { of: "s/group *", reason: "kill" }], rush: { atMost: 1 } },
     );
   });
 

@@ -1,0 +1,131 @@
+// The process of a group in one system. It monitors each consumer, and lists the dispatches in flight there that have no
+// process of their own: their consumer's end reaches them through this process (docs/decisions/0176).
+
+import type { Callbacks } from "../process/behaviour.js";
+import type { Context } from "../process/context.js";
+import type { Signal } from "../process/entries.js";
+import type { Kernel, Latent } from "../process/kernel.js";
+import type { Pid } from "../process/pid.js";
+import type { Process } from "../process/process.js";
+import { type ExitReason, SHUTDOWN } from "../process/reason.js";
+import { search } from "../process/shared-state.js";
+import { type Holding, holdFor } from "../process/via.js";
+import type { Conversation } from "./conversation.js";
+
+/** What the watcher reports to its group. */
+export interface Watched {
+  readonly name: string;
+  /** The consumer has exited. */
+  ended(consumer: Pid): void;
+}
+
+/** The dispatches in flight at one consumer that have no process of their own. */
+export class Flights {
+  /** False once the watcher has ended: the end of the consumer does not reach these dispatches any more. */
+  isWatched = true;
+  private newest: Conversation<unknown> | undefined = undefined;
+  /** Dispatches that got a process after the consumer had exited, and before the watcher noticed: it notifies them, too. */
+  private late: Conversation<unknown>[] = [];
+
+  add(conversation: Conversation<unknown>): void {
+    const before = this.newest;
+    conversation.next = before;
+    if (before !== undefined) before.previous = conversation;
+    this.newest = conversation;
+  }
+
+  /** Does nothing when it is not in the list. */
+  remove(conversation: Conversation<unknown>): void {
+    const { next, previous } = conversation;
+    if (previous === undefined && this.newest !== conversation) return;
+    if (previous === undefined) this.newest = next as Conversation<unknown> | undefined;
+    else previous.next = next;
+    if (next !== undefined) next.previous = previous;
+    conversation.next = undefined;
+    conversation.previous = undefined;
+  }
+
+  addLate(conversation: Conversation<unknown>): void {
+    this.late.push(conversation);
+  }
+
+  /** All that have no process, in the order in which they were delivered. */
+  get all(): readonly Conversation<unknown>[] {
+    const all: Conversation<unknown>[] = [];
+    for (let one = this.newest; one !== undefined; one = one.next as Conversation<unknown> | undefined)
+      all.push(one);
+    return all.reverse();
+  }
+
+  /** The consumer has exited: all are notified, also those that have a process meanwhile. */
+  exited(consumer: Pid, reason: ExitReason): void {
+    const { all, late } = this;
+    for (const conversation of all) conversation.next = conversation.previous = undefined;
+    // A dispatch refers to the consumers that it failed on, and these must not refer to other dispatches.
+    this.newest = undefined;
+    this.late = [];
+    for (const conversation of late) conversation.consumerExited(consumer, reason);
+    for (const conversation of all) conversation.consumerExited(consumer, reason);
+  }
+}
+
+/** The behaviour of the process. */
+export class Watcher implements Callbacks<never>, Holding, Latent {
+  /** A stopping system ends this process last: when the consumers have settled, or have been stopped. */
+  readonly isLast = true;
+  readonly isHelper = true;
+  readonly #group: Watched;
+  readonly #process: Process;
+  readonly #flights = new Map<Pid<never>, Flights>();
+
+  constructor(group: Watched, kernel: Kernel) {
+    this.#group = group;
+    this.#process = kernel.spawn(this, undefined, { label: `group ${group.name}` });
+    holdFor(this.#process, this);
+    kernel.latent.add(this);
+  }
+
+  get alive(): boolean {
+    search.shared?.process(this.#process.pid, "read");
+    return this.#process.alive;
+  }
+
+  /** Watches a consumer, once, until it exits. */
+  watch(consumer: Pid<never>): Flights {
+    const known = this.#flights.get(consumer);
+    if (known !== undefined) return known;
+    const flights = new Flights();
+    this.#flights.set(consumer, flights);
+    this.#process.kernel.links.monitor(this.#process, consumer as Pid);
+    return flights;
+  }
+
+  handle(): void {}
+
+  signal(_ctx: Context<never>, signal: Signal): void {
+    if (signal.type !== "down") return;
+    const { pid, reason } = signal;
+    const flights = this.#flights.get(pid);
+    this.#flights.delete(pid);
+    this.#group.ended(pid);
+    flights?.exited(pid, reason);
+  }
+
+  /** Called when the process ends: its dispatches go on without it. */
+  release({ kernel, exitReason }: Process): void {
+    kernel.latent.delete(this);
+    for (const flights of this.#flights.values()) {
+      flights.isWatched = false;
+      for (const conversation of flights.all)
+        if (kernel.stopping) conversation.died(exitReason ?? SHUTDOWN);
+        else conversation.appear();
+    }
+    this.#flights.clear();
+  }
+
+  /** Somebody looks at the processes: each dispatch gets one. */
+  appear(): void {
+    for (const flights of this.#flights.values())
+      for (const conversation of flights.all) conversation.appear();
+  }
+}
