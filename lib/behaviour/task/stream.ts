@@ -173,15 +173,19 @@ export class TaskStream<R> implements AsyncIterableIterator<R, undefined>, Async
   #tellSoon(): void {
     const { scheduler } = this.#owner.kernel;
     if (scheduler.drained === undefined) this.#tell();
-    else scheduler.drained(this.#tell);
+    else
+      scheduler.drained(() => {
+        // It may have been killed meanwhile: a dead letter would say so to code that has sent nothing.
+        if (this.#process?.process !== undefined) this.#tell();
+      });
   }
 
-  readonly #tell = (): void => {
+  #tell(): void {
     const taken = this.#untold;
     this.#untold = 0;
     if (taken === 0 || this.#process === undefined) return;
     this.#owner.kernel.send(this.#process, { type: "taken", count: taken });
-  };
+  }
 
   readonly #came = ({ results, end }: Batch): Next<R> | Promise<Next<R>> => {
     this.#asking = undefined;

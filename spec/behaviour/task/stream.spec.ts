@@ -206,6 +206,21 @@ describe("the demand", () => {
     await stream.return();
   });
 
+  it("leaves no dead letter when its process is killed before it knows what was taken", async () => {
+    const dead: unknown[] = [];
+    system.events.on("deadLetter", ({ message }) => dead.push(message));
+    const stream = taskStream(system, [1, 2, 3, 4, 5, 6], async (item) => item, { concurrency: 3 });
+    await stream.next();
+    await system.idle();
+    await stream.next();
+    await stream.next();
+    const process = system.processes().find(({ label }) => label === "task stream");
+    system.exit(process as never, "kill");
+    await system.idle();
+    expect(dead).toEqual([]);
+    await stream.return();
+  });
+
   it("of an ordered stream waits behind a slow task for `maxAhead` items", async () => {
     const counter = new Counter();
     const work = new Work();
