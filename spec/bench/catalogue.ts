@@ -195,7 +195,7 @@ export const CATALOGUE: readonly Entry[] = [
   { name: "dispatch-of-20k", unit: "ns", peers: [] },
   { name: "dispatch-of-100k", unit: "ns", peers: [], long: true },
   { name: "crash-to-reroute", unit: "p99Us", peers: [], target: { type: "below", value: 100 } },
-  { name: "task-stream", unit: "perSecond", peers: ["plimit"], target: timesPeer("plimit", 1 / 1.5) },
+  { name: "task-stream", unit: "perSecond", peers: ["plimit"], target: timesPeer("plimit", 1) },
   { name: "pool-job", unit: "perSecond", peers: ["piscina"], target: timesPeer("piscina", 1 / 1.2) },
   { name: "http-request", unit: "perSecond", peers: ["srvx"], target: timesPeer("srvx", 0.9) },
   { name: "sim-steps", unit: "perSecond", peers: [], target: { type: "at-least", perSecond: 500_000 } },
