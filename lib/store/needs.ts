@@ -1,6 +1,5 @@
 // Lists the rows and ranges that must be read, and on a shared database locked, before a group of write sets is decided. Pure.
 
-import { type Guarded, isGuarded, NO_GUARDS } from "./guarded-deletes.js";
 import type { Table } from "./table.js";
 import { compareKeys, isTouched, shapeOf, type TableShape, textOf, valuesOf } from "./table-shape.js";
 import type { Expectation, Key, RowExpectation, RowWrite, Write, WriteSet } from "./write-set.js";
@@ -40,12 +39,8 @@ export interface Needs {
 
 const NOTHING: readonly TableNeeds[] = [];
 
-/**
- * Lists the reads that the plan of this group needs.
- *
- * @param guarded - rows that the driver removes on their condition, without a look before
- */
-export function needs(sets: readonly WriteSet[], guarded: Guarded = NO_GUARDS): Needs {
+/** Lists the reads that the plan of this group needs. */
+export function needs(sets: readonly WriteSet[]): Needs {
   const claims = new Map<string, ClaimNeeds>();
   let tables: Map<string, Collected> | undefined;
   let last: ClaimNeeds | undefined;
@@ -58,10 +53,7 @@ export function needs(sets: readonly WriteSet[], guarded: Guarded = NO_GUARDS): 
     tables = collectAll(tables, writes);
     if (expect === undefined) continue;
     tables ??= new Map();
-    for (const one of expect) {
-      if (isGuarded(one, guarded)) continue;
-      expected(collected(tables, shapeOf(one.table)), one);
-    }
+    for (const one of expect) expected(collected(tables, shapeOf(one.table)), one);
   }
   if (tables !== undefined) for (const one of tables.values()) if (one.ranges.size > 0) replaced(one, sets);
   return {

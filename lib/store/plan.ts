@@ -7,7 +7,6 @@
 // is known to the writer of the row after the commit, and to no set of the same group.
 
 import { ConflictError, FencedError, ValueError } from "./errors.js";
-import { type Guarded, isGuarded } from "./guarded-deletes.js";
 import type { ClaimNeeds, Needs } from "./needs.js";
 import { Overlay } from "./overlay.js";
 import { Ranges } from "./ranges.js";
@@ -15,7 +14,7 @@ import type { Statement } from "./statement.js";
 import type { AnyRow, Table } from "./table.js";
 import { shapeOf, textOf } from "./table-shape.js";
 import { UndoLog } from "./undo-log.js";
-import type { Committed, Expectation, Write, WriteSet } from "./write-set.js";
+import type { Committed, Write, WriteSet } from "./write-set.js";
 
 export { type ClaimNeeds, type Needs, needs, type RangeNeeds, type TableNeeds } from "./needs.js";
 export { numbered, type Slots, type Statement } from "./statement.js";
@@ -28,8 +27,6 @@ export interface Found {
   readonly counts: ReadonlyMap<string, readonly number[]>;
   /** Whether this claim is held with this token. */
   held(claim: ClaimNeeds): boolean;
-  /** Rows of which nothing was read: the driver removes them if they are as expected. Default: none. */
-  readonly guarded?: Guarded;
 }
 
 /** The outcome of one write set: its results, or the error with which it was refused. */
@@ -69,8 +66,7 @@ class Planner {
     if (claim !== undefined && !this.#isHeld(claim)) return new FencedError(claim.name, claim.token);
     const results = Array<number>(writes.length).fill(0);
     try {
-      if (expect !== undefined)
-        for (const one of expect) if (!this.#isGuarded(one)) this.#of(one.table).expect(one);
+      if (expect !== undefined) for (const one of expect) this.#of(one.table).expect(one);
       this.#write(writes, results);
     } catch (error) {
       this.#undo.undo();
@@ -96,10 +92,6 @@ class Planner {
         this.#write(write.writes, []);
       }
     }
-  }
-
-  #isGuarded(one: Expectation): boolean {
-    return this.#found.guarded !== undefined && isGuarded(one, this.#found.guarded);
   }
 
   #isHeld(claim: ClaimNeeds): boolean {

@@ -1,6 +1,5 @@
 // Carries out a group of write sets within a transaction: reads and locks, plans, writes.
 
-import { type Guarded, guardedDeletes, NO_GUARDS } from "../guarded-deletes.js";
 import {
   type ClaimNeeds,
   type CommitOutcome,
@@ -33,17 +32,13 @@ export interface First {
   check(answer: Answer): void;
 }
 
-/**
- * Statements were sent for a set whose claim is lost, or a row was not as its set expected: the transaction must be rolled back, and the
- * group comes again.
- */
+/** Statements were sent for a set whose claim is lost: the transaction must be rolled back, and the group comes again. */
 export const FENCED: unique symbol = Symbol("fenced");
 
 /**
  * Carries out a group.
  *
- * @param hopeful - write before it is known whether claims are held, where nothing else has to be read: one round trip less. Rows are removed
- * if they are as expected, without a look before: a read and a lock less for each
+ * @param hopeful - write before it is known whether claims are held, where nothing else has to be read: one round trip less
  */
 export async function carryOut(
   on: Writing,
@@ -51,11 +46,10 @@ export async function carryOut(
   first: First,
   hopeful: boolean,
 ): Promise<readonly CommitOutcome[] | typeof FENCED> {
-  const guarded = hopeful ? guardedDeletes(sets) : NO_GUARDS;
-  const needed = needs(sets, guarded);
+  const needed = needs(sets);
   const reads = readsOf(on, needed);
   const before = [...first.commands, ...reads.map(({ command }) => command)];
-  if (hopeful && needed.tables.length === 0) return append(on, sets, needed, first, before, guarded);
+  if (hopeful && needed.tables.length === 0) return append(on, sets, needed, first, before);
   const answers = await on.connection.send(before);
   first.check(answers[first.commands.length - 1] as Answer);
   const found: Found = { rows: new Map(), counts: new Map(), claims: new Set() };
@@ -64,11 +58,10 @@ export async function carryOut(
     rows: found.rows,
     counts: found.counts,
     held: (claim) => found.claims.has(claimText(claim)),
-    guarded,
   });
   const guards = guardsOf(on, sets, found.rows, decided);
-  const isDone = await write(on, guards, conditional(decided.statements, guarded));
-  return isDone ? decided.outcomes : FENCED;
+  await write(on, guards, decided.statements);
+  return decided.outcomes;
 }
 
 /** Sets that only append, in one round trip. */
@@ -78,21 +71,19 @@ async function append(
   needed: Needs,
   first: First,
   before: readonly Command[],
-  guarded: Guarded,
 ): Promise<readonly CommitOutcome[] | typeof FENCED> {
-  const { outcomes, statements: planned } = plan(sets, needed, {
+  const { outcomes, statements } = plan(sets, needed, {
     rows: new Map(),
     counts: new Map(),
     held: () => true,
-    guarded,
   });
-  const statements = conditional(planned, guarded);
   const commands = commandsOf(on, statements);
   const answers = await on.connection.send([...before, ...commands]);
   first.check(answers[first.commands.length - 1] as Answer);
   const fence = answers[first.commands.length] as Answer;
   if (needed.claims.length > 0 && fence.rows.length < needed.claims.length) return FENCED;
-  return take(statements, answers.slice(before.length)) ? outcomes : FENCED;
+  take(statements, answers.slice(before.length));
+  return outcomes;
 }
 
 /** The use of tables by a transaction, by their names. */
@@ -200,67 +191,28 @@ function guardsOf(
     .flatMap(({ table, keys }) => sqlOf(table).guards([...keys.values()]));
 }
 
-async function write(on: Writing, guards: readonly Command[], statements: readonly Sent[]): Promise<boolean> {
-  if (guards.length === 0 && statements.length === 0) return true;
+async function write(
+  on: Writing,
+  guards: readonly Command[],
+  statements: readonly Statement[],
+): Promise<void> {
+  if (guards.length === 0 && statements.length === 0) return;
   const answers = await on.connection.send([...guards, ...commandsOf(on, statements)]);
   for (let i = 0; i < guards.length; i += 2)
     if (answers[i]?.count !== answers[i + 1]?.count || answers[i]?.count === 0)
       throw new ServerError("40001", "a row was added that was expected to be absent");
-  return take(statements, answers.slice(guards.length));
+  take(statements, answers.slice(guards.length));
 }
 
-/** Removes rows that were not looked at, each if it has the values that its set expects. */
-interface DeleteIf {
-  readonly type: "delete if";
-  readonly table: Table;
-  readonly columns: readonly string[];
-  readonly keys: Key[];
-  readonly is: AnyRow[];
-}
+const commandsOf = ({ sqlOf }: Writing, statements: readonly Statement[]): Command[] =>
+  statements.map((statement) => sqlOf(statement.table).write(statement));
 
-type Sent = Statement | DeleteIf;
-
-/** Puts the conditions of guarded rows into the statements that remove them. */
-function conditional(statements: readonly Statement[], guarded: Guarded): readonly Sent[] {
-  if (guarded.size === 0) return statements;
-  return statements.flatMap((statement): Sent[] => {
-    const { table } = statement;
-    const conditions = guarded.get(table.name);
-    if (statement.type !== "delete" || conditions === undefined) return [statement];
-    const free: Key[] = [];
-    const bound = new Map<string, DeleteIf>();
-    for (const key of statement.keys) {
-      const is = conditions.get(textOf(key));
-      if (is === undefined) {
-        free.push(key);
-        continue;
-      }
-      const columns = Object.keys(is).sort();
-      const text = columns.join();
-      const into = bound.get(text) ?? { type: "delete if", table, columns, keys: [], is: [] };
-      bound.set(text, into);
-      into.keys.push(key);
-      into.is.push(is);
-    }
-    return [...bound.values(), ...(free.length === 0 ? [] : [{ ...statement, keys: free }])];
-  });
-}
-
-const commandsOf = ({ sqlOf }: Writing, statements: readonly Sent[]): Command[] =>
-  statements.map((statement) => {
-    const sql = sqlOf(statement.table);
-    if (statement.type !== "delete if") return sql.write(statement);
-    return sql.deleteIf(statement.keys, statement.is, statement.columns);
-  });
-
-/** Passes on the numbers that the server gave. False: a row was not as expected. */
-function take(statements: readonly Sent[], answers: readonly Answer[]): boolean {
+/** Passes on the numbers that the server gave. */
+function take(statements: readonly Statement[], answers: readonly Answer[]): void {
   for (const [i, statement] of statements.entries()) {
     const { rows, count } = answers[i] as Answer;
-    if (statement.type === "delete if" && count !== statement.keys.length) return false;
     if (statement.type === "clear") numbered(statement.slots, 0, count);
     else if (statement.type === "insert" && statement.slots !== undefined)
       for (let n = 0; n < rows.length; n++) numbered(statement.slots, n, rows[n]?.[0] as number);
   }
-  return true;
 }

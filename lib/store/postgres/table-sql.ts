@@ -180,21 +180,6 @@ export class TableSql {
     });
   }
 
-  /** Removes the rows with these keys, each if it has these values: `is` has those of each key, of these columns. */
-  deleteIf(keys: readonly Key[], is: readonly AnyRow[], columns: readonly string[]): Command {
-    const key = this.#of(this.shape.key);
-    const had = this.#of(columns);
-    const values = [...this.#keyArrays(key, keys), ...this.#arrays(had, is)];
-    return this.#command(`delete if ${list(had)}`, values, () => {
-      const fields = [...key, ...had.map((field, i) => ({ ...field, name: quoted(`$${i}`) }))];
-      const same = had.map(({ name }, i) => `t.${name} is not distinct from u.${quoted(`$${i}`)}`);
-      return (
-        `delete from ${this.name} as t using unnest(${unnested(fields)}) as u(${list(fields)}) ` +
-        `where ${[matched(key), ...same].join(" and ")}`
-      );
-    });
-  }
-
   #clear(index: string, prefix: Key): Command {
     const columns = this.shape.indexes.get(index)?.columns ?? [];
     const fields = this.#of(columns.slice(0, prefix.length));
