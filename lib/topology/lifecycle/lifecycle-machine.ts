@@ -69,13 +69,13 @@ export type LifecycleEffect =
   | { readonly type: "wait"; readonly ms: number; readonly reason: ExitReason }
   | { readonly type: "exit"; readonly reason: ExitReason };
 
-type Step = readonly [LifecycleState, readonly LifecycleEffect[]];
+type LifecycleStep = readonly [LifecycleState, readonly LifecycleEffect[]];
 
 export function initial(rule: RestartRule): LifecycleState {
   return { phase: "starting", rule, attempts: 0, upAt: 0, known: false, paused: false, end: NORMAL };
 }
 
-export function decide(state: LifecycleState, event: LifecycleEvent): Step {
+export function decide(state: LifecycleState, event: LifecycleEvent): LifecycleStep {
   switch (event.type) {
     case "up":
       return up(state, event.at);
@@ -98,7 +98,7 @@ export function decide(state: LifecycleState, event: LifecycleEvent): Step {
   }
 }
 
-function up(state: LifecycleState, at: number): Step {
+function up(state: LifecycleState, at: number): LifecycleStep {
   // A stop came while the topology started.
   if (state.phase !== "starting") return [state, []];
   const phase = state.paused ? "paused" : "running";
@@ -107,7 +107,7 @@ function up(state: LifecycleState, at: number): Step {
   return [{ ...state, phase, upAt: at, known: true }, effects];
 }
 
-function down(state: LifecycleState, event: LifecycleEvent & { readonly type: "down" }): Step {
+function down(state: LifecycleState, event: LifecycleEvent & { readonly type: "down" }): LifecycleStep {
   const ended: LifecycleState = { ...state, phase: "ended" };
   switch (state.phase) {
     case "ended":
@@ -128,7 +128,7 @@ function down(state: LifecycleState, event: LifecycleEvent & { readonly type: "d
   }
 }
 
-function pauseOrResume(state: LifecycleState, paused: boolean): Step {
+function pauseOrResume(state: LifecycleState, paused: boolean): LifecycleStep {
   if (state.phase === "running" && paused)
     return [{ ...state, phase: "paused", paused }, [{ type: "pause" }]];
   if (state.phase === "paused" && !paused)
@@ -137,7 +137,10 @@ function pauseOrResume(state: LifecycleState, paused: boolean): Step {
   return [state, []];
 }
 
-function stop(state: LifecycleState, { drainMs, end }: LifecycleEvent & { readonly type: "stop" }): Step {
+function stop(
+  state: LifecycleState,
+  { drainMs, end }: LifecycleEvent & { readonly type: "stop" },
+): LifecycleStep {
   switch (state.phase) {
     case "ended":
     case "stopping":

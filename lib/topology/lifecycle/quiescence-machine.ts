@@ -57,13 +57,13 @@ export type QuiescenceEffect =
   /** The drain has nothing left to wait for. */
   | { readonly type: "drained" };
 
-type Step = readonly [QuiescenceState, readonly QuiescenceEffect[]];
+type QuiescenceStep = readonly [QuiescenceState, readonly QuiescenceEffect[]];
 
 export function initial(): QuiescenceState {
   return { draining: false, finishing: false, flushedAt: new Map() };
 }
 
-export function decide(state: QuiescenceState, event: QuiescenceEvent): Step {
+export function decide(state: QuiescenceState, event: QuiescenceEvent): QuiescenceStep {
   switch (event.type) {
     case "drain":
       return look({ ...state, draining: true }, event.work);
@@ -80,7 +80,7 @@ export function decide(state: QuiescenceState, event: QuiescenceEvent): Step {
 
 const WATCH: QuiescenceEffect = { type: "watch" };
 
-function look(state: QuiescenceState, work: WorkInProgress): Step {
+function look(state: QuiescenceState, work: WorkInProgress): QuiescenceStep {
   const { draining, finishing } = state;
   if (!draining && !finishing) return [state, []];
   if (work.moving > 0 || !(draining || work.spoutsDone)) return [state, [WATCH]];
@@ -95,7 +95,11 @@ function look(state: QuiescenceState, work: WorkInProgress): Step {
   return [{ ...state, draining: false, finishing: finishing && !finished }, effects];
 }
 
-function flush(state: QuiescenceState, due: WorkInProgress["bolts"], outcomesInTransit: number): Step {
+function flush(
+  state: QuiescenceState,
+  due: WorkInProgress["bolts"],
+  outcomesInTransit: number,
+): QuiescenceStep {
   if (outcomesInTransit > 0) return [state, [WATCH]];
   const flushedAt = new Map(state.flushedAt);
   for (const { task, delivered } of due) flushedAt.set(task, delivered);

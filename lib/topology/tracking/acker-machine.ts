@@ -38,17 +38,22 @@ export const REFUSED = 3;
 export const EXPIRED = 4;
 /** A tuple of the tree came back: its task ended before it took the tuple, or does not run. */
 export const RETURNED = 5;
-export type Outcome = typeof COMPLETED | typeof FAILED | typeof REFUSED | typeof EXPIRED | typeof RETURNED;
+export type TreeOutcome =
+  | typeof COMPLETED
+  | typeof FAILED
+  | typeof REFUSED
+  | typeof EXPIRED
+  | typeof RETURNED;
 
 /** The one effect of the machine: notify the spout task that the tree has ended. The task is sent this very object. */
 export class TreeEnd {
-  readonly outcome: Outcome;
+  readonly outcome: TreeOutcome;
   readonly hi: number;
   readonly lo: number;
   /** The number by which the machine knows the spout task. */
   readonly spout: number;
 
-  constructor(outcome: Outcome, hi: number, lo: number, spout: number) {
+  constructor(outcome: TreeOutcome, hi: number, lo: number, spout: number) {
     this.outcome = outcome;
     this.hi = hi;
     this.lo = lo;
@@ -269,7 +274,7 @@ export class AckerMachine {
   }
 
   /** Ends the tracked tree of an entry of `this.table`. */
-  private end(entry: number, outcome: Outcome, hi: number, lo: number): TreeEnd {
+  private end(entry: number, outcome: TreeOutcome, hi: number, lo: number): TreeEnd {
     const end = new TreeEnd(outcome, hi, lo, this.table.owner(entry));
     this.table.remove(entry);
     return end;

@@ -8,15 +8,15 @@ import {
   AckerMachine,
   COMPLETED,
   FAILED,
-  type Outcome,
   REFUSED,
   type TreeEnd,
+  type TreeOutcome,
 } from "../../../lib/topology/tracking/acker-machine.js";
 import { proving, sized } from "../../support/proof.js";
 
 /** The tree goes on: the machine has no effect. */
 const PENDING = 0;
-type Verdict = Outcome | typeof PENDING;
+type Verdict = TreeOutcome | typeof PENDING;
 
 /** The machine, with the spout of the last effect at hand. */
 class Acker {

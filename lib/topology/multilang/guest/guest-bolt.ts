@@ -22,8 +22,8 @@ import {
   type GuestTask,
   type HostConnection,
   initContext,
-  type Place,
   sendTuple,
+  type TaskIdentity,
   taskContext,
 } from "./guest-task.js";
 
@@ -37,7 +37,7 @@ type Ctx = BoltContext<Streams, unknown>;
 export class GuestBolt implements GuestTask<GuestBoltItem> {
   readonly #plan: ComponentPlan;
   readonly #definition: BoltDefinition;
-  readonly #place: Place;
+  readonly #place: TaskIdentity;
   readonly #wire: HostConnection;
   readonly #process: Context<never>;
   readonly #self: Process;
@@ -56,7 +56,7 @@ export class GuestBolt implements GuestTask<GuestBoltItem> {
 
   constructor(
     plan: ComponentPlan,
-    place: Place,
+    place: TaskIdentity,
     wire: HostConnection,
     process: Context<never>,
     sourceFields: SourceFields,

@@ -25,8 +25,8 @@ import {
   type GuestTask,
   type HostConnection,
   initContext,
-  type Place,
   sendTuple,
+  type TaskIdentity,
   taskContext,
 } from "./guest-task.js";
 
@@ -94,7 +94,7 @@ function rootOf(number: number): [hi: number, lo: number] {
 export class GuestSpout implements GuestTask<GuestSpoutItem> {
   readonly #plan: ComponentPlan;
   readonly #definition: SpoutDefinition;
-  readonly #place: Place;
+  readonly #place: TaskIdentity;
   readonly #wire: HostConnection;
   readonly #process: Context<never>;
   readonly #reliable: ReliableTuples;
@@ -109,7 +109,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
 
   constructor(
     plan: ComponentPlan,
-    place: Place,
+    place: TaskIdentity,
     wire: HostConnection,
     process: Context<never>,
     reliable: ReliableTuples,

@@ -13,8 +13,8 @@ export interface HostConnection {
   expectTaskIds(answer: (tasks: readonly number[]) => void): void;
 }
 
-/** The place of a task in the host's topology, from the handshake. */
-export interface Place {
+/** Which task of the host's topology the program is, from the handshake. */
+export interface TaskIdentity {
   readonly component: string;
   readonly task: number;
   readonly index: number;
@@ -37,7 +37,7 @@ export interface GuestTask<Item> {
 }
 
 /** The context for `init`. */
-export function initContext(place: Place, wire: HostConnection, process: Context<never>): InitContext {
+export function initContext(place: TaskIdentity, wire: HostConnection, process: Context<never>): InitContext {
   const least = LEVELS.indexOf(place.logLevel);
   return {
     component: place.component,

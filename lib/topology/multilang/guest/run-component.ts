@@ -31,7 +31,7 @@ import {
 import { ComponentFailedError } from "./errors.js";
 import { GuestBolt, type GuestBoltItem } from "./guest-bolt.js";
 import { GuestSpout, type GuestSpoutItem, ReliableTuples } from "./guest-spout.js";
-import type { GuestTask, HostConnection, Place } from "./guest-task.js";
+import type { GuestTask, HostConnection, TaskIdentity } from "./guest-task.js";
 import { type OpenStdio, openStdio, type StdioOptions, type StdioPort } from "./stdio.js";
 
 /** Options of {@link runComponent}. */
@@ -230,7 +230,7 @@ class Runner {
       );
     const siblings = [...tasks].filter(([, other]) => other === component).map(([id]) => id);
     const index = Math.max(0, siblings.sort((a, b) => a - b).indexOf(task));
-    const place: Place = { component, task, index, shared: this.#shared, logLevel: this.#logLevel };
+    const place: TaskIdentity = { component, task, index, shared: this.#shared, logLevel: this.#logLevel };
     const reliable = new ReliableTuples(task, plan.config.retries, read.has("dead"));
     this.#plan = plan;
     this.#make = (process) =>
