@@ -51,10 +51,7 @@ export class Channel implements TupleChannel {
     // Only tasks with windows have losses.
     if (slot.losses !== undefined && tuple.anchored && this.sentHome(tuple)) return;
     const process = slot.process;
-    if (run.kernel.interception !== undefined) {
-      run.hooks.slotRead(slot);
-      run.hooks.load(slot, "write");
-    }
+    run.hooks.sent(slot);
     if (process === undefined) {
       // No spout waits for a task that was taken out.
       if (slot.retired) tuple.state = TAKEN;
@@ -177,11 +174,7 @@ export class OutgoingSubscription {
   private choose(): TaskSlot | typeof UNREACHABLE | undefined {
     const { target, run } = this;
     const { slots } = target;
-    if (run.kernel.interception !== undefined)
-      for (const slot of slots) {
-        run.hooks.slotRead(slot);
-        run.hooks.load(slot, "read");
-      }
+    run.hooks.chosenFrom(slots);
     const chosen = this.router.choose(this.emission, slots);
     if (chosen !== undefined && chosen !== UNREACHABLE && (chosen as TaskSlot | null)?.component !== target)
       throw new OptionError(

@@ -37,7 +37,7 @@ export function find(
   for (const spout of run.registry.spouts) {
     for (const slots of [spout.slots, spout.retired])
       for (const slot of slots) {
-        if (run.kernel.interception !== undefined) run.hooks.trees(slot.id, "read");
+        run.hooks.trees(slot.id, "read");
         const pending = current ? slot.retries?.current(hi, lo) : slot.retries?.find(hi, lo);
         if (pending !== undefined) return pending;
       }

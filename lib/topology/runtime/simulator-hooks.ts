@@ -41,8 +41,36 @@ export class SimulatorHooks {
     if (system !== undefined) shared.process(system.pid, "write");
   }
 
-  /** The load of a task changes, or decides where a tuple goes. */
-  load(slot: TaskSlot, access: Access): void {
+  /** A tuple is sent to a task, if the task runs. */
+  sent(slot: TaskSlot): void {
+    if (this.shared === undefined) return;
+    this.slotRead(slot);
+    this.loadChanged(slot);
+  }
+
+  /** A grouping chooses among tasks by whether they run, and by their loads. */
+  chosenFrom(slots: readonly TaskSlot[]): void {
+    if (this.shared === undefined) return;
+    for (const slot of slots) {
+      this.slotRead(slot);
+      this.load(slot, "read");
+    }
+  }
+
+  /** A task takes a tuple, unless the tuple has expired. */
+  taken(slot: TaskSlot): void {
+    if (this.shared === undefined) return;
+    this.loadChanged(slot);
+    this.beats("read");
+  }
+
+  /** A task has one tuple more or less to work on. */
+  loadChanged(slot: TaskSlot): void {
+    if (this.shared !== undefined) this.load(slot, "write");
+  }
+
+  /** The load of an only task decides nothing. */
+  private load(slot: TaskSlot, access: Access): void {
     if (slot.component.slots.length > 1) this.shared?.of(`l:${this.topology}/${slot.id}`, access);
   }
 

@@ -284,7 +284,7 @@ export class ComponentRun {
 
   private get hasRoom(): boolean {
     for (const slot of this.slots) {
-      if (this.run.kernel.interception !== undefined) this.run.hooks.slotRead(slot);
+      this.run.hooks.slotRead(slot);
       if (slot.pressure === "accept") return true;
     }
     return false;

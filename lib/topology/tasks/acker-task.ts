@@ -51,7 +51,7 @@ export function ackerTask(run: RunningTopology, slot: TaskSlot): Callbacks<Acker
       for (const spout of run.registry.spouts) run.registry.order(spout, "go");
     },
     handle: (ctx, message) => {
-      if (run.kernel.interception !== undefined) run.hooks.ackedTrees(slot, "write");
+      run.hooks.ackedTrees(slot, "write");
       if (message instanceof AckerMessage) {
         const end = decide(ctx, message);
         if (end !== undefined) notify(end);

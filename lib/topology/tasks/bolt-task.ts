@@ -52,7 +52,6 @@ class BoltTask {
   private readonly returned: Settling;
   private readonly sampler: Sampler;
   private readonly expiry: Expiry;
-  private readonly simulated: boolean;
   private incarnation!: Incarnation;
   private outlet!: Outlet;
   private own!: BoltContext<Streams, unknown>;
@@ -75,7 +74,6 @@ class BoltTask {
     this.ctx = ctx;
     this.process = processOf(ctx);
     this.expiry = run.expiry;
-    this.simulated = run.kernel.interception !== undefined;
     this.options = (slot.component.plan.definition as BoltDefinition).options;
     this.returned = settling(this.options.mode ?? "ack", false);
     this.component = slot.component;
@@ -113,10 +111,7 @@ class BoltTask {
 
   take(tuple: Tuple): unknown {
     this.slot.leaves();
-    if (this.simulated) {
-      this.run.hooks.load(this.slot, "write");
-      this.run.hooks.beats("read");
-    }
+    this.run.hooks.taken(this.slot);
     const { meter } = tuple.channel as Channel;
     if (this.expiry.beats - tuple.born >= LIFE_IN_BEATS && this.expiry.isOver(tuple)) {
       tuple.state = FAILED;
@@ -132,7 +127,7 @@ class BoltTask {
     this.incarnation.current = tuple;
     const result = this.work(tuple, this.own);
     if (result !== undefined) return (result as PromiseLike<unknown>).then(this.room);
-    return this.component.pressed === 0 && !this.simulated ? undefined : this.room();
+    return this.waitForRoom();
   }
 
   obey(order: Order): unknown {
@@ -241,11 +236,13 @@ class BoltTask {
   }
 
   /** A promise while a bolt that this bolt emits to has no room: the next tuple waits for it. */
-  private readonly room = (): Promise<void> | undefined => {
+  private waitForRoom(): Promise<void> | undefined {
     const { component, process, run } = this;
     run.hooks.flow(component.name, "read");
     return component.isHeldUp && process.alive ? new RoomWait(process, component.waiters).promise : undefined;
-  };
+  }
+
+  private readonly room = (): Promise<void> | undefined => this.waitForRoom();
 
   /** The same in the middle of a tuple. @param of - undefined: the tuple that the task is working on */
   private ready(of: Tuple | undefined): Promise<void> | undefined {
@@ -285,9 +282,9 @@ class BoltTask {
   }
 
   private done(tuple: Tuple): void {
-    this.timeExecution(tuple);
+    const now = this.timeExecution(tuple);
     this.leave(tuple);
-    this.settle(tuple, this.returned === "ack");
+    this.settle(tuple, this.returned === "ack", now);
   }
 
   /** The tuple fails and the task goes on. A bolt that is to crash has mode `manual`, or calls `ctx.process.exit`. */
@@ -297,7 +294,7 @@ class BoltTask {
     if (!alive || (state === TERMINATING && this.concurrency === 1)) throw error;
     this.leave(tuple);
     this.own.log("error", () => `failed a tuple of ${tuple.component}.${tuple.stream}: ${textOf(error)}`);
-    this.settle(tuple, false);
+    this.settle(tuple, false, undefined);
   }
 
   /** The function has ended: tuples that are emitted from now on are not anchored to this tuple. */
@@ -310,10 +307,11 @@ class BoltTask {
       this.onPlace = undefined;
       if (this.incarnation.inWork.size === 0) this.onQuiet?.();
     }
-    if (this.simulated) this.run.hooks.load(this.slot, "write");
+    this.run.hooks.loadChanged(this.slot);
   }
 
-  private settle(tuple: Tuple, good: boolean): void {
+  /** @param now - the time, if it was read just before */
+  private settle(tuple: Tuple, good: boolean, now: number | undefined): void {
     const { meter } = tuple.channel as Channel;
     if (good) {
       meter.acked++;
@@ -323,8 +321,8 @@ class BoltTask {
       this.run.acking.fail(tuple);
     }
     if (tuple.takenAt !== undefined) {
-      const now = this.ctx.now();
-      meter.process.record(now - tuple.takenAt, now);
+      const end = now ?? this.ctx.now();
+      meter.process.record(end - tuple.takenAt, end);
     }
     this.run.settlements.notify();
   }
@@ -335,17 +333,19 @@ class BoltTask {
     if (mode !== "manual") throw new BoltModeError(this.slot.component.name, this.slot.task, mode);
     if (tuple?.state === EXPIRED) return;
     if (!this.incarnation.held.delete(tuple)) throw this.settledError(tuple);
-    this.settle(tuple, good);
+    this.settle(tuple, good, undefined);
   }
 
   private settledError(tuple: Tuple): SettledError {
     return new SettledError(this.component.name, this.slot.task, `${tuple?.component}.${tuple?.stream}`);
   }
 
-  private timeExecution(tuple: Tuple): void {
-    if (tuple.takenAt === undefined) return;
+  /** The function has ended. Returns the time, if the latency of the tuple is measured. */
+  private timeExecution(tuple: Tuple): number | undefined {
+    if (tuple.takenAt === undefined) return undefined;
     const now = this.ctx.now();
     (tuple.channel as Channel).meter.execute.record(now - tuple.takenAt, now);
+    return now;
   }
 
   // ── emitting and hooks ────────────────────────────────────────────────────────────────────────────────────────────────
