@@ -29,7 +29,7 @@ export function checked<C extends Checks>(
   only(path, given, Object.keys(checks));
   const values: Record<string, unknown> = {};
   for (const [name, check] of Object.entries(checks)) {
-    const value = (given as Record<string, unknown>)[name] ?? defaults[name];
+    const { [name]: value = defaults[name] } = given as Record<string, unknown>;
     values[name] = check(pathTo(path, name), value);
   }
   return values as Checked<C>;

@@ -87,7 +87,7 @@ const programs: Record<string, () => unknown> = {
         { id: "clerk", start: defineServer({ init: () => new Promise(() => undefined) }) },
       ],
     });
-    await run(slow, { ...options, startTimeoutMs: 20 }).started;
+    await run(slow, { ...options, startTimeoutMs: 500 }).started;
   },
   async done() {
     const once = defineServer({ init: () => stop() });

@@ -116,7 +116,7 @@ describe("a start", () => {
   it("that takes too long names the part that was still starting [A4]", async () => {
     const { code, stderr } = await program.start("slow").ended;
     expect(code).toBe(69);
-    expect(stderr).toBe("shop did not start within 20 ms; still starting: clerk\n");
+    expect(stderr).toBe("shop did not start within 500 ms; still starting: clerk\n");
   });
 });
 

@@ -81,7 +81,7 @@ class Balancer {
     this.#targets.push(pool);
   }
 
-  /** A connection that is refused has taken no request, so another instance gets it. All else is not tried again. */
+  /** A connection that did not come about has taken no request, so another instance gets it. All else is not tried again. */
   async send(body: string): Promise<string> {
     for (;;) {
       const target = this.#targets[this.#next++ % this.#targets.length];
@@ -125,8 +125,10 @@ class Balancer {
   }
 }
 
+/** Refused by the host, or reset because the listener closed before it accepted the connection. */
 const isRefusal = (error: unknown): boolean =>
-  (error as { readonly code?: unknown } | null)?.code === "ECONNREFUSED";
+  ["ECONNREFUSED", "ECONNRESET"].includes((error as NodeJS.ErrnoException).code ?? "") &&
+  (error as NodeJS.ErrnoException).syscall === "connect";
 
 /** A server that passes requests on to the balancer: the one address that autocannon knows. */
 async function frontOf(balancer: Balancer): Promise<string> {
