@@ -1,14 +1,10 @@
 // The hospital of a flow host: turns what happens to flows into events of its machine, and carries out what the machine decides. Flows
 // that wait or are observed are in the store and have no holder, so any host may discharge them.
 
-import type { Background } from "../../host/background/background.js";
-import { type Evidence, isHostOver } from "../../host/index.js";
-import type { Values } from "../../host/payload/values.js";
-import type { Kernel } from "../../process/kernel.js";
-import type { Pid } from "../../process/pid.js";
+import { isHostOver } from "../../host/index.js";
 import { type ExitReason, formatReason } from "../../process/reason.js";
 import { hash } from "../../process/stable-hash.js";
-import { type Claim, ConflictError, type Store, type Write } from "../../store/index.js";
+import { ConflictError, type Write } from "../../store/index.js";
 import type { FlowDefinition } from "../definition/define.js";
 import { CrashLoopError } from "../hospital/errors.js";
 import { eventOf, tell, type UnknownFlows } from "../hospital/events.js";
@@ -24,12 +20,10 @@ import {
   isFinal,
   type PatientFilter,
 } from "../hospital/hospital-machine.js";
-import type { HospitalSettings } from "../hospital/options.js";
 import { decideFor, dischargeSet, type PatientInfo, patientOf, patientRows } from "../hospital/patients.js";
 import { type HospitalRecord, parseRecord, type Suspension } from "../hospital/record.js";
 import { type SymptomKind, symptomOf } from "../hospital/symptom.js";
 import { countUnknown } from "../hospital/unknown.js";
-import type { BlobWriter } from "../journal/blobs.js";
 import type { Stored } from "../journal/entry.js";
 import { asFound, END_TOPIC, type FlowRow, flows, WISH_TOPIC } from "../journal/tables.js";
 import { roomTopics } from "../queues/queues.js";
@@ -38,26 +32,10 @@ import { endSet } from "./checkpoint.js";
 import { FlowNotFoundError } from "./errors.js";
 import type { ChildEnd } from "./flow-code.js";
 import type { HospitalAsk } from "./hospital-handle.js";
+import type { HostState } from "./host-state.js";
 import type { Loaded } from "./loaded.js";
 
 type Definition = Pick<FlowDefinition<never>, "name" | "version">;
-
-/** What the hospital uses of its host. */
-export interface HospitalHost {
-  readonly kernel: Kernel;
-  readonly pid: Pid;
-  readonly store: Store;
-  readonly claim: Claim;
-  readonly payloads: Values;
-  readonly blobs: BlobWriter;
-  readonly background: Background;
-  readonly evidence: Evidence;
-  now(): number;
-  alarmAt(at: number): void;
-  definition(name: string, version: number): FlowDefinition<never> | undefined;
-  /** Runs a flow that this host holds from its last checkpoint, or takes one that no host holds. */
-  rerun(row: FlowRow): void;
-}
 
 /** A flow that failed. */
 interface Failure {
@@ -96,27 +74,25 @@ function codeOf({ version, body }: FlowDefinition<never>): string {
 }
 
 export class HostHospital {
-  readonly #settings: HospitalSettings;
-  readonly #host: HospitalHost;
+  readonly #host: HostState;
   #state: HospitalState;
   #runs = 0;
   #isOpen = false;
   readonly #unknown = new Set<string>();
 
-  constructor(settings: HospitalSettings, host: HospitalHost) {
-    this.#settings = settings;
+  constructor(host: HostState) {
     this.#host = host;
-    this.#state = initial(settings.config);
+    this.#state = initial(host.settings.hospital.config);
   }
 
   /** The host starts: discharges flows by rule, and reports the flows that it cannot run. @throws StoreError */
   async open(definitions: readonly Definition[]): Promise<void> {
     await this.#dischargeByRule();
-    const { store, kernel, pid } = this.#host;
+    const { store, kernel, ctx } = this.#host;
     const unknown = await countUnknown(store, definitions);
     for (const one of unknown) this.#unknown.add(`${one.name}/${one.version}`);
     this.#isOpen = true;
-    if (unknown.length > 0) tell(kernel, pid, { type: "unknown", flows: unknown });
+    if (unknown.length > 0) tell(kernel, ctx.self, { type: "unknown", flows: unknown });
   }
 
   /** Discharges the observed flows whose code has changed, or all of them if the rule says so. */
@@ -124,7 +100,7 @@ export class HostHospital {
     for await (const row of patientRows(this.#host.store, {})) {
       const code = this.#codeOf(row);
       if (code === undefined) continue;
-      const [effect] = decideFor(this.#settings.config, row, this.#host.now(), undefined, code);
+      const [effect] = decideFor(this.#host.settings.hospital.config, row, this.#host.now(), undefined, code);
       // A flow that waits runs again when it is due, as any flow does.
       if (effect?.type !== "discharge" || effect.by === "timer") continue;
       if (await this.#letGo(row)) this.#tell(effect);
@@ -138,7 +114,7 @@ export class HostHospital {
     if (!this.#isOpen || this.#unknown.has(key)) return;
     this.#unknown.add(key);
     const met: UnknownFlows = { name, version, count: 1 };
-    tell(this.#host.kernel, this.#host.pid, { type: "unknown", flows: [met] });
+    tell(this.#host.kernel, this.#host.ctx.self, { type: "unknown", flows: [met] });
   }
 
   /** The number of a run that begins. */
@@ -213,7 +189,7 @@ export class HostHospital {
       run,
       symptom: symptomOf(error, kind),
       suspension,
-      onError: definition?.options.onError ?? this.#settings.onError,
+      onError: definition?.options.onError ?? this.#host.settings.hospital.onError,
       now: this.#host.now(),
       random,
     };
@@ -272,7 +248,7 @@ export class HostHospital {
       row.holder === null ? { mark: evidence.markOf(subject), mayRun: true } : evidence.find(subject);
     const before = row.taken_at === length ? row.crashes : 0;
     if (mark === undefined) return mayRun ? before : undefined;
-    const { maxCrashes } = this.#settings;
+    const { maxCrashes } = this.#host.settings.hospital;
     const crashes = countCrashes(before, mark, maxCrashes);
     if (crashes < maxCrashes) return mayRun ? crashes : undefined;
     if (row.hospital !== null) this.#remember(row);
@@ -295,7 +271,7 @@ export class HostHospital {
     if (due !== undefined && typeof due !== "number") return { ...row, hospital: JSON.stringify(due) };
     // Mail for the flow changed the time at which it is looked at.
     if (row.due !== (due ?? null)) await this.#setDue(row, due ?? null);
-    else if (due !== undefined) this.#host.alarmAt(due);
+    else if (due !== undefined) this.#host.taking.alarmAt(due);
     return undefined;
   }
 
@@ -306,7 +282,7 @@ export class HostHospital {
   #dueOf(row: FlowRow): HospitalRecord | number | undefined {
     const now = this.#host.now();
     const event: HospitalEvent = { type: "due", flow: row.id, now };
-    const effects = decideFor({ ...this.#settings.config, atStart: "keep" }, row, now, event);
+    const effects = decideFor({ ...this.#host.settings.hospital.config, atStart: "keep" }, row, now, event);
     for (const effect of effects) {
       if (effect.type === "wait") return effect.dueAt;
       if (effect.type !== "discharge") continue;
@@ -322,7 +298,7 @@ export class HostHospital {
       expect: [{ table: flows, key: [row.number], is: { status: row.status, due: row.due, mail: row.mail } }],
       writes: [{ type: "update", table: flows, key: [row.number], set: { due } }],
     });
-    if (due !== null) this.#host.alarmAt(due);
+    if (due !== null) this.#host.taking.alarmAt(due);
   }
 
   /** Answers what the host is asked about its hospital. */
@@ -361,7 +337,7 @@ export class HostHospital {
   /** False: another was faster. */
   async #letGo(row: FlowRow): Promise<boolean> {
     const { store, claim } = this.#host;
-    const config = { ...this.#settings.config, atStart: "keep" as const };
+    const config = { ...this.#host.settings.hospital.config, atStart: "keep" as const };
     try {
       await store.commit({ ...dischargeSet(config, row, this.#host.now()), claim });
       return true;
@@ -410,7 +386,7 @@ export class HostHospital {
 
   #tell(effect: HospitalEffect): void {
     const event = eventOf(effect);
-    if (event !== undefined) tell(this.#host.kernel, this.#host.pid, event);
+    if (event !== undefined) tell(this.#host.kernel, this.#host.ctx.self, event);
   }
 
   #carryOut(failure: Failure, effect: HospitalEffect): void {
@@ -418,7 +394,7 @@ export class HostHospital {
     switch (effect.type) {
       case "discharge":
         failure.stored?.();
-        this.#host.rerun(row);
+        this.#host.taking.runAgain(row);
         return;
       case "wait":
         this.#persist(failure, () => this.#keep(row, effect.record, effect.dueAt, wish));
@@ -480,8 +456,8 @@ export class HostHospital {
       // A flow that stands still notifies the waits for its end.
       notify: [...roomTopics(row), ...(due === null ? [END_TOPIC + row.id] : [])],
     });
-    if (results[1] === 1) this.#host.alarmAt(this.#host.now());
-    else if (due !== null) this.#host.alarmAt(due);
+    if (results[1] === 1) this.#host.taking.alarmAt(this.#host.now());
+    else if (due !== null) this.#host.taking.alarmAt(due);
   }
 
   // ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────

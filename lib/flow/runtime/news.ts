@@ -1,7 +1,5 @@
 // What the store notifies a host of: mail, wishes, flows that can be taken, ends.
 
-import type { Background } from "../../host/background/background.js";
-import type { Store } from "../../store/index.js";
 import {
   BORN_TOPIC,
   END_TOPIC,
@@ -12,37 +10,19 @@ import {
   READY_TOPIC,
   WISH_TOPIC,
 } from "../journal/tables.js";
-import type { Queues } from "../queues/queues.js";
-import type { HostSchedules } from "../schedules/host-schedules.js";
 import { SCHEDULE_TOPIC } from "../schedules/tables.js";
 import { OBSERVE } from "./host-hospital.js";
+import type { HostState } from "./host-state.js";
 import type { Loaded } from "./loaded.js";
 import { lettersOf } from "./reading.js";
-import type { Taking } from "./taking.js";
-
-/** What news use of their host. */
-export interface NewsHost {
-  readonly store: Store;
-  readonly loaded: ReadonlyMap<number, Loaded>;
-  readonly taking: Taking;
-  readonly background: Background;
-  readonly queues: Queues;
-  readonly schedules: HostSchedules;
-  /** A flow has ended somewhere. */
-  ended(id: string): void;
-  /** Ends may have been missed. */
-  checkEnds(): void;
-  /** Ends the process of a flow, and keeps the flow. */
-  observe(loaded: Loaded, reason: string): void;
-}
 
 /** Rows that are read at once. */
 const PAGE = 1_000;
 
 export class News {
-  readonly #host: NewsHost;
+  readonly #host: HostState;
 
-  constructor(host: NewsHost) {
+  constructor(host: HostState) {
     this.#host = host;
   }
 
@@ -51,7 +31,7 @@ export class News {
     if (topic === undefined) {
       for (const loaded of this.#host.loaded.values()) this.#mailed(loaded.row.number);
       this.#host.background.do("wishes", () => this.#readWishes());
-      this.#host.checkEnds();
+      this.#host.requests.checkAll();
       this.#host.queues.look();
       this.#host.schedules.keeper.look();
       this.#host.taking.pollSoon();
@@ -72,7 +52,7 @@ export class News {
     else if (topic.startsWith(READY_TOPIC))
       this.#host.taking.takeSoon(Number(topic.slice(READY_TOPIC.length)));
     else if (topic.startsWith(BORN_TOPIC)) this.#host.taking.takeBorn(topic.slice(BORN_TOPIC.length));
-    else if (topic.startsWith(END_TOPIC)) this.#host.ended(topic.slice(END_TOPIC.length));
+    else if (topic.startsWith(END_TOPIC)) this.#host.requests.ended(topic.slice(END_TOPIC.length));
   }
 
   #mailed(number: number): void {
@@ -133,7 +113,7 @@ export class News {
   }
 
   #carryOut(loaded: Loaded, wish: string | null): void {
-    if (wish?.startsWith(OBSERVE)) this.#host.observe(loaded, wish.slice(OBSERVE.length));
+    if (wish?.startsWith(OBSERVE)) this.#host.runs.observe(loaded, wish.slice(OBSERVE.length));
     else if (wish === "cancel" || wish === "kill" || wish === "pause")
       loaded.pid.process?.deliver({ type: "wish", wish }, undefined);
   }

@@ -2,11 +2,10 @@
 // flow commits with its checkpoint.
 
 import type { Values } from "../../host/payload/values.js";
-import type { Kernel } from "../../process/kernel.js";
-import { type Claim, ConflictError, type Store, type Write } from "../../store/index.js";
+import { ConflictError, type Write } from "../../store/index.js";
 import { checked } from "../definition/checked.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
-import { type BlobWriter, resolved } from "../journal/blobs.js";
+import { resolved } from "../journal/blobs.js";
 import type { Stored } from "../journal/entry.js";
 import {
   asFound,
@@ -23,21 +22,10 @@ import { type Farewell, farewells, farewellsAnew } from "../sessions/farewell.js
 import type { Extra } from "./call.js";
 import { letter } from "./checkpoint.js";
 import { FlowIdTakenError, UnknownFlowError } from "./errors.js";
+import type { HostState } from "./host-state.js";
 import { newRow } from "./new-row.js";
-import type { HostSettings } from "./options.js";
 import type { NewChild, NewFlow } from "./port.js";
 import { findFlow, rowOf } from "./reading.js";
-
-/** What orders use of their host. */
-export interface OrdersHost {
-  readonly kernel: Kernel;
-  readonly store: Store;
-  readonly claim: Claim;
-  readonly payloads: Values;
-  readonly blobs: BlobWriter;
-  now(): number;
-  definition(name: string, version: number | undefined): FlowDefinition<never> | undefined;
-}
 
 /** Topics of messages that users send; sessions and children have others. */
 export const MESSAGE = "message/";
@@ -47,11 +35,9 @@ const CHILDREN = 500;
 type Wish = "cancel" | "kill" | "pause" | "resume";
 
 export class Orders {
-  readonly #settings: Pick<HostSettings, "definitions" | "queues">;
-  readonly #host: OrdersHost;
+  readonly #host: HostState;
 
-  constructor(settings: Pick<HostSettings, "definitions" | "queues">, host: OrdersHost) {
-    this.#settings = settings;
+  constructor(host: HostState) {
     this.#host = host;
   }
 
@@ -78,7 +64,7 @@ export class Orders {
     input: Stored,
     more: Pick<NewFlow, "parent" | "parentKey" | "isLeft" | "trace"> = { trace: this.traceOf(name, id) },
   ): Extra {
-    const timing = checkTiming({}, options.queue, this.#settings.queues);
+    const timing = checkTiming({}, options.queue, this.#host.settings.queues);
     const row = newRow({ id, name, version, input, timing, ...more }, this.#host.now());
     const writes: Write[] = [];
     const kept = this.#host.blobs.split(input, `input/${id}`, writes);
@@ -103,7 +89,8 @@ export class Orders {
 
   known(name: string, version: number | undefined): FlowDefinition<never> {
     const definition = this.#host.definition(name, version);
-    if (definition === undefined) throw new UnknownFlowError(name, version, this.#settings.definitions.names);
+    if (definition === undefined)
+      throw new UnknownFlowError(name, version, this.#host.settings.definitions.names);
     return definition;
   }
 

@@ -1,21 +1,9 @@
-// A flow leaves memory: it is given back to the store, unless it has mail.
-
-import type { Background } from "../../host/background/background.js";
-import { type Claim, ConflictError, type Store } from "../../store/index.js";
+import { ConflictError } from "../../store/index.js";
 import { flows } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
-import { type Queues, roomTopics } from "../queues/queues.js";
+import { roomTopics } from "../queues/queues.js";
+import type { HostState } from "./host-state.js";
 import { lettersOf } from "./reading.js";
-
-/** What a parking uses of its host. */
-export interface ParkingHost {
-  readonly store: Store;
-  readonly claim: Claim;
-  readonly queues: Queues;
-  readonly background: Background;
-  now(): number;
-  alarmAt(at: number): void;
-}
 
 /** How a flow is given back. */
 export interface Parked {
@@ -26,12 +14,12 @@ export interface Parked {
 }
 
 /** Gives a flow back to the store, if it has no mail behind `lastLetter`. Gives that mail. */
-export function park(host: ParkingHost, number: number, lastLetter: number, to: Parked): Promise<Letter[]> {
+export function park(host: HostState, number: number, lastLetter: number, to: Parked): Promise<Letter[]> {
   return host.background.until(`park ${number}`, () => tryToPark(host, number, lastLetter, to));
 }
 
 async function tryToPark(
-  host: ParkingHost,
+  host: HostState,
   number: number,
   lastLetter: number,
   { status, due, isCancelled }: Parked,
@@ -41,7 +29,7 @@ async function tryToPark(
     const [row] = await store.get(flows, [[number]]);
     if (row?.holder !== claim.token) {
       // The answer to an earlier attempt was lost: the flow is in the store, and may be another host's by now.
-      if (row !== undefined && row.due !== null) host.alarmAt(row.due);
+      if (row !== undefined && row.due !== null) host.taking.alarmAt(row.due);
       return [];
     }
     const letters = await lettersOf(store, number, lastLetter);
@@ -75,7 +63,7 @@ async function tryToPark(
       if (error instanceof ConflictError) continue;
       throw error;
     }
-    if (at !== null) host.alarmAt(at);
+    if (at !== null) host.taking.alarmAt(at);
     return [];
   }
 }

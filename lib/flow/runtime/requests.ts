@@ -1,49 +1,26 @@
 // The requests to a host: starts, results, messages, wishes, queries.
 
-import type { Background } from "../../host/background/background.js";
 import { Waiters } from "../../host/handles/waiters.js";
-import type { Kernel } from "../../process/kernel.js";
 import type { ReplyTo } from "../../process/request.js";
-import { ConflictError, type Store } from "../../store/index.js";
+import { ConflictError } from "../../store/index.js";
 import { standsStill } from "../hospital/patients.js";
 import { resolved } from "../journal/blobs.js";
 import { type FlowRow, isEnded } from "../journal/tables.js";
-import type { HostSchedules } from "../schedules/host-schedules.js";
 import { FlowQueryError } from "./errors.js";
 import { eventPage } from "./event-page.js";
-import type { HostHospital } from "./host-hospital.js";
+import type { HostState } from "./host-state.js";
 import type { Loaded } from "./loaded.js";
 import type { FlowEnd, HostRequest } from "./messages.js";
-import type { HostSettings } from "./options.js";
-import { MESSAGE, type Orders } from "./orders.js";
+import { MESSAGE } from "./orders.js";
 import { findFlow, rowOf } from "./reading.js";
-import type { Starting } from "./starting.js";
-import type { Taking } from "./taking.js";
-
-/** What requests use of their host. */
-export interface RequestsHost {
-  readonly kernel: Kernel;
-  readonly store: Store;
-  readonly loaded: ReadonlyMap<number, Loaded>;
-  readonly byId: ReadonlyMap<string, Loaded>;
-  readonly orders: Orders;
-  readonly taking: Taking;
-  readonly starting: Starting;
-  readonly hospital: HostHospital;
-  readonly schedules: HostSchedules;
-  readonly background: Background;
-  reply<R>(to: ReplyTo<R>, answer: R): void;
-}
 
 export class Requests {
-  readonly #settings: Pick<HostSettings, "definitions">;
-  readonly #host: RequestsHost;
+  readonly #host: HostState;
   readonly #waiters = new Waiters<ReplyTo<FlowEnd>>();
   /** Queries that wait for a flow to be in memory, by its number. */
   readonly #replaying = new Map<number, (() => void)[]>();
 
-  constructor(settings: Pick<HostSettings, "definitions">, host: RequestsHost) {
-    this.#settings = settings;
+  constructor(host: HostState) {
     this.#host = host;
   }
 
@@ -79,11 +56,11 @@ export class Requests {
     const host = this.#host;
     switch (request.type) {
       case "start":
-        return host.reply(request.replyTo, await host.starting.start(request.flow));
+        return host.ctx.reply(request.replyTo, await host.starting.start(request.flow));
       case "start many":
-        return host.reply(request.replyTo, await host.starting.startMany(request.flows, request.isLast));
+        return host.ctx.reply(request.replyTo, await host.starting.startMany(request.flows, request.isLast));
       case "find":
-        return host.reply(request.replyTo, await findFlow(host.store, request.id));
+        return host.ctx.reply(request.replyTo, await findFlow(host.store, request.id));
       case "result":
         return this.#awaitEnd(request.id, request.replyTo);
       case "send": {
@@ -91,29 +68,29 @@ export class Requests {
         await host.orders.apply(
           await host.orders.mail(id, MESSAGE + topic, value, `outside/${messageId}`, null),
         );
-        return host.reply(request.replyTo, undefined);
+        return host.ctx.reply(request.replyTo, undefined);
       }
       case "events": {
         const { id, after, waitMs } = request;
         const wait = waitMs === undefined ? undefined : { timeoutMs: waitMs, after: this.#after };
-        return host.reply(request.replyTo, await eventPage(host.store, id, after, wait));
+        return host.ctx.reply(request.replyTo, await eventPage(host.store, id, after, wait));
       }
       case "wish":
         await this.#retried(async () =>
           host.orders.apply(await host.orders.wishFor(request.id, request.wish)),
         );
-        return host.reply(request.replyTo, undefined);
+        return host.ctx.reply(request.replyTo, undefined);
       case "hospital":
-        return host.reply(
+        return host.ctx.reply(
           request.replyTo,
-          await host.hospital.answer(request.ask, this.#settings.definitions.all),
+          await host.hospital.answer(request.ask, host.settings.definitions.all),
         );
       case "query": {
         const answer = await this.#answerOf(request.id, request.name);
-        return host.reply(request.replyTo, answer(request.argument));
+        return host.ctx.reply(request.replyTo, answer(request.argument));
       }
       case "schedules":
-        return host.reply(request.replyTo, await host.schedules.answer(request.ask));
+        return host.ctx.reply(request.replyTo, await host.schedules.answer(request.ask));
       default:
         request satisfies never;
     }
@@ -150,7 +127,7 @@ export class Requests {
     if (ending === undefined) this.#checkEnd(id);
     else
       for (const one of this.#waiters.take(id))
-        this.#host.reply(one, { status: ending.status, outcome: ending.value });
+        this.#host.ctx.reply(one, { status: ending.status, outcome: ending.value });
   }
 
   async #tellWaiters(found: FlowRow): Promise<void> {
@@ -158,12 +135,12 @@ export class Requests {
       const symptom = standsStill(found);
       if (symptom !== undefined)
         for (const one of this.#waiters.take(found.id))
-          this.#host.reply(one, { status: "hospitalized", symptom });
+          this.#host.ctx.reply(one, { status: "hospitalized", symptom });
       return;
     }
     const [outcome = null] = await resolved(this.#host.store, [found.outcome]);
     const row = { ...found, outcome };
-    for (const one of this.#waiters.take(row.id)) this.#host.reply(one, row);
+    for (const one of this.#waiters.take(row.id)) this.#host.ctx.reply(one, row);
   }
 
   #checkEnd(id: string): void {

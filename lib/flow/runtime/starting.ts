@@ -1,41 +1,26 @@
 // Starts of flows that are asked of a host.
 
 import { isCurable } from "../../host/background/background.js";
-import type { Values } from "../../host/payload/values.js";
-import { type Claim, ConflictError, type Store, type Write, type WriteSet } from "../../store/index.js";
-import { type BlobWriter, release, releaseAll, resolved } from "../journal/blobs.js";
-import type { Entry, Stored } from "../journal/entry.js";
+import { ConflictError, type Write, type WriteSet } from "../../store/index.js";
+import { release, releaseAll, resolved } from "../journal/blobs.js";
+import type { Stored } from "../journal/entry.js";
 import { type FlowRow, flows } from "../journal/tables.js";
-import type { Letter } from "../machine/state.js";
 import type { Debounce } from "../queues/options.js";
 import { FlowIdTakenError, FlowInputDiffersError } from "./errors.js";
+import type { HostState } from "./host-state.js";
 import type { Started } from "./messages.js";
 import { newRow, topicsOfStart } from "./new-row.js";
-import type { Orders } from "./orders.js";
 import type { NewFlow } from "./port.js";
 import { findFlow, rowOf } from "./reading.js";
 import { isSameInput } from "./same-input.js";
-import type { Taking } from "./taking.js";
-
-/** What starts use of their host. */
-export interface StartingHost {
-  readonly store: Store;
-  readonly claim: Claim;
-  readonly payloads: Values;
-  readonly blobs: BlobWriter;
-  readonly orders: Orders;
-  readonly taking: Taking;
-  now(): number;
-  run(row: FlowRow, history: readonly Entry[], letters: readonly Letter[]): void;
-}
 
 /** How long after a page of starts the host looks for them at the latest, if more pages follow: to run them would slow those down. */
 const LOOK_MS = 5_000;
 
 export class Starting {
-  readonly #host: StartingHost;
+  readonly #host: HostState;
 
-  constructor(host: StartingHost) {
+  constructor(host: HostState) {
     this.#host = host;
   }
 
@@ -56,7 +41,7 @@ export class Starting {
         claim: this.#host.claim,
         notify: topicsOfStart(row, isReady && !atOnce && this.#host.store.shared),
       });
-      if (number > 0 && atOnce) this.#host.run({ ...held, number }, [], []);
+      if (number > 0 && atOnce) this.#host.runs.begin({ ...held, number }, [], []);
     } catch (error) {
       // The answer may be all that was lost: then the flow is there, and this host holds it.
       if (isCurable(error)) this.#host.taking.takeBorn(row.id);

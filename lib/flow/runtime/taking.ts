@@ -1,50 +1,19 @@
 // How a host takes flows from the store: those that are due, those of hosts that are gone, those that it has news of. One attempt at a
 // time for each flow, and no more flows than there are places.
 
-import { type Background, isCurable } from "../../host/background/background.js";
+import { isCurable } from "../../host/background/background.js";
 import { goneTokens, tokensIn } from "../../host/claims/claims.js";
-import { type Evidence, isHostOver } from "../../host/index.js";
-import { type Claim, ConflictError, type Store } from "../../store/index.js";
-import type { FlowDefinition } from "../definition/define.js";
+import { isHostOver } from "../../host/index.js";
+import { ConflictError } from "../../store/index.js";
 import { kindOf } from "../hospital/symptom.js";
 import { resolved } from "../journal/blobs.js";
-import type { Entry } from "../journal/entry.js";
 import { type FlowRow, flows, HOST_CLAIMS, isEnded, isHeld, taken } from "../journal/tables.js";
-import type { Letter } from "../machine/state.js";
-import { needsSlot, type Queues } from "../queues/queues.js";
+import { needsSlot } from "../queues/queues.js";
 import { MORE_TOPIC } from "../queues/tables.js";
-import { type HostHospital, subjectOf } from "./host-hospital.js";
-import type { Loaded } from "./loaded.js";
-import type { Orders } from "./orders.js";
-import type { FlowLimits } from "./port.js";
+import { subjectOf } from "./host-hospital.js";
+import type { HostState } from "./host-state.js";
 import { findFlow, historyOf, lettersOf } from "./reading.js";
 import { type Guest, Room } from "./room.js";
-
-/** What taking uses of its host. */
-export interface TakingHost {
-  readonly store: Store;
-  readonly claim: Claim;
-  readonly limits: FlowLimits;
-  readonly loaded: ReadonlyMap<number, Loaded>;
-  readonly hospital: HostHospital;
-  readonly queues: Queues;
-  readonly orders: Orders;
-  readonly background: Background;
-  readonly evidence: Evidence;
-  /** The host takes no more flows. */
-  readonly isStopping: boolean;
-  now(): number;
-  syncClock(): Promise<void>;
-  /** Calls `fn` after this time; returns the call that cancels it. */
-  timer(ms: number, fn: () => void): () => void;
-  definition(name: string, version: number | undefined): FlowDefinition<never> | undefined;
-  run(row: FlowRow, history: readonly Entry[], letters: readonly Letter[]): void;
-  /** There was news of a flow while it was taken. */
-  reread(loaded: Loaded): void;
-  /** A flow is in memory, or does not come there. */
-  caughtUp(number: number): void;
-  mayStop(): void;
-}
 
 /** The next act after an attempt to take a flow. `news`: there was news of it since. `rerun`: this host got to hold it meanwhile. */
 type Next = "nothing" | "news" | "rerun";
@@ -56,7 +25,7 @@ interface DuePlace {
 }
 
 export class Taking {
-  readonly #host: TakingHost;
+  readonly #host: HostState;
   /** Flows that are being taken, and what is to be done after that. */
   readonly #taking = new Map<number, Next>();
   readonly #room: Room<Guest>;
@@ -66,8 +35,8 @@ export class Taking {
   /** `again`: there was a reason to look since the look began. */
   #looking: "no" | "once" | "again" = "no";
 
-  constructor(mostLoaded: number, host: TakingHost) {
-    this.#room = new Room(mostLoaded);
+  constructor(host: HostState) {
+    this.#room = new Room(host.limits.mostLoaded);
     this.#host = host;
   }
 
@@ -139,7 +108,7 @@ export class Taking {
   /** A flow that was to be taken: if it was not, queries do not wait for it any more. */
   #notComing(number: number): void {
     if (!this.#host.loaded.has(number) && !this.#taking.has(number) && !this.#room.awaits(number))
-      this.#host.caughtUp(number);
+      this.#host.requests.caughtUp(number);
   }
 
   /** Polls in the background. */
@@ -286,7 +255,7 @@ export class Taking {
       const loaded = this.#host.loaded.get(number);
       this.#host.mayStop();
       if (next === "nothing") this.#notComing(number);
-      else if (loaded !== undefined) this.#host.reread(loaded);
+      else if (loaded !== undefined) this.#host.news.reread(loaded);
       else if (next === "rerun") this.rerun(row);
       else this.takeSoon(number);
     }
@@ -374,7 +343,7 @@ export class Taking {
       writes: [{ type: "update", table: flows, key: [number], set }],
     });
     if (crashes > 0) this.#host.evidence.taken(subjectOf(row.id));
-    this.#host.run({ ...row, ...set, input }, history, letters);
+    this.#host.runs.begin({ ...row, ...set, input }, history, letters);
     return true;
   }
 
@@ -407,6 +376,12 @@ export class Taking {
     await Promise.all(rows.map((row) => row && this.#hold(row, () => this.#runHeld(row))));
   }
 
+  /** Runs a flow that this host holds from its last checkpoint, or takes one that no host holds. */
+  runAgain(row: FlowRow): void {
+    if (row.holder === this.#host.claim.token) this.rerun(row);
+    else this.takeSoon(row.number);
+  }
+
   /** Runs a flow that this host holds from its last checkpoint. */
   rerun(row: FlowRow): void {
     this.#host.background.do(`rerun ${row.number}`, () => this.#rerun(row));
@@ -435,7 +410,7 @@ export class Taking {
         lettersOf(this.#host.store, row.number, 0),
       ]);
       if (this.#host.isStopping) return false;
-      this.#host.run({ ...row, input }, ...read);
+      this.#host.runs.begin({ ...row, input }, ...read);
       return true;
     });
   }

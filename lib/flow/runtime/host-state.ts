@@ -1,0 +1,114 @@
+// The state that the parts of a flow host share: its store and its claim, the flows in its memory, and each other.
+//
+//     host-process.ts    how the host begins and ends
+//     taking.ts          which flows come into memory
+//     runs.ts            how a flow runs there, and how it leaves
+//     host-port.ts       what a flow's process uses of its host
+//     host-hospital.ts   what becomes of flows that fail
+//     news.ts            what the store notifies the host of
+//     requests.ts        what users ask it
+//     starting.ts        how it starts flows
+//     orders.ts          what flows and users ask of other flows
+
+import type { Background } from "../../host/background/background.js";
+import type { HostLife } from "../../host/host-life.js";
+import type { Evidence } from "../../host/index.js";
+import type { Values } from "../../host/payload/values.js";
+import type { Context } from "../../process/context.js";
+import type { Kernel } from "../../process/kernel.js";
+import type { Claim, Store } from "../../store/index.js";
+import type { FlowDefinition } from "../definition/define.js";
+import type { BlobWriter } from "../journal/blobs.js";
+import type { Queues } from "../queues/queues.js";
+import type { HostSchedules } from "../schedules/host-schedules.js";
+import { HostHospital } from "./host-hospital.js";
+import type { Loaded } from "./loaded.js";
+import type { HostMessage } from "./messages.js";
+import { News } from "./news.js";
+import type { HostSettings } from "./options.js";
+import { Orders } from "./orders.js";
+import type { FlowLimits } from "./port.js";
+import { Requests } from "./requests.js";
+import { Runs } from "./runs.js";
+import { Starting } from "./starting.js";
+import { Taking } from "./taking.js";
+
+export class HostState {
+  readonly settings: HostSettings;
+  readonly ctx: Context<HostMessage>;
+  readonly kernel: Kernel;
+  readonly life: HostLife<HostMessage>;
+  // Each is there from a step of the start on.
+  store!: Store;
+  claim!: Claim;
+  evidence!: Evidence;
+  blobs!: BlobWriter;
+  queues!: Queues;
+  schedules!: HostSchedules;
+  /** The flows in memory, by number and by id. */
+  readonly loaded: Map<number, Loaded> = new Map();
+  readonly byId: Map<string, Loaded> = new Map();
+  readonly hospital: HostHospital;
+  readonly orders: Orders;
+  readonly taking: Taking;
+  readonly runs: Runs;
+  readonly starting: Starting;
+  readonly requests: Requests;
+  readonly news: News;
+  #offsetMs = 0;
+
+  constructor(settings: HostSettings, ctx: Context<HostMessage>, life: HostLife<HostMessage>) {
+    this.settings = settings;
+    this.ctx = ctx;
+    this.kernel = ctx.self.process?.kernel as Kernel;
+    this.life = life;
+    this.hospital = new HostHospital(this);
+    this.orders = new Orders(this);
+    this.taking = new Taking(this);
+    this.runs = new Runs(this);
+    this.starting = new Starting(this);
+    this.requests = new Requests(this);
+    this.news = new News(this);
+  }
+
+  get background(): Background {
+    return this.life.background;
+  }
+  get payloads(): Values {
+    return this.settings.payloads;
+  }
+  get limits(): FlowLimits {
+    return this.settings.limits;
+  }
+  /** The host takes no more flows. */
+  get isStopping(): boolean {
+    return this.life.isStopping;
+  }
+
+  definition(name: string, version: number | undefined): FlowDefinition<never> | undefined {
+    return this.settings.definitions.find(name, version);
+  }
+
+  /** Milliseconds since 1970 by the store's clock. */
+  now(): number {
+    return Math.floor(this.kernel.env.now() + this.#offsetMs);
+  }
+
+  /** The store's clock goes on by the monotonic clock of this host, so jumps of the wall clock move nothing. */
+  async syncClock(): Promise<void> {
+    this.#offsetMs = (await this.store.clock()) - this.kernel.env.now();
+  }
+
+  /** Calls `fn` after this time, unless the host has ended; returns the call that cancels it. */
+  readonly timer = (ms: number, fn: () => void): (() => void) => {
+    const { ctx } = this;
+    if (!ctx.alive) return () => undefined;
+    const timer = ctx.runAfter(ms, fn);
+    return () => void (ctx.alive && ctx.cancel(timer));
+  };
+
+  /** The host ends when it is to stop and no flow is in memory, or on its way there. */
+  mayStop(): void {
+    if (this.loaded.size === 0 && !this.taking.isBusy) this.life.mayStop();
+  }
+}
