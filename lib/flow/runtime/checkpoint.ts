@@ -7,7 +7,9 @@ import { END_TOPIC, type FlowRow, flows, journal, MAIL_TOPIC, mail, READY_TOPIC 
 import type { Ending, Item } from "../machine/state.js";
 import { roomTopics } from "../queues/queues.js";
 import type { Call, Extra } from "./call.js";
-import { childTopic } from "./flow-code.js";
+
+/** The topic of the mail that notifies a parent of the end of a child. */
+export const childTopic = (key: string): string => `child/${key}`;
 
 const NO_ASKS: readonly Ask[] = [];
 

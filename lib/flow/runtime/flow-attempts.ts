@@ -18,7 +18,7 @@ import type { StepContext } from "../definition/context.js";
 import type { Stored } from "../journal/entry.js";
 import { flows } from "../journal/tables.js";
 import type { Call } from "./call.js";
-import type { AskOptions } from "./flow-code.js";
+import type { AskOptions } from "./flow-asks.js";
 import type { FlowLife } from "./flow-life.js";
 import { submitAside } from "./flow-writes.js";
 import { Attempt, type AttemptPort, crowdWait, retryWait, type StepPlan, storeFailure } from "./step-body.js";

@@ -2,12 +2,14 @@
 
 import { dispatch } from "../../dispatch/dispatch.js";
 import type { ConsumerGroup } from "../../dispatch/index.js";
-import type { Context } from "../../process/context.js";
+import { after } from "../../host/payload/codec.js";
 import { type Duration, duration } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, oneOf, withMethod } from "../../process/options.js";
+import { isThenable } from "../../process/thenable.js";
 import type { SqlTransaction, Write } from "../../store/index.js";
+import { checked } from "../definition/checked.js";
 import type {
   Child,
   ChildOptions,
@@ -23,71 +25,22 @@ import type {
 } from "../definition/context.js";
 import type { AnyFlow, FlowDefinition, MessageTypes } from "../definition/define.js";
 import { callable, named } from "../definition/names.js";
+import type { Stored } from "../journal/entry.js";
+import { EVENT_TOPIC, events } from "../journal/tables.js";
 import type { How } from "../machine/state.js";
 import { SessionRejectedError } from "../sessions/errors.js";
 import { FlowSession, type Session, type SessionAsks, type SessionWait } from "../sessions/session.js";
+import { sessions } from "../sessions/tables.js";
 import type { Extra } from "./call.js";
+import { childTopic } from "./checkpoint.js";
 import { ContinueAsNew } from "./continue.js";
 import { FlowFailedError, HospitalizeError } from "./errors.js";
+import { FlowAsks } from "./flow-asks.js";
+import type { FlowLife } from "./flow-life.js";
 import { runInner, timedPlan } from "./inner.js";
-import type { NewChild } from "./port.js";
 import { openSaga } from "./saga.js";
-import type { Seeded } from "./seeded.js";
-import { type StepPlan, stepPlan } from "./step-body.js";
-
-/** What the context asks its process for. */
-export interface Asking {
-  readonly flowId: string;
-  readonly ctx: Context<never>;
-  readonly seeded: Seeded;
-  /** Aborts when the flow is cancelled. */
-  readonly cancellation: AbortSignal;
-  /** A key that was not used before. */
-  keyFor(base: string): string;
-  ask<T>(kind: string, key: string, how: How, more?: AskOptions): Promise<T>;
-  /** An ask whose body runs, with attempts. `body` gets a context of its own. */
-  askBody<T>(
-    kind: string,
-    key: string,
-    plan: StepPlan,
-    body: (step: StepContext) => unknown,
-    more?: AskOptions,
-  ): Promise<T>;
-  askTransaction<T>(
-    key: string,
-    plan: StepPlan,
-    body: (tx: SqlTransaction) => T | PromiseLike<T>,
-  ): Promise<Awaited<T>>;
-  askVersion(key: string, from: number, to: number): number;
-  /** A key as a part of ids outside of the journal. */
-  outside(key: string): string;
-  /** The same for the key of an ask that starts a child. */
-  childKey(key: string): string;
-  /** The writes that start a child. */
-  startChild(flow: AnyFlow, input: unknown, as: NewChild): Extra | Promise<Extra>;
-  /** The writes that send a message. @throws FlowNotFoundError */
-  mailTo(id: string, topic: string, value: unknown, key: string): Promise<Extra>;
-  /** The writes that start a flow that answers a session. */
-  answering(flow: AnyFlow, id: string): Promise<Extra>;
-  /** The write for a session that opens, so that its peer is notified of the flow's end; `peer` undefined: for a session that is over. */
-  sessionRow(session: string, peer: string | undefined): Write;
-  /** The writes that ask a flow to end early. */
-  cancelling(id: string): Promise<Extra>;
-  publish(topic: string, value: unknown): Extra | Promise<Extra>;
-  recordedNow(): number;
-  setProgress(value: unknown): void;
-  query(name: string, answer: (argument: unknown) => unknown): void;
-}
-
-/** Further parts of an ask. */
-export interface AskOptions {
-  /** Written with the outcome, or with the begin of a wait that prepares. */
-  readonly extra?: Extra;
-  /** Written with the outcome of a body. */
-  readonly extraOf?: () => Extra | undefined;
-  /** Makes what the code gets of the outcome. */
-  readonly finish?: (value: unknown) => unknown;
-}
+import { Seeded } from "./seeded.js";
+import { stepPlan } from "./step-body.js";
 
 const withinOf = (options: WaitOptions | undefined): number | undefined =>
   options?.timeout === undefined ? undefined : duration("timeout", options.timeout);
@@ -97,22 +50,23 @@ const idOf = (to: string | { readonly id: string }): string =>
 /** The last moment that a Date can be, in milliseconds since 1970. */
 const LATEST_MS = 8.64e15;
 
-/** The topic of the mail that notifies a parent of the end of a child. */
-export const childTopic = (key: string): string => `child/${key}`;
-
 export class FlowCode implements FlowContext {
-  readonly #asks: Asking;
+  readonly #life: FlowLife;
+  readonly #asks: FlowAsks;
+  readonly #seeded: Seeded;
 
-  constructor(asks: Asking) {
-    this.#asks = asks;
+  constructor(life: FlowLife) {
+    this.#life = life;
+    this.#asks = new FlowAsks(life);
+    this.#seeded = new Seeded(`${life.row.seed}/${life.row.generation}`);
   }
 
   get flowId(): string {
-    return this.#asks.flowId;
+    return this.#life.flowId;
   }
 
   get signal(): AbortSignal {
-    return this.#asks.cancellation;
+    return this.#life.cancelling.signal;
   }
 
   step<T>(
@@ -122,7 +76,7 @@ export class FlowCode implements FlowContext {
   ): Promise<Awaited<T>> {
     named("name", name);
     callable(`step "${name}"`, body);
-    return this.#asks.askBody("step", this.#asks.keyFor(name), stepPlan(options), body);
+    return this.#asks.body("step", this.#asks.keyFor(name), stepPlan(options), body);
   }
 
   transaction<T>(
@@ -132,7 +86,7 @@ export class FlowCode implements FlowContext {
   ): Promise<Awaited<T>> {
     named("name", name);
     callable(`transaction "${name}"`, body);
-    return this.#asks.askTransaction(this.#asks.keyFor(name), stepPlan(options), body);
+    return this.#asks.transaction(this.#asks.keyFor(name), stepPlan(options), body);
   }
 
   sleep(time: Duration): Promise<void> {
@@ -164,7 +118,7 @@ export class FlowCode implements FlowContext {
   send(to: string | { readonly id: string }, topic: string, value: unknown): Promise<void> {
     const id = idOf(to);
     const key = this.#asks.keyFor(`send ${named("topic", topic)}`);
-    return this.#write("send", key, () => this.#asks.mailTo(id, `message/${topic}`, value, key));
+    return this.#write("send", key, () => this.#mailTo(id, `message/${topic}`, value, key));
   }
 
   /** An ask of no outcome whose writes are found first. */
@@ -173,7 +127,7 @@ export class FlowCode implements FlowContext {
     const body = async (): Promise<void> => {
       found = await extra();
     };
-    return this.#asks.askBody(kind, key, stepPlan(undefined), body, { extraOf: () => found });
+    return this.#asks.body(kind, key, stepPlan(undefined), body, { extraOf: () => found });
   }
 
   async call<I, O>(
@@ -204,16 +158,27 @@ export class FlowCode implements FlowContext {
     const onCancel = oneOf("onCancel", options.onCancel ?? "cancel", ["cancel", "leave"]);
     isFlow("flow", flow);
     const key = this.#asks.keyFor(`${kind} ${flow.name}`);
-    const part = this.#asks.childKey(key);
+    const part = this.#childKey(key);
     const id = named("id", options.id ?? `${this.flowId}/${part}`);
     let found: Extra | undefined;
     const body = async (): Promise<void> => {
-      found = await this.#asks.startChild(flow, input, { id, key: part, isLeft: onCancel === "leave" });
+      found = await this.#life.port.childOf(this.#life.row, flow, input, {
+        id,
+        key: part,
+        isLeft: onCancel === "leave",
+      });
     };
-    return this.#asks.askBody(kind, key, stepPlan(undefined), body, {
+    return this.#asks.body(kind, key, stepPlan(undefined), body, {
       extraOf: () => found,
       finish: () => this.#childOf<O>(id, key, part),
     });
+  }
+
+  /** The key of an ask that starts a child, as a part of ids outside of the journal. */
+  #childKey(key: string): string {
+    const part = this.#life.outside(key);
+    if (this.#life.isCancelled) this.#life.spared.add(part);
+    return part;
   }
 
   #childOf<O>(id: string, key: string, part: string): Child<O> {
@@ -232,7 +197,9 @@ export class FlowCode implements FlowContext {
         throw new FlowFailedError(id, end.status, end.value);
       },
       cancel: () =>
-        code.#write("cancel", code.#asks.keyFor(`cancel ${key}`), () => code.#asks.cancelling(id)),
+        code.#write("cancel", code.#asks.keyFor(`cancel ${key}`), () =>
+          code.#life.port.wishFor(id, "cancel"),
+        ),
     };
   }
 
@@ -247,20 +214,20 @@ export class FlowCode implements FlowContext {
     only("", options, ["maxAttempts", "retry", "timeout"]);
     const { maxAttempts, ...rest } = options;
     const body = async (step: StepContext): Promise<unknown> => {
-      const outcome = await dispatch(this.#asks.ctx, group, payload, {
+      const outcome = await dispatch(this.#life.ctx, group, payload, {
         signal: step.signal,
         ...(maxAttempts === undefined ? {} : { maxAttempts }),
       });
       return outcome.reply;
     };
-    return this.#asks.askBody("dispatch", this.#asks.keyFor(name), stepPlan(rest), body);
+    return this.#asks.body("dispatch", this.#asks.keyFor(name), stepPlan(rest), body);
   }
 
   idempotent<T>(name: string, body: (inner: InnerContext) => Promise<T>, options?: StepOptions): Promise<T> {
     named("name", name);
     callable(`idempotent "${name}"`, body);
-    return this.#asks.askBody("subflow", this.#asks.keyFor(name), stepPlan(options), (step) =>
-      runInner(this.#asks.ctx, step, body),
+    return this.#asks.body("subflow", this.#asks.keyFor(name), stepPlan(options), (step) =>
+      runInner(this.#life.ctx, step, body),
     );
   }
 
@@ -268,8 +235,8 @@ export class FlowCode implements FlowContext {
     const plan = timedPlan(options);
     named("name", name);
     callable(`timed "${name}"`, body);
-    return this.#asks.askBody("subflow", this.#asks.keyFor(name), plan, (step) =>
-      runInner(this.#asks.ctx, step, body),
+    return this.#asks.body("subflow", this.#asks.keyFor(name), plan, (step) =>
+      runInner(this.#life.ctx, step, body),
     );
   }
 
@@ -287,12 +254,14 @@ export class FlowCode implements FlowContext {
     if (options.timeout !== undefined) duration("timeout", options.timeout);
     const isDefinition = typeof to === "object" && to !== null && "body" in to;
     if (!isDefinition) idOf(to);
-    const id = `${this.flowId}/${this.#asks.outside(this.#asks.keyFor(`session ${protocol}`))}`;
+    const id = `${this.flowId}/${this.#life.outside(this.#asks.keyFor(`session ${protocol}`))}`;
     if (!isDefinition) return FlowSession.ask(this.#sessions, id, idOf(to), protocol, options);
     if (to.options.answers !== protocol)
       throw new SessionRejectedError(protocol, `flow ${to.name} does not have it as its option \`answers\``);
     const peer = `${id}/answer`;
-    await this.#write("session", this.#asks.keyFor(`start ${to.name}`), () => this.#asks.answering(to, peer));
+    await this.#write("session", this.#asks.keyFor(`start ${to.name}`), () =>
+      this.#life.port.answererOf(this.#life.row, to, peer),
+    );
     return FlowSession.ask(this.#sessions, id, peer, protocol, options);
   }
 
@@ -305,32 +274,46 @@ export class FlowCode implements FlowContext {
   }
 
   get #sessions(): SessionAsks {
-    const asks = this.#asks;
     return {
       flowId: this.flowId,
-      now: () => asks.recordedNow(),
+      now: () => this.now(),
       next: (topic, withinMs) => this.#receive(topic, `receive ${topic}`, withinMs),
       post: ({ to, topic, message, session, open }) => {
-        const key = asks.keyFor(`send ${topic}`);
-        const row = open === undefined ? [] : [asks.sessionRow(session, open ? to : undefined)];
+        const key = this.#asks.keyFor(`send ${topic}`);
+        const row = open === undefined ? [] : [this.#sessionRow(session, open ? to : undefined)];
         return this.#write("send", key, async () => {
-          const extra = await asks.mailTo(to, topic, message, key);
+          const extra = await this.#mailTo(to, topic, message, key);
           return { ...extra, writes: [...extra.writes, ...row] };
         });
       },
     };
   }
 
+  /** The code calls this on replay too, so the flow knows its open sessions, even those whose rows an earlier host wrote. */
+  #sessionRow(session: string, peer: string | undefined): Write {
+    const flow = this.#life.row.number;
+    if (peer === undefined) {
+      this.#life.sessions.delete(session);
+      return { type: "delete", table: sessions, key: [flow, session] };
+    }
+    this.#life.sessions.add(session);
+    return { type: "put", table: sessions, row: { flow, session, peer } };
+  }
+
+  #mailTo(id: string, topic: string, value: unknown, key: string): Promise<Extra> {
+    return this.#life.port.mailTo(this.#life.row, id, topic, value, key);
+  }
+
   now(): number {
-    return this.#asks.recordedNow();
+    return this.#life.at;
   }
 
   random(): number {
-    return this.#asks.seeded.random();
+    return this.#seeded.random();
   }
 
   id(): string {
-    const part = (): string => this.#asks.seeded.bits().toString(36).padStart(7, "0");
+    const part = (): string => this.#seeded.bits().toString(36).padStart(7, "0");
     return `${part()}${part()}${part()}`;
   }
 
@@ -338,20 +321,41 @@ export class FlowCode implements FlowContext {
     named("change", change);
     count("from", from, 0);
     count("to", to, from);
-    return this.#asks.askVersion(this.#asks.keyFor(`version ${change}`), from, to);
+    return this.#asks.version(this.#asks.keyFor(`version ${change}`), from, to);
   }
 
   progress(value: unknown): void {
-    this.#asks.setProgress(value);
+    const { row, definition, port, flowId } = this.#life;
+    const stored = after(
+      checked(definition.options.progress, value, { type: "progress", flow: row.name }),
+      (good) => port.payloads.encode(good, `flow ${flowId}`, "progress"),
+    );
+    const keep = (kept: Stored): void => {
+      this.#life.progress = { stored: kept };
+    };
+    if (isThenable(stored)) void stored.then(keep);
+    else keep(stored);
   }
 
   emit(topic: string, value: unknown): Promise<void> {
     const key = this.#asks.keyFor(`emit ${named("topic", topic)}`);
-    return this.#write("emit", key, () => this.#asks.publish(topic, value));
+    return this.#write("emit", key, () => this.#publish(topic, value));
+  }
+
+  async #publish(topic: string, value: unknown): Promise<Extra> {
+    const { port, row, flowId } = this.#life;
+    const stored = await port.payloads.encode(value, `event "${topic}" of flow ${flowId}`, "message");
+    const writes: Write[] = [];
+    const kept = port.blobs.split(stored, `flow/${row.number}`, writes);
+    const event = { flow: row.number, topic, value: kept, at: port.now() };
+    return {
+      writes: [...writes, { type: "insert", table: events, row: event }],
+      notify: [EVENT_TOPIC + flowId],
+    };
   }
 
   query<T>(name: string, answer: (argument: unknown) => T): void {
-    this.#asks.query(named("name", name), callable(`query "${name}"`, answer));
+    this.#life.answers.set(named("name", name), callable(`query "${name}"`, answer));
   }
 
   continueAsNew(input: unknown): never {

@@ -27,7 +27,7 @@ export async function runCode(life: FlowLife): Promise<void> {
   }
   let ending: Ending | undefined;
   try {
-    const body = (): unknown => life.definition.body(new FlowCode(life.asking) as never, given as never);
+    const body = (): unknown => life.definition.body(new FlowCode(life) as never, given as never);
     const { around } = life.port;
     const value = life.subject.run(around === undefined ? body : () => around(body));
     life.port.drain(life);

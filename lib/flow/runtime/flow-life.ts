@@ -2,6 +2,7 @@
 //
 //     flow-process.ts    takes events, and carries out what the machine decides
 //     flow-ends.ts       how the code begins and ends
+//     flow-asks.ts       how its asks become events of the machine
 //     flow-attempts.ts   how the bodies of asks run
 //     flow-outcomes.ts   how their outcomes reach the code
 //     flow-writes.ts     what is written
@@ -23,7 +24,6 @@ import { initial } from "../machine/flow-machine.js";
 import type { Ending, FlowEvent, FlowState, Letter } from "../machine/state.js";
 import { ACCEPT_MAIL } from "../sessions/tables.js";
 import type { Call } from "./call.js";
-import type { Asking } from "./flow-code.js";
 import type { FlowPort } from "./port.js";
 import type { AttemptPort } from "./step-body.js";
 
@@ -43,11 +43,17 @@ export class FlowLife {
   readonly subject: Subject;
   /** Only runs over the journal. */
   readonly isDry: boolean;
-  /** The code makes its asks through this. */
-  readonly asking: Asking;
   /** Tells the machine. */
   readonly event: (event: FlowEvent) => void;
   ctx!: Context<never>;
+  /** The machine's effects are being carried out: an ask at this moment comes from the body of a step. */
+  isDeciding = false;
+  /** The answer of the machine to the last ask for a version. */
+  version = 0;
+  /** Fires when the code, on its way over the journal, makes no further ask for too long. */
+  stall: TimerRef | undefined;
+  /** How the code answers queries. */
+  readonly answers: Map<string, (argument: unknown) => unknown> = new Map();
   /** Asks whose outcomes the code has not seen. */
   readonly calls: Map<string, Call> = new Map();
   readonly sessions: Set<string> = new Set();
@@ -108,13 +114,12 @@ export class FlowLife {
     definition: FlowDefinition<never>,
     history: readonly Entry[],
     letters: readonly Letter[],
-    of: Pick<FlowLife, "isDry" | "asking" | "event">,
+    of: Pick<FlowLife, "isDry" | "event">,
   ) {
     this.port = port;
     this.row = row;
     this.definition = definition;
     this.isDry = of.isDry;
-    this.asking = of.asking;
     this.event = of.event;
     this.subject = port.begin(row.id);
     this.state = initial(history, letters);

@@ -1,50 +1,33 @@
 // The process of a flow: runs the code, carries out the effects of its machine, and brings back what came of them.
 
-import { after } from "../../host/payload/codec.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
-import type { WatchedProcess } from "../../process/intercepted.js";
 import type { TimerRef } from "../../process/owned-timer.js";
-import { isThenable } from "../../process/thenable.js";
-import type { SqlTransaction, Write } from "../../store/index.js";
-import { checked } from "../definition/checked.js";
-import type { StepContext } from "../definition/context.js";
-import type { AnyFlow, FlowDefinition } from "../definition/define.js";
-import { countedKey, outsideKey } from "../definition/names.js";
+import type { FlowDefinition } from "../definition/define.js";
 import type { Suspension } from "../hospital/record.js";
 import type { SymptomKind } from "../hospital/symptom.js";
-import type { Entry, Stored } from "../journal/entry.js";
-import { EVENT_TOPIC, events, type FlowRow } from "../journal/tables.js";
+import type { Entry } from "../journal/entry.js";
+import type { FlowRow } from "../journal/tables.js";
 import { decide } from "../machine/flow-machine.js";
-import type { Ending, FlowEffect, FlowEvent, How, Letter } from "../machine/state.js";
-import { sessions } from "../sessions/tables.js";
-import type { Call, Extra, Running } from "./call.js";
+import type { Ending, FlowEffect, FlowEvent, Letter } from "../machine/state.js";
+import type { Call } from "./call.js";
 import { entriesSet } from "./checkpoint.js";
 import { FlowContextError } from "./errors.js";
-import { runBody, runTransaction } from "./flow-attempts.js";
-import type { Asking, AskOptions } from "./flow-code.js";
 import { cancelChildren, diverged, hasEnded, kill, runCode } from "./flow-ends.js";
 import { engineUnless, FlowLife, type FlowMessage } from "./flow-life.js";
 import { deliver, rejectAll } from "./flow-outcomes.js";
 import { park, parked, restFor } from "./flow-rest.js";
 import { checkpoint, endingSet, finish, submit, transact, verify } from "./flow-writes.js";
-import type { FlowPort, NewChild, Transition } from "./port.js";
-import { Seeded } from "./seeded.js";
-import type { StepPlan } from "./step-body.js";
+import type { FlowPort, Transition } from "./port.js";
 
 /** A flow that sleeps no longer than this keeps its place in memory, also when others want one. */
 const MOMENT_MS = 5_000;
 
-export class FlowProcess implements Callbacks<FlowMessage>, Asking {
-  readonly seeded: Seeded;
+export class FlowProcess implements Callbacks<FlowMessage> {
   readonly #life: FlowLife;
   readonly #transition: Transition;
-  readonly #names = new Map<string, number>();
   readonly #queue: FlowEvent[] = [];
-  #busy = false;
   #timer: TimerRef | undefined;
-  #stall: TimerRef | undefined;
-  #answer = 0;
 
   constructor(
     port: FlowPort,
@@ -55,18 +38,9 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     isDry = false,
   ) {
     const event = (one: FlowEvent): void => this.event(one);
-    this.#life = new FlowLife(port, row, definition, history, letters, { isDry, asking: this, event });
-    this.seeded = new Seeded(`${row.seed}/${row.generation}`);
+    this.#life = new FlowLife(port, row, definition, history, letters, { isDry, event });
     const of = { id: row.id, name: row.name, version: row.version };
     this.#transition = port.interceptors.reduceRight<Transition>((next, wrap) => wrap(next, of), decide);
-  }
-
-  get flowId(): string {
-    return this.#life.flowId;
-  }
-
-  get ctx(): Context<never> {
-    return this.#life.ctx;
   }
 
   /** How the flow has ended, once that is durable. */
@@ -91,8 +65,9 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
     return this.#life.row.number;
   }
 
-  get cancellation(): AbortSignal {
-    return this.#life.cancelling.signal;
+  /** How its code answers queries. */
+  get answers(): ReadonlyMap<string, (argument: unknown) => unknown> {
+    return this.#life.answers;
   }
 
   /** The code has made all asks in its journal, and all that it can make without a further outcome. */
@@ -115,7 +90,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   }
 
   leave(): void {
-    this.ctx.self.process?.deliver({ type: "wish", wish: "leave" } satisfies FlowMessage, undefined);
+    this.#life.ctx.self.process?.deliver({ type: "wish", wish: "leave" } satisfies FlowMessage, undefined);
   }
 
   /** The kind of the error with which the process ended, for the hospital. Undefined: not known. */
@@ -194,14 +169,14 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       return;
     }
     this.#queue.push(event);
-    if (this.#busy) return;
-    this.#busy = true;
+    if (this.#life.isDeciding) return;
+    this.#life.isDeciding = true;
     try {
       for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
         const effects = this.#transition(this.#life.state, next)[1];
         for (let i = 0; i < effects.length; i++) {
           this.#perform(effects[i] as FlowEffect);
-          if (!this.ctx.alive) return;
+          if (!this.#life.ctx.alive) return;
         }
       }
     } catch (error) {
@@ -209,7 +184,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       this.#life.fail(error, engineUnless(error));
       return;
     }
-    this.#busy = false;
+    this.#life.isDeciding = false;
   }
 
   #perform(effect: FlowEffect): undefined {
@@ -249,18 +224,18 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
         this.#setTimer(effect.due);
         return;
       case "answer":
-        this.#answer = effect.version;
+        this.#life.version = effect.version;
         return;
       case "diverged":
         diverged(this.#life, effect);
         return;
       case "stalled":
-        this.#stall ??= this.#life.after(this.#life.port.limits.stallMs, () =>
+        this.#life.stall ??= this.#life.after(this.#life.port.limits.stallMs, () =>
           this.event({ type: "waited" }),
         );
         return;
       case "caught up":
-        if (this.#stall !== undefined) this.ctx.cancel(this.#stall);
+        if (this.#life.stall !== undefined) this.#life.ctx.cancel(this.#life.stall);
         if (this.#life.isDry) return this.#life.end();
         if (this.#life.isCancelled) void cancelChildren(this.#life);
         this.#life.port.caughtUp(this.number);
@@ -280,7 +255,7 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
   }
 
   #setTimer(due: number | undefined): void {
-    if (this.#timer !== undefined) this.ctx.cancel(this.#timer);
+    if (this.#timer !== undefined) this.#life.ctx.cancel(this.#timer);
     this.#timer = undefined;
     if (due === undefined) return;
     const wait = Math.max(0, due - this.#life.port.now());
@@ -292,153 +267,4 @@ export class FlowProcess implements Callbacks<FlowMessage>, Asking {
       else this.event({ type: "due", now });
     });
   }
-
-  // ── asks ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  keyFor(base: string): string {
-    const used = (this.#names.get(base) ?? 0) + 1;
-    this.#names.set(base, used);
-    return countedKey(base, used);
-  }
-
-  outside(key: string): string {
-    return outsideKey(key, this.#life.row.generation);
-  }
-
-  ask<T>(kind: string, key: string, how: How, more?: AskOptions): Promise<T> {
-    return this.#call<T>(kind, key, how, { extra: more?.extra, finish: more?.finish });
-  }
-
-  askBody<T>(
-    kind: string,
-    key: string,
-    plan: StepPlan,
-    body: (step: StepContext) => unknown,
-    more?: AskOptions,
-  ): Promise<T> {
-    const start = (attempt: number): Running => runBody(this.#life, { kind, key, plan, attempt, more }, body);
-    return this.#call<T>(kind, key, RUN, { start, finish: more?.finish });
-  }
-
-  askTransaction<T>(
-    key: string,
-    plan: StepPlan,
-    body: (tx: SqlTransaction) => T | PromiseLike<T>,
-  ): Promise<Awaited<T>> {
-    const start = (attempt: number): Running => {
-      const aborting = new AbortController();
-      void runTransaction(this.#life, key, plan, attempt, body, aborting.signal);
-      return aborting;
-    };
-    return this.#call("transaction", key, COMMIT, { start });
-  }
-
-  childKey(key: string): string {
-    const part = this.outside(key);
-    if (this.#life.isCancelled) this.#life.spared.add(part);
-    return part;
-  }
-
-  startChild(flow: AnyFlow, input: unknown, as: NewChild): Promise<Extra> {
-    return this.#life.port.childOf(this.#life.row, flow, input, as);
-  }
-
-  answering(flow: AnyFlow, id: string): Promise<Extra> {
-    return this.#life.port.answererOf(this.#life.row, flow, id);
-  }
-
-  /** The code calls this on replay too, so the flow knows its open sessions, even those whose rows an earlier host wrote. */
-  sessionRow(session: string, peer: string | undefined): Write {
-    const flow = this.number;
-    if (peer === undefined) {
-      this.#life.sessions.delete(session);
-      return { type: "delete", table: sessions, key: [flow, session] };
-    }
-    this.#life.sessions.add(session);
-    return { type: "put", table: sessions, row: { flow, session, peer } };
-  }
-
-  mailTo(id: string, topic: string, value: unknown, key: string): Promise<Extra> {
-    return this.#life.port.mailTo(this.#life.row, id, topic, value, key);
-  }
-
-  cancelling(id: string): Promise<Extra> {
-    return this.#life.port.wishFor(id, "cancel");
-  }
-
-  async publish(topic: string, value: unknown): Promise<Extra> {
-    const { payloads, blobs } = this.#life.port;
-    const stored = await payloads.encode(value, `event "${topic}" of flow ${this.flowId}`, "message");
-    const writes: Write[] = [];
-    const kept = blobs.split(stored, `flow/${this.number}`, writes);
-    const row = { flow: this.number, topic, value: kept, at: this.#life.port.now() };
-    return {
-      writes: [...writes, { type: "insert", table: events, row }],
-      notify: [EVENT_TOPIC + this.flowId],
-    };
-  }
-
-  recordedNow(): number {
-    return this.#life.at;
-  }
-
-  setProgress(value: unknown): void {
-    const flow = this.#life.row.name;
-    const { progress } = this.#life.definition.options;
-    const stored = after(checked(progress, value, { type: "progress", flow }), (good) =>
-      this.#life.port.payloads.encode(good, `flow ${this.flowId}`, "progress"),
-    );
-    if (isThenable(stored)) void stored.then((kept) => this.#keepProgress(kept));
-    else this.#keepProgress(stored);
-  }
-
-  #keepProgress(stored: Stored): void {
-    this.#life.progress = { stored };
-  }
-
-  readonly answers: Map<string, (argument: unknown) => unknown> = new Map();
-
-  query(name: string, answer: (argument: unknown) => unknown): void {
-    this.answers.set(name, answer);
-  }
-
-  #call<T>(
-    kind: string,
-    key: string,
-    how: How,
-    { start, extra, finish }: Pick<Call, "start" | "extra" | "finish">,
-  ): Promise<T> {
-    if (this.#busy) throw new FlowContextError(`${kind} "${key}" was asked in the body of a step`);
-    if (!this.ctx.alive) return new Promise<T>(() => undefined);
-    let made: Call | undefined;
-    const promise = new Promise<T>((resolve, reject) => {
-      const call: Call = { kind, key, how, start, extra, finish, resolve, reject };
-      made = call;
-      this.#life.port.kernel.interception?.gate(
-        this.ctx.self.process as WatchedProcess | undefined,
-        `${kind} "${key}"`,
-        call,
-      );
-      this.#life.calls.set(key, call);
-      if (this.#stall !== undefined) this.ctx.cancel(this.#stall);
-      this.#stall = undefined;
-      this.event({ type: "asked", kind, key, how, now: this.#life.port.now() });
-      const { sought } = this.#life.port;
-      if (sought !== undefined && sought.ask.kind === kind && sought.ask.key === key && this.ctx.alive) {
-        sought.found(new FlowContextError("here"));
-        this.#life.end();
-      }
-    });
-    if (made !== undefined && this.#life.port.kernel.interception !== undefined)
-      (made as Call).going = promise;
-    return promise;
-  }
-
-  askVersion(key: string, from: number, to: number): number {
-    this.event({ type: "versioned", key, from, to });
-    return this.#answer;
-  }
 }
-
-const RUN: How = { type: "run", commits: false };
-const COMMIT: How = { type: "run", commits: true };
