@@ -9,7 +9,7 @@ import type { Call, Extra, Running } from "./call.js";
 import { FlowContextError } from "./errors.js";
 import { runBody, runTransaction } from "./flow-attempts.js";
 import type { FlowLife } from "./flow-life.js";
-import type { StepPlan } from "./step-body.js";
+import type { StepPlan } from "./step-plan.js";
 
 /** Further parts of an ask. */
 export interface AskOptions {

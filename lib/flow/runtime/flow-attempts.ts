@@ -4,7 +4,9 @@ import { type HeartbeatPort, Heartbeats } from "../../host/background/heartbeats
 import { isHostOver } from "../../host/index.js";
 import { after } from "../../host/payload/codec.js";
 import { orAborted } from "../../process/or-aborted.js";
+import type { TimerRef } from "../../process/owned-timer.js";
 import type { Process } from "../../process/process.js";
+import { processSignal } from "../../process/process-signal.js";
 import type { WorkTap } from "../../process/taps.js";
 import { isThenable } from "../../process/thenable.js";
 import {
@@ -17,11 +19,12 @@ import {
 import type { StepContext } from "../definition/context.js";
 import type { Stored } from "../journal/entry.js";
 import { flows } from "../journal/tables.js";
-import type { Call } from "./call.js";
+import type { Call, Running } from "./call.js";
+import { NonRetriableError, StepTimeoutError } from "./errors.js";
 import type { AskOptions } from "./flow-asks.js";
 import type { FlowLife } from "./flow-life.js";
 import { submitAside } from "./flow-writes.js";
-import { Attempt, type AttemptPort, crowdWait, retryWait, type StepPlan, storeFailure } from "./step-body.js";
+import { crowdWait, retryWait, type StepPlan, storeFailure } from "./step-plan.js";
 import type { FlowStepOutcome } from "./taps.js";
 import { readable } from "./thrown.js";
 
@@ -31,37 +34,110 @@ interface AttemptOf {
   readonly key: string;
   readonly plan: StepPlan;
   readonly attempt: number;
-  readonly more: AskOptions | undefined;
+  readonly more?: AskOptions | undefined;
 }
 
 /** Runs the body of a step. */
-export function runBody(
-  life: FlowLife,
-  { kind, key, plan, attempt, more }: AttemptOf,
-  body: (step: StepContext) => unknown,
-): Attempt {
-  const tap = tapFor(life, kind, key);
-  const ended = (ok: boolean, value: unknown): void => hasRun(life, key, plan, attempt, ok, value, more);
-  const lastHeartbeat = life.heartbeats?.last(key)?.progress;
-  const of = { key, flowId: life.flowId, attempt, token: life.row.epoch ?? 0, lastHeartbeat };
-  const limit = plan.timeoutMs * (plan.timeoutFactor ?? 1) ** (attempt - 1);
-  life.attempts ??= attemptPort(life);
-  const port = life.attempts;
-  const run = (): Attempt => new Attempt(port, of, ended).run(body, limit);
+export function runBody(life: FlowLife, of: AttemptOf, body: (step: StepContext) => unknown): Running {
+  const tap = tapFor(life, of.kind, of.key);
+  const run = (): Running => new Attempt(life, of).run(body);
   return tap === undefined ? life.subject.run(run) : tap.around(() => life.subject.run(run));
 }
 
-function attemptPort(life: FlowLife): AttemptPort {
-  const { ctx } = life;
-  return {
-    after: (ms, fn) => {
-      const timer = life.after(ms, fn);
-      return () => ctx.alive && ctx.cancel(timer);
-    },
-    perform: (code) => ctx.self.process?.perform(() => life.subject.run(code)),
-    outside: (key) => life.outside(key),
-    beat: (key, progress) => beating(life).beat(key, progress),
-  };
+/** One attempt of a step. */
+class Attempt implements Running, StepContext {
+  readonly key: string;
+  readonly flowId: string;
+  readonly attempt: number;
+  readonly token: number;
+  readonly lastHeartbeat: unknown;
+  readonly #life: FlowLife;
+  readonly #of: AttemptOf;
+  #controller: AbortController | undefined;
+  #timer: TimerRef | undefined;
+  #isRunning = true;
+  #aborted: { readonly reason: unknown } | undefined;
+
+  constructor(life: FlowLife, of: AttemptOf) {
+    this.#life = life;
+    this.#of = of;
+    this.key = of.key;
+    this.flowId = life.flowId;
+    this.attempt = of.attempt;
+    this.token = life.row.epoch ?? 0;
+    this.lastHeartbeat = life.heartbeats?.last(of.key)?.progress;
+  }
+
+  get idempotencyKey(): string {
+    return `${this.flowId}/${this.#life.outside(this.key)}`;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      const { ctx, subject } = this.#life;
+      this.#controller = processSignal((listener) => ctx.self.process?.perform(() => subject.run(listener)));
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  heartbeat(progress?: unknown): void {
+    // An attempt that has ended is not alive.
+    if (this.#isRunning) beating(this.#life).beat(this.key, progress);
+  }
+
+  giveUp(reason: string, cause?: unknown): never {
+    throw new NonRetriableError(`step "${this.key}": ${String(reason)}`, { cause });
+  }
+
+  /** Runs the body. */
+  run<T>(body: (step: StepContext) => T): this {
+    const { plan, attempt } = this.#of;
+    const timeoutMs = plan.timeoutMs * (plan.timeoutFactor ?? 1) ** (attempt - 1);
+    if (timeoutMs !== Number.POSITIVE_INFINITY)
+      this.#timer = this.#life.after(timeoutMs, () => {
+        const error = new StepTimeoutError(this.key, timeoutMs);
+        this.#end(false, error);
+        this.abort(error);
+      });
+    let result: T;
+    try {
+      result = body(this);
+      if (isThenable(result)) {
+        // A thenable of the user's own may call back twice, throw, or give another thenable: a promise takes care of it.
+        const promise = result instanceof Promise ? result : Promise.resolve(result);
+        promise.then(
+          (value: unknown) => this.#end(true, value),
+          (error: unknown) => this.#end(false, error),
+        );
+        return this;
+      }
+    } catch (error) {
+      this.#end(false, error);
+      return this;
+    }
+    this.#end(true, result);
+    return this;
+  }
+
+  abort(reason: unknown): void {
+    this.#stop();
+    this.#aborted ??= { reason };
+    this.#controller?.abort(reason);
+  }
+
+  /** Only the first end counts, and none after it was aborted. */
+  #end(ok: boolean, value: unknown): void {
+    if (!this.#isRunning) return;
+    this.#stop();
+    hasRun(this.#life, this.#of, ok, value);
+  }
+
+  #stop(): void {
+    this.#isRunning = false;
+    if (this.#timer !== undefined && this.#life.ctx.alive) this.#life.ctx.cancel(this.#timer);
+    this.#timer = undefined;
+  }
 }
 
 export function beating(life: FlowLife): Heartbeats {
@@ -126,7 +202,7 @@ export async function runTransaction(
     const failure = attempt < plan.attempts ? undefined : storeFailure(error, last, plan);
     const wait = failure && crowdWait(plan, attempt, failure, life.port.kernel.env.random());
     if (failure !== undefined && wait === undefined) return life.fail(error, failure.kind);
-    return hasRun(life, key, plan, attempt, false, error, undefined, wait);
+    return hasRun(life, { key, plan, attempt }, false, error, wait);
   }
   if (!life.ctx.alive) return;
   life.subject.progressed();
@@ -135,7 +211,7 @@ export async function runTransaction(
 }
 
 /** An attempt of an ask begins. */
-export function tapFor(life: FlowLife, kind: string, key: string): WorkTap<FlowStepOutcome> | undefined {
+function tapFor(life: FlowLife, kind: string, key: string): WorkTap<FlowStepOutcome> | undefined {
   const { name: flow, trace } = life.row;
   const by = life.ctx.self.process as Process;
   const tap = life.port.kernel.taps?.flowStep({ flow, id: life.flowId, kind, key }, trace, by);
@@ -144,14 +220,11 @@ export function tapFor(life: FlowLife, kind: string, key: string): WorkTap<FlowS
   return tap;
 }
 
-export function hasRun(
+function hasRun(
   life: FlowLife,
-  key: string,
-  plan: StepPlan,
-  attempt: number,
+  { key, plan, attempt, more }: Omit<AttemptOf, "kind">,
   ok: boolean,
   given: unknown,
-  more: AskOptions | undefined,
   waitMs?: number,
 ): void {
   const { payloads, kernel } = life.port;

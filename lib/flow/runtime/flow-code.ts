@@ -40,7 +40,7 @@ import type { FlowLife } from "./flow-life.js";
 import { runInner, timedPlan } from "./inner.js";
 import { openSaga } from "./saga.js";
 import { Seeded } from "./seeded.js";
-import { stepPlan } from "./step-body.js";
+import { stepPlan } from "./step-plan.js";
 
 const withinOf = (options: WaitOptions | undefined): number | undefined =>
   options?.timeout === undefined ? undefined : duration("timeout", options.timeout);

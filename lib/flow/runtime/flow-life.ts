@@ -25,7 +25,6 @@ import type { Ending, FlowEvent, FlowState, Letter } from "../machine/state.js";
 import { ACCEPT_MAIL } from "../sessions/tables.js";
 import type { Call } from "./call.js";
 import type { FlowPort } from "./port.js";
-import type { AttemptPort } from "./step-body.js";
 
 /** What the store, timers and the host tell a flow's process. */
 export type FlowMessage =
@@ -59,7 +58,6 @@ export class FlowLife {
   readonly sessions: Set<string> = new Set();
   /** Made when a step makes the first one, or the row has some. */
   heartbeats: Heartbeats | undefined;
-  attempts: AttemptPort | undefined;
   /** The time of the last outcome that the code has seen, and of the last write. */
   at: number;
   writtenAt = 0;

@@ -8,7 +8,7 @@ import { count } from "../../process/options.js";
 import { orAborted } from "../../process/or-aborted.js";
 import type { InnerContext, StepContext, StepOptions, TimedOptions } from "../definition/context.js";
 import { named } from "../definition/names.js";
-import { retryWait, type StepPlan, stepPlan } from "./step-body.js";
+import { retryWait, type StepPlan, stepPlan } from "./step-plan.js";
 
 /** Corda's timed flows: 30 s, 6 restarts, each 1.8 times as long. */
 export const TIMED_DEFAULTS: {

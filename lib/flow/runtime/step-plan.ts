@@ -1,13 +1,11 @@
-// Bodies of steps: attempts with a limit on their time, an AbortSignal, and retries.
+// The plan of a step: how many attempts it has, how long each may take, and when the next one runs.
 
 import { type Backoff, backoffMs, checkBackoff } from "../../process/backoff.js";
 import { duration } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count } from "../../process/options.js";
-import { processSignal } from "../../process/process-signal.js";
 import { askedWait } from "../../process/retry-after.js";
-import { isThenable } from "../../process/thenable.js";
 import { classOf, passes, passingWait, toldIn } from "../../store/error-classes.js";
 import {
   type SqlTransaction,
@@ -15,10 +13,8 @@ import {
   TransactionEndedError,
   TransactionTimeoutError,
 } from "../../store/index.js";
-import type { RetryOptions, StepContext, StepOptions } from "../definition/context.js";
+import type { RetryOptions, StepOptions } from "../definition/context.js";
 import { kindOfStore, type SymptomKind } from "../hospital/symptom.js";
-import type { Running } from "./call.js";
-import { NonRetriableError, StepTimeoutError } from "./errors.js";
 
 /** The retries of a step that asks for retries and says no more. */
 export const RETRY_DEFAULTS: { readonly attempts: number; readonly backoff: Backoff } = {
@@ -128,110 +124,4 @@ export function storeFailure(
   if (error instanceof TransactionTimeoutError && plan.timeoutMs !== Number.POSITIVE_INFINITY)
     return undefined;
   return { kind: kindOfStore(failure), isCrowd: found === "contention" || found === "timeout" };
-}
-
-/** What an attempt uses of the flow's process. */
-export interface AttemptPort {
-  /** Runs a function later; returns the call that cancels it. */
-  after(ms: number, fn: () => void): () => void;
-  /** Runs a listener of the user as code of the process. */
-  perform(code: () => void): void;
-  /** A key as a part of ids outside of the journal. */
-  outside(key: string): string;
-  /** The step is alive. */
-  beat(key: string, progress: unknown): void;
-}
-
-/** Gets the end of an attempt. Called once, unless the attempt was aborted. */
-export type AttemptEnd = (ok: boolean, value: unknown) => void;
-
-/** One attempt of a step. */
-export class Attempt implements Running, StepContext {
-  readonly key: string;
-  readonly flowId: string;
-  readonly attempt: number;
-  readonly token: number;
-  readonly lastHeartbeat: unknown;
-  readonly #port: AttemptPort;
-  #controller: AbortController | undefined;
-  #cancelTimer: (() => void) | undefined;
-  #ended: AttemptEnd | undefined;
-  #aborted: { readonly reason: unknown } | undefined;
-
-  constructor(
-    port: AttemptPort,
-    of: Pick<StepContext, "key" | "flowId" | "attempt" | "token" | "lastHeartbeat">,
-    ended: AttemptEnd,
-  ) {
-    this.#port = port;
-    this.key = of.key;
-    this.flowId = of.flowId;
-    this.attempt = of.attempt;
-    this.token = of.token;
-    this.lastHeartbeat = of.lastHeartbeat;
-    this.#ended = ended;
-  }
-
-  get idempotencyKey(): string {
-    return `${this.flowId}/${this.#port.outside(this.key)}`;
-  }
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = processSignal((listener) => this.#port.perform(listener));
-      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
-    }
-    return this.#controller.signal;
-  }
-
-  heartbeat(progress?: unknown): void {
-    // An attempt that has ended is not alive.
-    if (this.#ended !== undefined) this.#port.beat(this.key, progress);
-  }
-
-  giveUp(reason: string, cause?: unknown): never {
-    throw new NonRetriableError(`step "${this.key}": ${String(reason)}`, { cause });
-  }
-
-  /** Runs the body. */
-  run<T>(body: (step: StepContext) => T, timeoutMs: number): this {
-    if (timeoutMs !== Number.POSITIVE_INFINITY)
-      this.#cancelTimer = this.#port.after(timeoutMs, () => {
-        const error = new StepTimeoutError(this.key, timeoutMs);
-        this.#end(false, error);
-        this.abort(error);
-      });
-    let result: T;
-    try {
-      result = body(this);
-      if (isThenable(result)) {
-        // A thenable of the user's own may call back twice, throw, or give another thenable: a promise takes care of it.
-        const promise = result instanceof Promise ? result : Promise.resolve(result);
-        promise.then(
-          (value: unknown) => this.#end(true, value),
-          (error: unknown) => this.#end(false, error),
-        );
-        return this;
-      }
-    } catch (error) {
-      this.#end(false, error);
-      return this;
-    }
-    this.#end(true, result);
-    return this;
-  }
-
-  abort(reason: unknown): void {
-    this.#ended = undefined;
-    this.#cancelTimer?.();
-    this.#aborted ??= { reason };
-    this.#controller?.abort(reason);
-  }
-
-  #end(ok: boolean, value: unknown): void {
-    const ended = this.#ended;
-    this.#ended = undefined;
-    this.#cancelTimer?.();
-    ended?.(ok, value);
-  }
 }
