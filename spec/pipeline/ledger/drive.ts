@@ -233,6 +233,8 @@ export class Drive {
       this.#submit(this.#stepOf("settle", [message], 1, which));
       this.#count("too late");
     }
+    // The host is told that its steps are refused, and not that the messages are gone.
+    this.#atHand = this.#atHand.filter(({ id }) => !ids.includes(id));
     await this.#flush();
   }
 
