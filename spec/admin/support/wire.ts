@@ -20,12 +20,15 @@ export function answering<O extends object>(
     return typeof given === "function" ? given(...args) : given;
   };
   return new Proxy({} as O, {
-    get: (_target, name: string) =>
-      lists.includes(name)
+    get: (_target, name: string) => {
+      // An await would take an object with this name for a promise.
+      if (name === "then") return undefined;
+      return lists.includes(name)
         ? async function* (...args: readonly unknown[]) {
             yield* (await answer(name, args)) as Iterable<unknown>;
           }
-        : (...args: readonly unknown[]) => answer(name, args),
+        : (...args: readonly unknown[]) => answer(name, args);
+    },
   });
 }
 
