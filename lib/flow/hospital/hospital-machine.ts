@@ -72,8 +72,6 @@ export type HospitalEvent =
       /** In [0, 1). */
       readonly random: number;
     }
-  /** The journal of a flow that runs has grown. */
-  | { readonly type: "progressed"; readonly flow: string }
   /** A person discharges patients. */
   | { readonly type: "discharged"; readonly filter: PatientFilter }
   /** A person puts a flow that runs, or waits, under observation. */
@@ -158,8 +156,6 @@ export function decide(state: HospitalState, event: HospitalEvent): Decision {
   switch (event.type) {
     case "admitted":
       return [state, admit(state, event)];
-    case "progressed":
-      return [state, progress(state, event.flow)];
     case "discharged":
       return [state, dischargeAll(state, event.filter)];
     case "observed":
@@ -326,12 +322,6 @@ function makeRoom(state: HospitalState, effects: HospitalEffect[]): boolean {
 function fresh(record: HospitalRecord): HospitalRecord {
   const { dueAt: _, ...rest } = record;
   return { ...rest, counts: {}, discharges: 0 };
-}
-
-function progress(state: HospitalState, flow: string): readonly HospitalEffect[] {
-  const patient = state.patients.get(flow);
-  if (patient?.ward === "out") state.patients.set(flow, { ...patient, record: fresh(patient.record) });
-  return [];
 }
 
 /** Lets a patient run again. Its counts start anew, as if it had not failed here before, unless its timer discharges it. */

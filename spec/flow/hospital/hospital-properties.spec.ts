@@ -68,7 +68,6 @@ describe("every event in every state that can be reached", () => {
         ),
         { ...where, type: "admitted", run: run - 1, symptom: symptom("timeout"), onError: "fail", random: 0 },
         { ...where, type: "observed", run, reason: "look" },
-        { type: "progressed", flow },
         { type: "discharged", filter: { flow } },
         { type: "left", flow },
         { type: "due", flow, now: 0 },
@@ -235,7 +234,7 @@ describe("long lives of flows", () => {
         random: fc.double({ min: 0, max: 0.99, noNaN: true }),
       }),
     },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant("grow" as const), flow, isTold: fc.boolean() }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant("grow" as const), flow }) },
     { weight: 4, arbitrary: fc.record({ do: fc.constant("later" as const), ms: fc.nat({ max: 30 }) }) },
     {
       weight: 1,
@@ -258,7 +257,6 @@ describe("long lives of flows", () => {
             const life = host.lives.get(one.flow) as Life;
             if (life.is !== "running") continue;
             life.position++;
-            if (one.isTold) host.send({ type: "progressed", flow: one.flow });
           } else {
             host.now += one.ms;
             for (const [id, life] of host.lives)
