@@ -11,17 +11,20 @@ import { describeTree, drawTree, type Tree, watch } from "./tree-picture.js";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const readme = readFileSync(join(root, "README.md"), "utf8");
 
-/** Runs the quick start, and looks at its system before that stops. */
-async function treeOfQuickStart(): Promise<{ readonly tree: Tree; readonly printed: string }> {
+/** Runs the quick start, and looks at its system before that stops. @param look - how, as code */
+async function runQuickStart(
+  name: string,
+  look: string,
+): Promise<{ readonly tree: Tree; readonly printed: string }> {
   const [program] = programs(readme);
-  const code = program?.code.replace(/^await using system = .*$/m, "$&\nconst look = watch(system);");
+  const code = program?.code.replace(/^await using system = .*$/m, `$&\nconst look = ${look};`);
   const folder = join(root, ".build", "tree-picture");
   mkdirSync(folder, { recursive: true });
-  const file = join(folder, "shop.ts");
+  const file = join(folder, name);
   const watching = pathToFileURL(join(root, "spec/docs/tree-picture.ts")).pathname;
   writeFileSync(
     file,
-    `import { watch } from ${JSON.stringify(watching)};\n${code}\nexport const tree = await look();\n`,
+    `import { lookAt, watch } from ${JSON.stringify(watching)};\n${code}\nexport const tree = await look();\n`,
   );
   const said: unknown[] = [];
   const log = vi.spyOn(console, "log").mockImplementation((line) => void said.push(line));
@@ -35,9 +38,11 @@ async function treeOfQuickStart(): Promise<{ readonly tree: Tree; readonly print
   }
 }
 
-let quickStart: Awaited<ReturnType<typeof treeOfQuickStart>>;
+let quickStart: Awaited<ReturnType<typeof runQuickStart>>;
 beforeAll(async () => {
-  quickStart = await treeOfQuickStart();
+  // The first run learns the crashes. The second one is the program as users run it: nothing listens to its system.
+  const { crashes } = (await runQuickStart("watched.ts", "watch(system)")).tree;
+  quickStart = await runQuickStart("shop.ts", `lookAt(system, ${JSON.stringify(crashes)})`);
 });
 
 describe("the picture of the README", () => {
@@ -48,6 +53,8 @@ describe("the picture of the README", () => {
   it("belongs to a program that prints what the README says", () => {
     const [, printed] = /```text\n([\s\S]*?)```/.exec(readme) ?? [];
     expect(quickStart.printed).toBe(printed?.trim());
+    for (const { label, pid } of quickStart.tree.crashes)
+      expect(printed).toContain(`[${pid.replace(">", ` ${label}>`)}]`);
   });
 
   it("has a text alternative that says the same", () => {

@@ -3,8 +3,9 @@
 import { type ExitReason, inspect, type Pid, type ProcessInfo, type System } from "signalbox";
 
 /** A process that crashed. */
-interface Crash {
-  readonly pid: Pid;
+export interface Crash {
+  readonly label: string | undefined;
+  readonly pid: string;
   readonly error: string;
 }
 
@@ -35,8 +36,16 @@ export function watch(system: System): () => Promise<Tree> {
   const crashes: Crash[] = [];
   system.events.on("exit", ({ pid, reason }) => {
     const error = errorOf(reason);
-    if (error !== undefined) crashes.push({ pid, error });
+    if (error !== undefined) crashes.push({ label: pid.label, pid: bare(pid), error });
   });
+  return lookAt(system, crashes);
+}
+
+/**
+ * Looks at a system whose crashes are known, once its processes are idle. Nothing listens before: with a listener of exits each dispatch
+ * has a process, which takes a number (decision 176).
+ */
+export function lookAt(system: System, crashes: readonly Crash[]): () => Promise<Tree> {
   return async () => {
     await system.idle();
     const infos = system.processes().flatMap((pid) => system.info(pid) ?? []);
@@ -61,7 +70,7 @@ const isPlain = (state: unknown): state is Record<string, unknown> =>
 async function boxOf(system: System, info: ProcessInfo, crashes: readonly Crash[]): Promise<Box> {
   const state: unknown = await inspect(system, info.pid).state();
   // A restarted child has the label of the one before.
-  const before = crashes.filter(({ pid }) => pid.label === info.label);
+  const before = crashes.filter(({ label }) => label === info.label);
   const lines: Line[] = [{ text: `${bare(info.pid)}, ${info.status}` }];
   if (isSupervisor(state)) {
     const { strategy, intensity, periodMs } = state;
@@ -71,7 +80,7 @@ async function boxOf(system: System, info: ProcessInfo, crashes: readonly Crash[
     lines.push({ text: `state ${text}` });
   }
   for (const { pid, error } of before)
-    lines.push({ text: `was ${bare(pid)}, crashed:`, was: true }, { text: `“${error}”`, was: true });
+    lines.push({ text: `was ${pid}, crashed:`, was: true }, { text: `“${error}”`, was: true });
   return { info, title: info.label ?? "process", lines };
 }
 
@@ -129,7 +138,7 @@ export function describeTree({ boxes, crashes }: Tree): string {
   const [root] = boxes.filter(({ info }) => info.links.length > 0 && info.parent === undefined);
   const children = boxes.filter(({ info }) => info.parent !== undefined);
   const names = children.map(({ title }) => title).join(", ");
-  const again = crashes.map(({ pid }) => pid.label).join(", ");
+  const again = crashes.map(({ label }) => label).join(", ");
   return `A running supervision tree. ${root?.title} has the children ${names}. Crashed and restarted: ${again}.`;
 }
 
