@@ -29,8 +29,10 @@ async function slowHost() {
   const path = join(folder, "sock");
   const requests: Request[] = [];
   const sockets = new Set<Socket>();
+  const open = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket.on("error", () => undefined));
+    open.add(socket.on("close", () => open.delete(socket)));
     socket.on("data", (bytes) => {
       for (const line of String(bytes).trim().split("\n")) {
         const { id, op } = JSON.parse(line);
@@ -61,7 +63,7 @@ async function slowHost() {
   const pass = (ms: number): void => {
     for (const [fn, at] of [...timers]) if (at <= ms) fn();
   };
-  return { client, next, pass, connections: () => sockets.size };
+  return { client, next, pass, connections: () => sockets.size, open: () => open.size };
 }
 
 test("the late answer to a request that was aborted is not taken for that of the next one [Z692]", async () => {
@@ -90,6 +92,45 @@ test("the request behind one that was aborted has a connection of its own, and d
   (await next(1)).answer(7);
   expect(await second).toBe(7);
   expect(connections()).toBe(2);
+});
+
+/** A client whose connection was given up: the next request makes another. */
+async function givenUp() {
+  const host = await slowHost();
+  const caller = new AbortController();
+  const first = host.client.ask("outcome", { id: "a", timeoutMs: 10_000 }, caller.signal);
+  await host.next(0);
+  caller.abort(new Error("waits no longer"));
+  await expect(first).rejects.toThrow("waits no longer");
+  return host;
+}
+
+test("a request that is aborted while its connection is made ends, and is never sent [Z692]", async () => {
+  const { client, next } = await givenUp();
+  const caller = new AbortController();
+  const second = client.ask("outcome", { id: "b", timeoutMs: 10_000 }, caller.signal);
+  const failed = expect(second).rejects.toThrow("neither");
+  // It has begun to connect.
+  await Promise.resolve();
+  await Promise.resolve();
+  caller.abort(new Error("neither"));
+  await failed;
+  const third = client.ask("metrics", {});
+  expect((await next(1)).op).toBe("metrics");
+  (await next(1)).answer(1);
+  expect(await third).toBe(1);
+});
+
+test("a client that was closed keeps no connection, also one that it was about to make [Z692]", async () => {
+  const closing = await givenUp();
+  const second = expect(closing.client.ask("metrics", {})).rejects.toMatchObject({ request: "withdrawn" });
+  await Promise.resolve();
+  await Promise.resolve();
+  closing.client.close();
+  await second;
+  await expect(closing.client.ask("metrics", {})).rejects.toMatchObject({ request: "withdrawn" });
+  for (let i = 0; i < 5; i++) await macrotask();
+  expect(closing.open()).toBe(0);
 });
 
 const PIPELINES = [

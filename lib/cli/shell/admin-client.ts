@@ -44,6 +44,7 @@ class Client implements AdminClient {
   readonly #target: string;
   readonly #options: Required<AdminClientOptions>;
   #connection: Connection;
+  #isClosed = false;
   #last: Promise<unknown> = Promise.resolve();
   #id = 0;
 
@@ -60,11 +61,18 @@ class Client implements AdminClient {
     return asked;
   };
 
-  readonly close = (): void => this.#connection.lose("this program closed the connection");
+  readonly close = (): void => {
+    this.#isClosed = true;
+    this.#connection.lose("this program closed the connection");
+  };
 
   async #ask(op: string, args: object, signal: AbortSignal | undefined, changes: boolean): Promise<Json> {
     signal?.throwIfAborted();
-    if (this.#connection.isGivenUp) await this.#connectAgain();
+    if (this.#connection.isGivenUp && !this.#isClosed) {
+      await this.#connectAgain();
+      // The caller may have gone meanwhile.
+      signal?.throwIfAborted();
+    }
     const { lookMs } = this.#options;
     const limitMs = changes ? Math.max(lookMs, CHANGE_MS) : lookMs;
     const id = ++this.#id;
@@ -87,6 +95,8 @@ class Client implements AdminClient {
     const socket = await connect(this.#target);
     if (socket === undefined) throw noAnswer("no host listens there any more", "withdrawn");
     this.#connection = new Connection(socket);
+    // It was closed while it connected.
+    if (this.#isClosed) this.close();
   }
 }
 
