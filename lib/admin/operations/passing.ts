@@ -30,12 +30,24 @@ export function passedOn<Operations extends object>(
         return [name, (...args) => (row.of(passed as never) as Method)(...args)];
       case "list":
         return [name, (...args) => listed(name, row, reach, args)];
+      case "follow":
+        return [name, (...args) => followed(name, reach, args)];
       default:
         return [name, (...args) => asked(name, row.kind === "ask" && row.leave === "look", reach, args)];
     }
   });
   const passed = Object.fromEntries(methods) as Operations;
   return passed;
+}
+
+/** What comes later is known at that host: its end ends the list. */
+async function* followed(
+  name: string,
+  { on }: Reach<object>,
+  args: readonly unknown[],
+): AsyncGenerator<unknown, void, undefined> {
+  const method = methodOf(await on(), name);
+  yield* method(...args) as AsyncIterable<unknown>;
 }
 
 async function asked(
