@@ -237,7 +237,9 @@ function advance<M, V>(state: SubscriberState<M, V>, effects: SubscriberEffect<M
   }
   if (state.phase !== "running") return;
   while (inFlight.size < config.concurrency) {
-    const message = state.opened.shift() ?? buffer.shift();
+    // A message that waited had its place taken by others: it gets the next one.
+    const isRoom = inFlight.size + buffer.length + state.taking < config.prefetch;
+    const message = (isRoom ? state.opened.shift() : undefined) ?? buffer.shift();
     if (message === undefined) break;
     const delivery = state.nextDelivery++;
     inFlight.set(delivery, { message, isSettling: false, failures: 0 });

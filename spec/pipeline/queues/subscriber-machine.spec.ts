@@ -225,6 +225,14 @@ describe("a subscriber's machine", () => {
     expect(world.settled).toEqual([1, 0]);
   });
 
+  it("holds no more than its prefetch when a message that waited may run while others are being taken", () => {
+    const world = new World(1, 1, 3);
+    for (const choice of ["claimed", "taken", "held", "opened"]) world.step(choice, 0.6);
+    expect(world.running.size).toBe(0);
+    for (const choice of ["taken", "handled", "settled"]) world.step(choice, 0.6);
+    expect([world.settled, [...world.running.values()]]).toEqual([[1], [0]]);
+  });
+
   it("asks a store that failed again later, and later each time", () => {
     const world = new World(1, 1, 1);
     const alarms: number[] = [];
