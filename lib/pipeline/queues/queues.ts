@@ -49,6 +49,7 @@ import {
   type SubscriberSettings,
 } from "./subscriber-process.js";
 import { deadMessages, QUEUE_SCHEMA, type QueuedRow, queued } from "./tables.js";
+import type { TimeLimit } from "./time-limit.js";
 
 /** What {@link openQueues} is given. */
 export interface QueuesOptions {
@@ -369,7 +370,7 @@ export class MessageQueue<in out T> {
     this.#open();
     const policy = checkSubscriber(options);
     if (typeof handler !== "function") throw new OptionError("handler", handler, "a function");
-    const handle: Handle = (row, signal, beats) => this.#handle(row, signal, beats, handler);
+    const handle: Handle = (row, limit, beats) => this.#handle(row, limit, beats, handler);
     const behaviour = new SubscriberProcess({
       ...policy,
       queue: this.#store,
@@ -449,7 +450,7 @@ export class MessageQueue<in out T> {
 
   async #handle(
     row: QueuedRow,
-    signal: AbortSignal,
+    limit: TimeLimit,
     beats: MessageBeats,
     handler: QueueHandler<T>,
   ): Promise<Handled> {
@@ -464,7 +465,9 @@ export class MessageQueue<in out T> {
         key: row.tag ?? undefined,
         attempt: row.attempts + 1,
         idempotencyKey: `${this.name}/${row.id}`,
-        signal,
+        get signal() {
+          return limit.signal;
+        },
         lastHeartbeat: beats.last,
         heartbeat: (progress) => {
           // An attempt that has ended is not alive.

@@ -12,12 +12,12 @@ import type { Signal } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
-import { type ExitReason, formatReason, KILLED, NORMAL, shutdown } from "../../process/reason.js";
+import { type ExitReason, formatReason, KILLED, NORMAL } from "../../process/reason.js";
 import { reportLate } from "../../process/report-failure.js";
 import { spawnIn } from "../../process/spawn-in.js";
 import type { QueueOutcome } from "../../service/telemetry/pipeline-taps.js";
 import { type Claim, ConflictError, FencedError, StoreClosedError } from "../../store/index.js";
-import { QueueStatusError, QueueTimeoutError } from "./errors.js";
+import { QueueStatusError } from "./errors.js";
 import type { Intake } from "./intake.js";
 import { QUEUE_LIMITS, type SubscriberPolicy } from "./limits.js";
 import { type Beats, MessageBeats } from "./message-beats.js";
@@ -27,6 +27,7 @@ import type { SharedEnds } from "./shared-ends.js";
 import { endsOf, isStatus, type Outcome, type Verdict, verdictOf, verdictOnEnd } from "./status.js";
 import { decide, initial, type SubscriberEffect, type SubscriberEvent } from "./subscriber-machine.js";
 import { type QueuedRow, topicOf } from "./tables.js";
+import { TimeLimit } from "./time-limit.js";
 
 type Event = SubscriberEvent<QueuedRow, Settlement>;
 type Effect = SubscriberEffect<QueuedRow, Settlement>;
@@ -35,7 +36,7 @@ type Effect = SubscriberEffect<QueuedRow, Settlement>;
 type Note = { readonly type: "event"; readonly event: Event } | { readonly type: "look" };
 
 /** Runs the user's handler with a message. */
-export type Handle = (row: QueuedRow, signal: AbortSignal, beats: MessageBeats) => PromiseLike<Handled>;
+export type Handle = (row: QueuedRow, limit: TimeLimit, beats: MessageBeats) => PromiseLike<Handled>;
 
 /** What a handler returned, and what it wants to publish. */
 export interface Handled {
@@ -250,15 +251,15 @@ export class SubscriberProcess implements Callbacks<Note> {
     const kernel = this.#kernel;
     const body = async (ctx: BodyContext<never>): Promise<void> => {
       subject.own(ctx.self);
-      const { signal, overdue } = this.#timeLimit(ctx);
+      const limit = new TimeLimit(ctx, name, this.#settings);
       const of = { queue: name, message: row.id, attempt: row.attempts + 1 };
       const tap = kernel.taps?.queueAttempt(of, row.trace, ctx.self.process as Process);
       const beats = this.#beats(ctx, row, subject);
-      const run = (): Promise<Ended> => subject.run(() => outcomeOf(name, handle, row, signal, beats));
+      const run = (): Promise<Ended> => subject.run(() => outcomeOf(name, handle, row, limit, beats));
       const ended = await (tap === undefined ? run() : tap.around(run));
-      const error = overdue();
-      const late: Ended = { ...ended, outcome: { type: "threw", error }, children: [] };
-      attempt.ended = error === undefined ? ended : late;
+      const { overdue: error } = limit;
+      attempt.ended =
+        error === undefined ? ended : { ...ended, outcome: { type: "threw", error }, children: [] };
       tap?.ended(wordOf(attempt.ended.outcome));
     };
     const pid = spawnIn(kernel, row.trace, `message of ${name}`, () =>
@@ -283,20 +284,6 @@ export class SubscriberProcess implements Callbacks<Note> {
         });
       },
     });
-  }
-
-  /** A handler that takes too long has failed. It is waited for a while, and keeps its place so long. */
-  #timeLimit(ctx: BodyContext<never>): { readonly signal: AbortSignal; overdue(): Error | undefined } {
-    const { timeoutMs, overrunMs } = this.#settings;
-    if (timeoutMs === Number.POSITIVE_INFINITY) return { signal: ctx.signal, overdue: () => undefined };
-    const limit = new AbortController();
-    let error: Error | undefined;
-    ctx.runAfter(timeoutMs, () => {
-      error = new QueueTimeoutError(this.#queue.name, timeoutMs);
-      limit.abort(error);
-      if (overrunMs < Number.POSITIVE_INFINITY) ctx.runAfter(overrunMs, () => ctx.exit(shutdown(error)));
-    });
-    return { signal: AbortSignal.any([ctx.signal, limit.signal]), overdue: () => error };
   }
 
   #settle({ delivery, message, verdict, inMs }: Effect & { readonly type: "settle" }): void {
@@ -437,11 +424,11 @@ async function outcomeOf(
   queue: string,
   handle: Handle,
   row: QueuedRow,
-  signal: AbortSignal,
+  limit: TimeLimit,
   beats: MessageBeats,
 ): Promise<Ended> {
   try {
-    const { returned, children } = await handle(row, signal, beats);
+    const { returned, children } = await handle(row, limit, beats);
     beats.check();
     if (!isStatus(returned)) throw new QueueStatusError(queue, returned);
     return { outcome: { type: "status", status: returned }, children, heartbeats: await beats.stored() };
