@@ -5,14 +5,14 @@ import { type CallRules, type HostCaller, isHostOver } from "../host/index.js";
 import type { Kernel } from "../process/kernel.js";
 import type { CallOptions, ReplyTo } from "../process/request.js";
 import { storeContext } from "../store/open-store.js";
-import { checkGiveUp, checkMove } from "./changes/options.js";
-import { checkWait } from "./changes/waits.js";
+import { checkGiveUp, checkMove } from "./operations/change-options.js";
+import { ExecutionOutcomeUnknownError, NoLineageError } from "./operations/errors.js";
 import type { PipelineOperations } from "./operations/operations.js";
 import { PIPELINE_TABLE } from "./operations/operations-table.js";
+import { checkReplay } from "./operations/replay-options.js";
 import { StoreOperations } from "./operations/store-operations.js";
-import { checkReplay } from "./replay/options.js";
+import { checkWait } from "./operations/waits.js";
 import type { OpenTables } from "./runtime/catalogue.js";
-import { ExecutionOutcomeUnknownError, NoLineageError } from "./runtime/errors.js";
 import type { HostRequest } from "./runtime/host-process.js";
 
 /** Asks a host. */

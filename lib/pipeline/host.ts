@@ -14,15 +14,16 @@ import { validated } from "../process/standard-schema.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
 import { supervisor } from "../supervisor/supervisor.js";
-import type { GivenUp, GiveUpOptions, Moved, MoveOptions } from "./changes/options.js";
-import { checkWait, type OperationWaitOptions, WAIT } from "./changes/waits.js";
-import type { DeedOptions, DeedResult, DropOptions } from "./dead/options.js";
 import { type MessageId, sourceId } from "./definition/message-id.js";
 import type { PipelineDefinition } from "./definition/pipeline.js";
 import type { Queue } from "./definition/queue.js";
+import { checkPipeline } from "./definition/routes-graph.js";
 import { labelOf } from "./definition/versions.js";
 import { type Caller, changing, hostOperations } from "./host-operations.js";
 import type { Publication } from "./ledger/ledger.js";
+import type { DeedOptions, DeedResult, DropOptions } from "./messages/dead-options.js";
+import type { GivenUp, GiveUpOptions, Moved, MoveOptions } from "./operations/change-options.js";
+import { ExecutionFailedError, PipelineInputError, UnknownPipelineError } from "./operations/errors.js";
 import type {
   DeadChoice,
   DeadFilter,
@@ -34,19 +35,19 @@ import type {
   MessageFilter,
   MessageRecord,
   PipelineOperations,
+  PipelineSummary,
 } from "./operations/operations.js";
 import { pipelineService } from "./operations/operations-table.js";
-import type { ReplayOptions } from "./replay/options.js";
+import type { ReplayOptions } from "./operations/replay-options.js";
+import { checkWait, type OperationWaitOptions, WAIT } from "./operations/waits.js";
 import type { Record } from "./runtime/catalogue.js";
-import { ExecutionFailedError, PipelineInputError, UnknownPipelineError } from "./runtime/errors.js";
+import type { HostService, OpenCatalogue } from "./runtime/host-process.js";
 import { type HostRequest, PipelineHostProcess } from "./runtime/host-process.js";
-import { openCatalogue } from "./runtime/open-catalogue.js";
 import { checkHost, type PipelineHostOptions, type PipelineHostSettings } from "./runtime/options.js";
 import type { PipelinePlan } from "./runtime/plan.js";
 import type { PipelineProgress } from "./runtime/progress.js";
-import type { HostService } from "./runtime/services.js";
-import type { PipelineSummary } from "./runtime/summary.js";
-import { checkPipeline } from "./views/routes-graph.js";
+import { StoreCatalogue } from "./runtime/store-catalogue.js";
+import { VolatileCatalogue } from "./runtime/volatile-catalogue.js";
 
 /** Messages that an execution begins with. */
 export interface GivenMessages<T> {
@@ -498,3 +499,7 @@ export async function runPipeline<Input, T = never>(
     await host.stop();
   }
 }
+
+/** @throws PipelineHostTakenError, StoreError */
+const openCatalogue: OpenCatalogue = async (kernel, tell, settings) =>
+  settings.store === undefined ? new VolatileCatalogue(kernel) : StoreCatalogue.open(kernel, tell, settings);

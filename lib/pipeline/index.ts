@@ -1,21 +1,16 @@
 /**
  * signalbox/pipeline: jobs of many stages over many messages, which know exactly when they are done.
  *
- *     definition/  queues, routes, adapters, sources, policies; what is wrong with a graph
- *     ledger/      what is live, what is settled, and when an execution is complete: in a store or in memory
- *     gates/       who may work
- *     batches/     what is gathered, and when it is due
- *     runtime/     the processes of an execution: a processor for each route, its workers, a reader for each source
- *     host.ts      the host of executions, and the handle of a run
- *     queues/      durable queues without a pipeline
- *     dead/        what may become of a dead letter, of pipelines as of queues
- *     sources/     files, times and iterables as sources
+ *     definition/  queues, routes, adapters, sources, policies; a pipeline's faults, and its picture in Mermaid and DOT
+ *     sources/     files, times, pages of HTTP and iterables as sources
  *     adapters/    adapters that ship
- *     operations/  all executions of a store: list, inspect, lineage, dead letters
- *     replay/      messages of an execution once more, in a new one
- *     retention/   how long the history of executions is kept, and what remains of it
  *     yaml/        pipelines as YAML, and the registry of their types
- *     views/       a pipeline as Mermaid and DOT
+ *     messages/    dead letters, of pipelines as of queues
+ *     ledger/      messages of executions: live, settled, and when an execution is complete; in a store or in memory
+ *     queues/      durable queues without a pipeline
+ *     operations/  all executions of a store: list, inspect, lineage, dead letters, replay, give up, move, retention
+ *     runtime/     the processes of an execution: a processor for each route, its gates and workers, a reader for each source
+ *     host.ts      the host of executions, and the handle of a run
  *
  * @example
  * const lines = queue<string>("lines");
@@ -55,13 +50,6 @@ export { type SqlUpsertOptions, sqlUpsert } from "./adapters/sql-upsert.js";
 export { type ThrottleOptions, throttle } from "./adapters/throttle.js";
 export { type TopologyInlet, topologyInlet } from "./adapters/topology.js";
 export { type AggregateOptions, aggregate, filter, map, split } from "./adapters/values.js";
-export { PipelineChangeError } from "./changes/errors.js";
-export type { ChangeOptions, GivenUp, GiveUpOptions, Moved, MoveOptions } from "./changes/options.js";
-export type { OperationWaitOptions } from "./changes/waits.js";
-export type { Fate } from "./dead/dead-machine.js";
-export { DeadLetterNotFoundError } from "./dead/errors.js";
-export type { DeedOptions, DeedResult, DropOptions, LetterFilter } from "./dead/options.js";
-export type { DeadLetterRecord } from "./dead/records.js";
 export {
   type Adapted,
   type Adapter,
@@ -102,8 +90,9 @@ export {
 } from "./definition/policy.js";
 export { type Queue, queue } from "./definition/queue.js";
 export { type AnyRoute, type Outbound, type Route, type RouteOptions, route } from "./definition/route.js";
+export type { RoutesGraphOptions } from "./definition/routes-graph.js";
+export { pipelineToDot, pipelineToMermaid } from "./definition/routes-graph.js";
 export type { Feed, Source, SourceContext, Sourced } from "./definition/source.js";
-export type { ConcurrencyChange } from "./gates/events.js";
 export {
   type GivenMessages,
   PipelineHost,
@@ -114,19 +103,41 @@ export {
   runPipeline,
   type StartExecutionOptions,
 } from "./host.js";
-export { HTTP_DEFAULTS, type HttpPolicy } from "./http/client.js";
-export { HttpBodyError, HttpFailedError, HttpStatusError } from "./http/errors.js";
-export type { Fetch, HttpReply } from "./http/exchange.js";
 export { ExecutionGoneError, MessageTooLargeError, StepTooLargeError } from "./ledger/errors.js";
 export type { LedgerCounts, Setback } from "./ledger/ledger.js";
 export type { CallRecord, MessageChange } from "./ledger/lineage.js";
 export type { ExecutionStatus } from "./ledger/tables.js";
-export { ExecutionOverError, ExecutionWaitTimeoutError } from "./operations/errors.js";
+export type { Fate } from "./messages/dead-machine.js";
+export type { DeedOptions, DeedResult, DropOptions, LetterFilter } from "./messages/dead-options.js";
+export type { DeadLetterRecord } from "./messages/dead-records.js";
+export { DeadLetterNotFoundError } from "./messages/errors.js";
 export {
   type OpenPipelineOperations,
   openPipelineOperations,
   type PipelineOperationsOptions,
-} from "./operations/open-operations.js";
+} from "./open-operations.js";
+export type {
+  ChangeOptions,
+  GivenUp,
+  GiveUpOptions,
+  Moved,
+  MoveOptions,
+} from "./operations/change-options.js";
+export {
+  ExecutionFailedError,
+  ExecutionIdTakenError,
+  ExecutionLostError,
+  ExecutionNotFoundError,
+  ExecutionOutcomeUnknownError,
+  ExecutionOverError,
+  ExecutionWaitTimeoutError,
+  NoLineageError,
+  PipelineChangeError,
+  PipelineHostTakenError,
+  PipelineInputError,
+  ReplayError,
+  UnknownPipelineError,
+} from "./operations/errors.js";
 export type {
   DeadChoice,
   DeadFilter,
@@ -145,10 +156,14 @@ export type {
   MessageRecord,
   OutcomeOptions,
   PipelineOperations,
+  PipelineSummary,
   QueueDepth,
   ReplayStarted,
   SourceState,
 } from "./operations/operations.js";
+export type { ReplayOptions } from "./operations/replay-options.js";
+export type { PipelineRetentionOptions, RouteTotals } from "./operations/retention.js";
+export type { OperationWaitOptions } from "./operations/waits.js";
 export type {
   Carrier,
   CarrierContext,
@@ -190,29 +205,21 @@ export {
   Subscription,
 } from "./queues/queues.js";
 export { dead, done, type RetryOptions, retry, type Status } from "./queues/status.js";
-export { ReplayError } from "./replay/errors.js";
-export type { ReplayOptions } from "./replay/options.js";
-export type { PipelineRetentionOptions } from "./retention/options.js";
-export type { RouteTotals } from "./retention/totals.js";
-export {
-  ExecutionFailedError,
-  ExecutionIdTakenError,
-  ExecutionLostError,
-  ExecutionNotFoundError,
-  ExecutionOutcomeUnknownError,
-  NoLineageError,
-  PipelineHostTakenError,
-  PipelineInputError,
-  UnknownPipelineError,
-} from "./runtime/errors.js";
+export type { ConcurrencyChange } from "./runtime/events.js";
 export type { PipelineHostOptions } from "./runtime/options.js";
 export type { PipelineProgress, RouteProgress } from "./runtime/progress.js";
 export type { StrandedExecution } from "./runtime/stranded.js";
-export type { PipelineSummary } from "./runtime/summary.js";
-export { shippedAdapters, shippedSources } from "./shipped/types.js";
 export { type CsvOptions, type CsvRow, csvRows } from "./sources/csv.js";
-export { DamagedRecordError, FileChangedError } from "./sources/errors.js";
+export {
+  DamagedRecordError,
+  FileChangedError,
+  HttpBodyError,
+  HttpFailedError,
+  HttpStatusError,
+} from "./sources/errors.js";
 export { type DamagedRecord, type FileOptions, isDamaged } from "./sources/file-options.js";
+export { HTTP_DEFAULTS, type HttpPolicy } from "./sources/http-client.js";
+export type { Fetch, HttpReply } from "./sources/http-exchange.js";
 export {
   type HttpPagesOptions,
   httpPages,
@@ -224,8 +231,6 @@ export { jsonLines } from "./sources/json-lines.js";
 export type { FilePlace } from "./sources/record-splitter.js";
 export { type Moment, type Tick, type TimerOptions, timer } from "./sources/timer.js";
 export { fromIterable, fromValues, type IterableOptions, type ValuesOptions } from "./sources/values.js";
-export type { RoutesGraphOptions } from "./views/routes-graph.js";
-export { pipelineToDot, pipelineToMermaid } from "./views/write.js";
 export { type FileFault, PipelineFileError } from "./yaml/errors.js";
 export { type JsonSchema, jsonSchemaOf } from "./yaml/json-schema.js";
 export { type ParseOptions, parsePipeline } from "./yaml/parse.js";
@@ -242,4 +247,5 @@ export {
   sourceType,
   type TypeOptions,
 } from "./yaml/registry.js";
+export { shippedAdapters, shippedSources } from "./yaml/shipped-types.js";
 export type { Variables } from "./yaml/substitution.js";

@@ -9,7 +9,7 @@ import {
   type PipelineDefinition,
 } from "../../lib/pipeline/definition/pipeline.js";
 import { inStore, runCommand } from "../cli/pipelines/support.js";
-import { begun, CHANGES, Life, lines, takes, whole, words } from "./changes/support.js";
+import { begun, CHANGES, Life, lines, takes, whole, words } from "./operations/change-support.js";
 
 test.each(CHANGES)(
   "%s is reported once, and shown with the execution [Y300]",

@@ -3,8 +3,8 @@
 
 import type { PayloadOptions } from "../../host/payload/payloads.js";
 import type { AnyPipeline } from "../../pipeline/definition/pipeline.js";
-import { shippedAdapters, shippedSources } from "../../pipeline/shipped/types.js";
 import { type PipelineRegistry, pipelineRegistry } from "../../pipeline/yaml/registry.js";
+import { shippedAdapters, shippedSources } from "../../pipeline/yaml/shipped-types.js";
 import { exportsOf, lacks, loadModule, payloadOptions, unusable } from "../shell/module.js";
 
 /** What a module says about pipelines. */

@@ -1,6 +1,6 @@
 // Commands about dead letters: they list them, and put them back, edit them, or give them up.
 
-import type { DeedOptions, DeedResult } from "../../pipeline/dead/options.js";
+import type { DeedOptions, DeedResult } from "../../pipeline/messages/dead-options.js";
 import type {
   DeadChoice,
   DeadMessage,

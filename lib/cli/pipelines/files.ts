@@ -1,7 +1,7 @@
 // Files of pipelines: how a command finds a pipeline by its name or its file, and the commands that run nothing.
 
 import type { AnyPipeline } from "../../pipeline/definition/pipeline.js";
-import { pipelineToDot, pipelineToMermaid } from "../../pipeline/views/write.js";
+import { pipelineToDot, pipelineToMermaid } from "../../pipeline/definition/routes-graph.js";
 import { PipelineFileError } from "../../pipeline/yaml/errors.js";
 import { jsonSchemaOf } from "../../pipeline/yaml/json-schema.js";
 import { parsePipeline } from "../../pipeline/yaml/parse.js";

@@ -1,7 +1,7 @@
 // How the command reaches the executions of a store: through the host that has a SQLite file open; else it opens the file itself. A
 // PostgreSQL database takes any number of programs.
 
-import { openOperations } from "../../pipeline/operations/open-operations.js";
+import { openOperations } from "../../pipeline/open-operations.js";
 import { remoteOperations } from "../../pipeline/operations/operations-table.js";
 import { contextOf, existing, hostOf } from "../shell/reach.js";
 import type { Opened, Reach } from "./context.js";

@@ -11,7 +11,7 @@ import {
   type PipelineRun,
   pipelineHost,
 } from "../../pipeline/host.js";
-import { openPipelineOperations } from "../../pipeline/operations/open-operations.js";
+import { openPipelineOperations } from "../../pipeline/open-operations.js";
 import type { ExecutionSummary } from "../../pipeline/operations/operations.js";
 import { oneLine } from "../../process/printable.js";
 import type { StoreSource } from "../../store/index.js";

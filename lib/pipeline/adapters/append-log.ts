@@ -2,7 +2,7 @@
 // lines of the first that it stands for. So a file that a kill has left half written can be mended: lines that the second does
 // not list are cut off, and are written again when their messages come again.
 
-import { type OpenFile, openToRead, openToWrite } from "../files/node-files.js";
+import { type OpenFile, openToRead, openToWrite } from "../sources/node-files.js";
 import { FileTornError } from "./errors.js";
 
 /** Text that is written for a message. */

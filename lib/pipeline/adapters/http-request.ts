@@ -5,8 +5,8 @@ import { only } from "../../process/known-options.js";
 import { text } from "../../process/options.js";
 import type { Adapter, AdapterContext } from "../definition/adapter.js";
 import { checkName } from "../definition/queue.js";
-import { HTTP_DEFAULTS, HTTP_POLICY, type HttpPolicy, httpClient } from "../http/client.js";
-import type { HttpReply } from "../http/exchange.js";
+import { HTTP_DEFAULTS, HTTP_POLICY, type HttpPolicy, httpClient } from "../sources/http-client.js";
+import type { HttpReply } from "../sources/http-exchange.js";
 import { functionOption } from "./values.js";
 
 /** Options of {@link httpRequest}. */

@@ -3,8 +3,8 @@
 import { only } from "../../process/known-options.js";
 import { rateLimiter } from "../../service/protection/limiter.js";
 import type { Adapter } from "../definition/adapter.js";
+import { perKernel } from "../definition/per-kernel.js";
 import { checkName } from "../definition/queue.js";
-import { perKernel } from "../http/per-kernel.js";
 import { ADAPTER_DEFAULTS } from "./defaults.js";
 import { functionOption } from "./values.js";
 

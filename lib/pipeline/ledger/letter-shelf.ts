@@ -1,12 +1,12 @@
-// The dead letters of an execution, as ../dead/shelf.ts uses them: where they are, and what else a commit about them changes: a letter
+// The dead letters of an execution, as ../messages/shelf.ts uses them: where they are, and what else a commit about them changes: a letter
 // that is put back is live again in the commit that takes it from the dead ones, and an execution that had completed goes on.
 
 import type { AnyRow, Expectation, Store, Write } from "../../store/index.js";
 import { wholeClock } from "../../store/whole-clock.js";
-import type { Fate } from "../dead/dead-machine.js";
-import type { LetterPlace } from "../dead/options.js";
-import type { Consequences, Judged, Shelf } from "../dead/shelf.js";
 import type { MessageId } from "../definition/message-id.js";
+import type { Fate } from "../messages/dead-machine.js";
+import type { LetterPlace } from "../messages/dead-options.js";
+import type { Consequences, Judged, Shelf } from "../messages/shelf.js";
 import { MessageRows } from "./message-rows.js";
 import {
   carriedChannels,

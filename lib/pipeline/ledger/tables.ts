@@ -1,7 +1,7 @@
 // The tables of pipelines. The live messages are the queues; everything else says what became of messages.
 
 import { defineTable, type Row, type Schema, type Table } from "../../store/index.js";
-import { RECORD_COLUMNS } from "../dead/records.js";
+import { RECORD_COLUMNS } from "../messages/dead-records.js";
 
 /** What an execution is doing. `paused` waits for people; `completed`, `failed` and `cancelled` have ended. */
 export type ExecutionStatus = "running" | "paused" | "completed" | "failed" | "cancelled";

@@ -1,6 +1,5 @@
 // Rows of messages as operations show them. Pure.
 
-import type { Fate } from "../dead/dead-machine.js";
 import type { MessageId } from "../definition/message-id.js";
 import type { Setback } from "../ledger/ledger.js";
 import { decodeEntry, type LineageEntry, type MessageChange } from "../ledger/lineage.js";
@@ -13,6 +12,7 @@ import {
   type MessageRow,
   READY,
 } from "../ledger/tables.js";
+import type { Fate } from "../messages/dead-machine.js";
 import type { DeadMessage, MessageRecord } from "./operations.js";
 
 /** What became of a message, from all that is stored of it. */

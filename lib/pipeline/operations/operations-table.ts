@@ -6,10 +6,8 @@ import { serviceOf } from "../../admin/operations/service.js";
 import { ITEMS, type OperationTable, type SentOptions } from "../../admin/operations/table.js";
 import type { AdminService } from "../../admin/post.js";
 import type { Args, Ask } from "../../admin/protocol.js";
-import { checkWait } from "../changes/waits.js";
-import type { DeedOptions } from "../dead/options.js";
-import { ExecutionOutcomeUnknownError } from "../runtime/errors.js";
-import { ExecutionWaitTimeoutError } from "./errors.js";
+import type { DeedOptions } from "../messages/dead-options.js";
+import { ExecutionOutcomeUnknownError, ExecutionWaitTimeoutError } from "./errors.js";
 import type {
   ExecutionListOptions,
   ExecutionSummary,
@@ -17,6 +15,7 @@ import type {
   MessageRange,
   PipelineOperations,
 } from "./operations.js";
+import { checkWait } from "./waits.js";
 
 const LIST: SentOptions<ExecutionListOptions> = {
   status: true,

@@ -1,16 +1,17 @@
 // The operations on all executions of a store: to find them, to look at what became of each message, and to change their course. A host
 // offers them to its program, and over its admin socket to the command `signalbox pipelines`.
 
-import type { GivenUp, GiveUpOptions, Moved, MoveOptions } from "../changes/options.js";
-import type { Fate } from "../dead/dead-machine.js";
-import type { DeedOptions, DeedResult, DropOptions, LetterFilter } from "../dead/options.js";
-import type { DeadLetterRecord } from "../dead/records.js";
 import type { MessageId } from "../definition/message-id.js";
-import type { Setback } from "../ledger/ledger.js";
+import type { MissingPart } from "../definition/missing.js";
+import type { LedgerCounts, Setback } from "../ledger/ledger.js";
 import type { CallRecord, MessageChange } from "../ledger/lineage.js";
 import type { ExecutionStatus } from "../ledger/tables.js";
-import type { ReplayOptions } from "../replay/options.js";
-import type { PipelineSummary } from "../runtime/summary.js";
+import type { Fate } from "../messages/dead-machine.js";
+import type { DeedOptions, DeedResult, DropOptions, LetterFilter } from "../messages/dead-options.js";
+import type { DeadLetterRecord } from "../messages/dead-records.js";
+import type { GivenUp, GiveUpOptions, Moved, MoveOptions } from "./change-options.js";
+import type { ReplayOptions } from "./replay-options.js";
+import type { RouteTotals } from "./retention.js";
 
 /** All statuses of executions, in the order in which people want to see them. */
 export const EXECUTION_STATUSES: readonly ExecutionStatus[] = [
@@ -330,4 +331,28 @@ export interface PipelineOperations {
    * ExecutionOutcomeUnknownError after `timeoutMs` with the id of the new execution, OptionError
    */
   replay(id: string, options: ReplayOptions): Promise<ReplayStarted>;
+}
+
+/** What an execution is, and how far it is. */
+export interface PipelineSummary extends LedgerCounts {
+  /** The id of the execution. */
+  readonly id: string;
+  /** The name of its pipeline. */
+  readonly pipeline: string;
+  /** The version of the pipeline with which it began. Absent: 1. */
+  readonly version?: number;
+  /** What it is doing, or how it ended. */
+  readonly status: ExecutionStatus;
+  /** When it was started, in milliseconds since 1970. */
+  readonly created: number;
+  /** When it ended, in milliseconds since 1970. */
+  readonly ended: number | undefined;
+  /** Messages that were dead letters, and that a replay has. Absent: none. */
+  readonly replayed?: number;
+  /** Messages that people have ended, dead letters or not; they count among those that are done. Absent: none. */
+  readonly dropped?: number;
+  /** Parts that it needs and its pipeline does not have: it cannot end with this definition. Absent: none, as far as a host has looked. */
+  readonly stranded?: readonly MissingPart[];
+  /** What its routes did, once its history was summed up and removed. See `retention` of a host. */
+  readonly totals?: readonly RouteTotals[];
 }

@@ -10,28 +10,6 @@ import { processName } from "../../process/process-name.js";
 import type { Store } from "../../store/index.js";
 import { readPage } from "../../store/row-pages.js";
 import { watchTopic } from "../../store/topic-wait.js";
-import { giveUp } from "../changes/give-up.js";
-import { move } from "../changes/move.js";
-import {
-  checkGiveUp,
-  checkMove,
-  type GivenUp,
-  type GiveUpOptions,
-  type Moved,
-  type MoveOptions,
-} from "../changes/options.js";
-import { checkWait, type OperationWaitOptions, WAIT } from "../changes/waits.js";
-import {
-  type Chosen,
-  checkChosen,
-  checkDeed,
-  checkDrop,
-  type DeedOptions,
-  type DeedResult,
-  type DropOptions,
-} from "../dead/options.js";
-import { shownRecord } from "../dead/records.js";
-import { type Act, settleLetters } from "../dead/shelf.js";
 import { maxMessageBytesIn, routesByQueue } from "../definition/configuration.js";
 import { ancestorsOf, isMessageId, type MessageId } from "../definition/message-id.js";
 import { endExecution, fatesOf, findExecution, setPaused } from "../ledger/executions.js";
@@ -51,18 +29,39 @@ import {
   READY,
   sources,
 } from "../ledger/tables.js";
-import { type ReplayTarget, startReplay } from "../replay/begin.js";
-import { ReplayError } from "../replay/errors.js";
-import { fillReplay } from "../replay/fill.js";
-import { checkReplay, type ReplayOptions, type ReplayRequest } from "../replay/options.js";
+import {
+  type Chosen,
+  checkChosen,
+  checkDeed,
+  checkDrop,
+  type DeedOptions,
+  type DeedResult,
+  type DropOptions,
+} from "../messages/dead-options.js";
+import { shownRecord } from "../messages/dead-records.js";
+import { type Act, settleLetters } from "../messages/shelf.js";
+import { type ReplayTarget, startReplay } from "./begin-replay.js";
+import {
+  checkGiveUp,
+  checkMove,
+  type GivenUp,
+  type GiveUpOptions,
+  type Moved,
+  type MoveOptions,
+} from "./change-options.js";
 import {
   ExecutionNotFoundError,
   ExecutionOutcomeUnknownError,
+  ExecutionOverError,
+  ExecutionWaitTimeoutError,
+  ReplayError,
   UnknownPipelineError,
-} from "../runtime/errors.js";
-import { ExecutionOverError, ExecutionWaitTimeoutError } from "./errors.js";
+} from "./errors.js";
 import { cursorOf, queryOf } from "./execution-query.js";
+import { fillReplay } from "./fill-replay.js";
+import { giveUp } from "./give-up.js";
 import { deadMessageOf, hasFailed, recordOf, settledRecord } from "./message-view.js";
+import { move } from "./move.js";
 import type {
   DeadChoice,
   DeadFilter,
@@ -82,6 +81,8 @@ import type {
   QueueDepth,
   ReplayStarted,
 } from "./operations.js";
+import { checkReplay, type ReplayOptions, type ReplayRequest } from "./replay-options.js";
+import { checkWait, type OperationWaitOptions, WAIT } from "./waits.js";
 
 /** What the operations use of their surroundings. */
 export interface OperationsPort {

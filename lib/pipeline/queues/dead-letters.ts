@@ -5,8 +5,7 @@ import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, flag } from "../../process/options.js";
 import { ConflictError, type Store, type Write } from "../../store/index.js";
-import { decide, type Fate, type LetterEvent } from "../dead/dead-machine.js";
-import { DeadLetterNotFoundError } from "../dead/errors.js";
+import { decide, type Fate, type LetterEvent } from "../messages/dead-machine.js";
 import {
   checkChosen,
   checkDeed,
@@ -17,9 +16,10 @@ import {
   type DropOptions,
   type LetterFilter,
   type LetterPlace,
-} from "../dead/options.js";
-import { type DeadLetterRecord, shownRecord } from "../dead/records.js";
-import { type Consequences, type Judged, type Shelf, settleLetters } from "../dead/shelf.js";
+} from "../messages/dead-options.js";
+import { type DeadLetterRecord, shownRecord } from "../messages/dead-records.js";
+import { DeadLetterNotFoundError } from "../messages/errors.js";
+import { type Consequences, type Judged, type Shelf, settleLetters } from "../messages/shelf.js";
 import type { QueueStore } from "./queue-store.js";
 import { type Failure, historyOf } from "./status.js";
 import {

@@ -1,7 +1,7 @@
 // The tables of queues. A message is ready, held by a subscriber, or delayed: the column that says so is also the index that finds it.
 
 import { defineTable, type Row, type Schema, type Table } from "../../store/index.js";
-import { RECORD_COLUMNS } from "../dead/records.js";
+import { RECORD_COLUMNS } from "../messages/dead-records.js";
 
 const MESSAGE_COLUMNS = {
   /** The order of the queue. */

@@ -2,14 +2,14 @@
 
 import type { Payloads } from "../../host/payload/payloads.js";
 import type { Store } from "../../store/index.js";
-import type { GivenUp, GiveUpRequest, Moved, MoveRequest } from "../changes/options.js";
 import type { MissingPart } from "../definition/missing.js";
 import type { Ended, LedgerListener, Publication } from "../ledger/ledger.js";
 import type { Offer } from "../ledger/offers.js";
-import type { ReplayRequest } from "../replay/options.js";
+import type { GivenUp, GiveUpRequest, Moved, MoveRequest } from "../operations/change-options.js";
+import type { PipelineSummary } from "../operations/operations.js";
+import type { ReplayRequest } from "../operations/replay-options.js";
 import type { OpenedLedger } from "./execution.js";
 import type { PipelinePlan } from "./plan.js";
-import type { PipelineSummary } from "./summary.js";
 import type { ValueHash } from "./value-hash.js";
 
 /** What an execution begins with. */

@@ -13,7 +13,6 @@ import { type ExitReason, formatReason, KILL, NORMAL, SHUTDOWN, shutdown } from 
 import { spawnIn } from "../../process/spawn-in.js";
 import { Queue } from "../../supervisor/queue.js";
 import { countRestart, type RestartLimits } from "../../supervisor/restart-rule.js";
-import { Permits } from "../gates/permits.js";
 import type {
   Ended,
   Ledger,
@@ -23,6 +22,7 @@ import type {
   SourcePlace,
   Step,
 } from "../ledger/ledger.js";
+import { Permits } from "./permits.js";
 import type { PipelinePlan } from "./plan.js";
 import { Processor } from "./processor.js";
 import { type PipelineProgress, RateMeter } from "./progress.js";

@@ -1,14 +1,14 @@
 // The gathering of a route's batches: the machine, its timers, and the messages that it holds.
 
 import { OptionError } from "../../process/errors.js";
+import type { BatchSettings } from "../definition/resolve.js";
 import {
   decide,
   type GatheringEffect,
   type GatheringEvent,
   type GatheringState,
   initial,
-} from "../batches/batch-machine.js";
-import type { BatchSettings } from "../definition/resolve.js";
+} from "./batch-machine.js";
 import type { Batch, Member } from "./processor-machine.js";
 
 /** What a gathering uses of its processor. */

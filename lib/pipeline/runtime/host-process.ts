@@ -3,7 +3,7 @@
 
 import { isCurable } from "../../host/background/background.js";
 import { Waiters } from "../../host/handles/waiters.js";
-import { HostLife } from "../../host/host-life.js";
+import { HostLife, type Service } from "../../host/host-life.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
@@ -14,27 +14,25 @@ import type { ReplyTo } from "../../process/request.js";
 import { FencedError } from "../../store/index.js";
 import { Queue } from "../../supervisor/queue.js";
 import { countRestart, type RestartLimits } from "../../supervisor/restart-rule.js";
-import type { GivenUp, GiveUpRequest, Moved, MoveRequest } from "../changes/options.js";
 import { labelOf } from "../definition/versions.js";
 import { ExecutionGoneError } from "../ledger/errors.js";
 import type { Ended, Publication } from "../ledger/ledger.js";
-import type { ReplayRequest } from "../replay/options.js";
-import type { PipelineRetention } from "../retention/options.js";
-import { retain } from "../retention/retain.js";
-import type { Catalogue, OpenTables, Record } from "./catalogue.js";
+import type { GivenUp, GiveUpRequest, Moved, MoveRequest } from "../operations/change-options.js";
 import {
   ExecutionIdTakenError,
   ExecutionLostError,
   ExecutionNotFoundError,
   UnknownPipelineError,
-} from "./errors.js";
+} from "../operations/errors.js";
+import type { ReplayRequest } from "../operations/replay-options.js";
+import { type PipelineRetention, retain } from "../operations/retention.js";
+import type { Catalogue, OpenTables, Record } from "./catalogue.js";
 import { BEGIN_AGAIN, Execution, type ExecutionMessage } from "./execution.js";
 import { Lookout } from "./lookout.js";
 import type { PipelineHostSettings } from "./options.js";
 import { decide as decideOrphans, initial as noOrphans, type OrphansState } from "./orphans-machine.js";
 import type { PipelinePlan } from "./plan.js";
 import type { PipelineProgress } from "./progress.js";
-import type { HostService } from "./services.js";
 import { tellStranded } from "./stranded.js";
 
 /** A request to a host. */
@@ -567,3 +565,6 @@ async function found(catalogue: Catalogue, id: string): Promise<Record> {
   if (record === undefined) throw new ExecutionNotFoundError(id);
   return record;
 }
+
+/** Makes a child of a host, when the host has its store. @param self - the process of the host */
+export type HostService = (kernel: Kernel, self: Pid<never>) => Service;

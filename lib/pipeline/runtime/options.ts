@@ -9,12 +9,12 @@ import type { StoreSource } from "../../store/index.js";
 import type { AnyPipeline } from "../definition/pipeline.js";
 import { Versions } from "../definition/versions.js";
 import { MOST_MESSAGE_BYTES } from "../ledger/limits.js";
-import type { CarrierSource } from "../queues/carrier.js";
 import {
   checkRetention,
   type PipelineRetention,
   type PipelineRetentionOptions,
-} from "../retention/options.js";
+} from "../operations/retention.js";
+import type { CarrierSource } from "../queues/carrier.js";
 import { type PipelinePlan, planOf } from "./plan.js";
 
 /** Options of {@link pipelineHost}. */

@@ -8,6 +8,7 @@ import type { Process } from "../../process/process.js";
 import type { WorkTap } from "../../process/taps.js";
 import { isThenable } from "../../process/thenable.js";
 import type { Verdict } from "../../service/protection/breaker-machine.js";
+import { pause } from "../../service/protection/scope.js";
 import type { RouteOutcome } from "../../service/telemetry/pipeline-taps.js";
 import {
   type Adapted,
@@ -20,10 +21,9 @@ import {
 import { type Test, testOf } from "../definition/condition.js";
 import { DeadLetterError } from "../definition/errors.js";
 import { isForGood } from "../definition/for-good.js";
-import type { AdmittedCall, RouteBreakers } from "../gates/breakers.js";
 import type { Message, Remembered } from "../ledger/ledger.js";
 import type { CallRecord } from "../ledger/lineage.js";
-import { pause } from "./pause.js";
+import type { AdmittedCall, RouteBreakers } from "./breakers.js";
 import type { Recollections } from "./recollections.js";
 import type { ValueHash } from "./value-hash.js";
 

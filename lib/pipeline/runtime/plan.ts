@@ -1,18 +1,20 @@
 // A pipeline as its executions run it: policies resolved, conditions checked, adapters cut into segments.
 
+import type { Payloads } from "../../host/payload/payloads.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { checkBreaker } from "../../service/protection/breaker-options.js";
 import type { BatchAdapter } from "../definition/adapter.js";
 import { testOf } from "../definition/condition.js";
 import { type RouteOrder, routeOrder } from "../definition/flow-order.js";
-import type { AnyPipeline } from "../definition/pipeline.js";
+import { perKernel } from "../definition/per-kernel.js";
+import type { AnyPipeline, PipelineDefinition } from "../definition/pipeline.js";
 import { PIPELINE_DEFAULTS, type PipelinePolicy, type RoutePolicy } from "../definition/policy.js";
 import { type BatchSettings, batchOf, pipelinePolicy, routePolicy } from "../definition/resolve.js";
 import type { AnyRoute } from "../definition/route.js";
 import type { Source } from "../definition/source.js";
-import { RouteBreakers } from "../gates/breakers.js";
-import { perKernel } from "../http/per-kernel.js";
+import type { ReplayTarget } from "../operations/begin-replay.js";
+import { RouteBreakers } from "./breakers.js";
 import { type Segment, segmentOf } from "./passage.js";
 import type { Rules } from "./verdict.js";
 
@@ -140,4 +142,33 @@ function breakersOf(
     ]),
   );
   return perKernel(({ kernel }) => new RouteBreakers(kernel, adapters));
+}
+
+/** The pipeline as it is now, with the configuration that the new execution freezes. */
+export async function replayTargetOf(plan: PipelinePlan, payloads: Payloads): Promise<ReplayTarget> {
+  return {
+    pipeline: plan.name,
+    version: plan.version,
+    sources: plan.sources.length,
+    routes: plan.routes.map(({ name, queue }) => ({ name, queue })),
+    maxMessageBytes: plan.policy.maxMessageBytes,
+    config: await payloads.store(configOf(plan), "config"),
+  };
+}
+
+/** The configuration of an execution at its start, for people: the definition's own, if it has one, as a file of YAML is. */
+export function configOf({ definition, policy, routes, sources: feeds }: PipelinePlan): unknown {
+  const { configuration } = (definition as PipelineDefinition).options;
+  if (configuration !== undefined) return configuration;
+  return {
+    ...policy,
+    routes: routes.map(({ name, queue, policy: of, adapters, rules }) => ({
+      name,
+      from: queue,
+      policy: { ...of },
+      adapters: adapters.map(({ adapter }) => adapter.name),
+      to: rules.exits.map((exit) => exit.queue),
+    })),
+    sources: feeds.map(({ source, queue }) => ({ name: source.name, to: queue })),
+  };
 }

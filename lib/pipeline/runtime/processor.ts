@@ -18,14 +18,14 @@ import { type ExitReason, formatReason, isOrderly, shutdown } from "../../proces
 import { reportLate } from "../../process/report-failure.js";
 import { spawnIn } from "../../process/spawn-in.js";
 import { AdapterTimeoutError } from "../definition/errors.js";
-import { Adaptive } from "../gates/adaptive.js";
-import type { RouteBreakers } from "../gates/breakers.js";
-import type { Permits } from "../gates/permits.js";
 import type { Ledger, Message } from "../ledger/ledger.js";
 import type { CallRecord, LineageEntry } from "../ledger/lineage.js";
+import { Adaptive } from "./adaptive.js";
 import type { BatchOutcome, BatchRun } from "./batch-run.js";
+import type { RouteBreakers } from "./breakers.js";
 import { Gathering } from "./gathering.js";
 import type { Passage, PassageContext } from "./passage.js";
+import type { Permits } from "./permits.js";
 import type { RoutePlan } from "./plan.js";
 import {
   type Batch,

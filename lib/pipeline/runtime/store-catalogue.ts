@@ -8,9 +8,6 @@ import type { Kernel } from "../../process/kernel.js";
 import { processName } from "../../process/process-name.js";
 import { type Claim, type ClaimInfo, FencedError, type Store } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
-import { giveUp } from "../changes/give-up.js";
-import { move } from "../changes/move.js";
-import type { GivenUp, GiveUpRequest, Moved, MoveRequest } from "../changes/options.js";
 import { routesByQueue } from "../definition/configuration.js";
 import { type MissingPart, partsOf } from "../definition/missing.js";
 import { PIPELINE_DEFAULTS } from "../definition/policy.js";
@@ -41,19 +38,22 @@ import {
   REOPENED_TOPIC,
   sources,
 } from "../ledger/tables.js";
+import { startReplay } from "../operations/begin-replay.js";
+import type { GivenUp, GiveUpRequest, Moved, MoveRequest } from "../operations/change-options.js";
+import { PipelineHostTakenError } from "../operations/errors.js";
+import { fillReplay } from "../operations/fill-replay.js";
+import { giveUp } from "../operations/give-up.js";
+import { move } from "../operations/move.js";
+import type { ReplayRequest } from "../operations/replay-options.js";
+import type { RouteTotals } from "../operations/retention.js";
 import type { Carrier } from "../queues/carrier.js";
-import { startReplay } from "../replay/begin.js";
-import { fillReplay } from "../replay/fill.js";
-import type { ReplayRequest } from "../replay/options.js";
-import type { RouteTotals } from "../retention/totals.js";
 import type { Beginning, BegunReplay, Catalogue, OpenTables, Record } from "./catalogue.js";
-import { PipelineHostTakenError } from "./errors.js";
 import type { OpenedLedger } from "./execution.js";
 import { HostBlame } from "./host-blame.js";
 import type { HostMessage } from "./host-process.js";
 import type { PipelineHostSettings } from "./options.js";
 import type { PipelinePlan, RoutePlan } from "./plan.js";
-import { configOf, replayTargetOf } from "./replay-target.js";
+import { configOf, replayTargetOf } from "./plan.js";
 import { type ValueHash, valueHash } from "./value-hash.js";
 import { contextOf } from "./volatile-catalogue.js";
 

@@ -3,8 +3,8 @@
 import type { Kernel } from "../../process/kernel.js";
 import type { Ended, LedgerContext, LedgerCounts, LedgerListener, SourcePlace } from "../ledger/ledger.js";
 import { VolatileLedger } from "../ledger/volatile-ledger.js";
+import { NoLineageError } from "../operations/errors.js";
 import type { Beginning, Catalogue, Record } from "./catalogue.js";
-import { NoLineageError } from "./errors.js";
 import type { OpenedLedger } from "./execution.js";
 import type { PipelinePlan } from "./plan.js";
 

@@ -1,8 +1,8 @@
 // Reads the records of a file from a place on, and notices when the place does not fit the file any more.
 
-import { type OpenFile, openToRead } from "../files/node-files.js";
 import { SOURCE_DEFAULTS } from "./defaults.js";
 import { FileChangedError } from "./errors.js";
+import { type OpenFile, openToRead } from "./node-files.js";
 import { type FilePlace, type RawRecord, RecordSplitter, type SplitterConfig } from "./record-splitter.js";
 
 /** The beginning of a file. */

@@ -5,9 +5,9 @@ import { only } from "../../process/known-options.js";
 import { count, text } from "../../process/options.js";
 import { checkName } from "../definition/queue.js";
 import type { Source, Sourced } from "../definition/source.js";
-import { HTTP_POLICY, type HttpPolicy, httpClient } from "../http/client.js";
-import type { HttpReply } from "../http/exchange.js";
 import { SOURCE_DEFAULTS } from "./defaults.js";
+import { HTTP_POLICY, type HttpPolicy, httpClient } from "./http-client.js";
+import type { HttpReply } from "./http-exchange.js";
 import { keyOption, sourced } from "./values.js";
 
 /** The request of a page: plain data, since checkpoints hold it. Secrets belong into `headers` of the source. */

@@ -3,9 +3,9 @@
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, delay } from "../../process/options.js";
+import { pause } from "../../service/protection/scope.js";
 import { checkName } from "../definition/queue.js";
 import type { Source, SourceContext, Sourced } from "../definition/source.js";
-import { pause } from "../runtime/pause.js";
 
 /** A moment: a Date. */
 export interface Moment {

@@ -205,3 +205,14 @@ export async function within<R>(
     scope.inner = undefined;
   }
 }
+
+/** Waits so many milliseconds by the system's clock. Rejects with the reason of the signal. */
+export async function pause(kernel: Kernel, ms: number, signal: AbortSignal): Promise<void> {
+  const scope = new CallScope(kernel, { signal });
+  scope.begin();
+  try {
+    await sleep(kernel, scope, ms);
+  } finally {
+    scope.end();
+  }
+}

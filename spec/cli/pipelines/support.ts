@@ -47,7 +47,7 @@ export async function runCommand(args: readonly string[], host: Partial<Pipeline
 
 /** One open store for all commands of a test, as if it were a file. */
 export async function inStore(source: StoreSource): Promise<Partial<PipelinesHost>> {
-  const { openOperations } = await import("../../../lib/pipeline/operations/open-operations.js");
+  const { openOperations } = await import("../../../lib/pipeline/open-operations.js");
   const { storeContext } = await import("../../support/store-context.js");
   const keep = await source.open([], storeContext());
   onTestFinished(() => keep.close());

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { httpRequest } from "../../../lib/pipeline/adapters/http-request.js";
-import { HttpBodyError, HttpFailedError, HttpStatusError } from "../../../lib/pipeline/http/errors.js";
-import type { Fetch } from "../../../lib/pipeline/http/exchange.js";
+import { HttpBodyError, HttpFailedError, HttpStatusError } from "../../../lib/pipeline/sources/errors.js";
+import type { Fetch } from "../../../lib/pipeline/sources/http-exchange.js";
 import { httpPages } from "../../../lib/pipeline/sources/http-pages.js";
 import { AttemptTimeoutError } from "../../../lib/service/index.js";
 import { System } from "../../../lib/system.js";

@@ -2,12 +2,6 @@
 
 import type { Store, StoreSource } from "signalbox/store";
 import { expect } from "vitest";
-import { giveUp } from "../../../lib/pipeline/changes/give-up.js";
-import { move } from "../../../lib/pipeline/changes/move.js";
-import type { ChangeSelection } from "../../../lib/pipeline/changes/options.js";
-import type { LetterEvent } from "../../../lib/pipeline/dead/dead-machine.js";
-import type { DeedResult } from "../../../lib/pipeline/dead/options.js";
-import { settleLetters } from "../../../lib/pipeline/dead/shelf.js";
 import { childId, sourceId } from "../../../lib/pipeline/definition/message-id.js";
 import { endExecution } from "../../../lib/pipeline/ledger/executions.js";
 import type { Message, Publication, Step } from "../../../lib/pipeline/ledger/ledger.js";
@@ -21,6 +15,12 @@ import {
   messages,
   sources,
 } from "../../../lib/pipeline/ledger/tables.js";
+import type { LetterEvent } from "../../../lib/pipeline/messages/dead-machine.js";
+import type { DeedResult } from "../../../lib/pipeline/messages/dead-options.js";
+import { settleLetters } from "../../../lib/pipeline/messages/shelf.js";
+import type { ChangeSelection } from "../../../lib/pipeline/operations/change-options.js";
+import { giveUp } from "../../../lib/pipeline/operations/give-up.js";
+import { move } from "../../../lib/pipeline/operations/move.js";
 import { MortalSource } from "../../../lib/testing/flows/mortal-store.js";
 import { Bench } from "./bench.js";
 import type { Act, Deed } from "./commands.js";

@@ -7,7 +7,7 @@ import { many } from "../../../lib/pipeline/definition/adapter.js";
 import { definePipeline, type PipelineDefinition } from "../../../lib/pipeline/definition/pipeline.js";
 import { queue } from "../../../lib/pipeline/definition/queue.js";
 import { route } from "../../../lib/pipeline/definition/route.js";
-import { openPipelineOperations } from "../../../lib/pipeline/operations/open-operations.js";
+import { openPipelineOperations } from "../../../lib/pipeline/open-operations.js";
 import { all, hostOf, lines, newStore, system, words } from "./support.js";
 
 /** Lines into words, words into shouts. Words that `bad` names are refused, and each attempt is noted. */

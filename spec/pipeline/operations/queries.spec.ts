@@ -7,7 +7,7 @@ import { childId } from "../../../lib/pipeline/definition/message-id.js";
 import { definePipeline } from "../../../lib/pipeline/definition/pipeline.js";
 import { queue } from "../../../lib/pipeline/definition/queue.js";
 import { route } from "../../../lib/pipeline/definition/route.js";
-import { openPipelineOperations } from "../../../lib/pipeline/operations/open-operations.js";
+import { openPipelineOperations } from "../../../lib/pipeline/open-operations.js";
 import type { PipelineOperations } from "../../../lib/pipeline/operations/operations.js";
 import { all, hostOf, lines, newStore, system, wordPipeline } from "./support.js";
 

@@ -8,9 +8,9 @@ import { queue } from "../../../lib/pipeline/definition/queue.js";
 import { route } from "../../../lib/pipeline/definition/route.js";
 import { findExecution } from "../../../lib/pipeline/ledger/executions.js";
 import { type ExecutionRow, PIPELINE_SCHEMA } from "../../../lib/pipeline/ledger/tables.js";
-import { openPipelineOperations } from "../../../lib/pipeline/operations/open-operations.js";
-import { fillReplay } from "../../../lib/pipeline/replay/fill.js";
-import type { ReplayOptions } from "../../../lib/pipeline/replay/options.js";
+import { openPipelineOperations } from "../../../lib/pipeline/open-operations.js";
+import { fillReplay } from "../../../lib/pipeline/operations/fill-replay.js";
+import type { ReplayOptions } from "../../../lib/pipeline/operations/replay-options.js";
 import { storeContext } from "../../../lib/store/open-store.js";
 import { all, hostOf, lines, newStore, system, words } from "./support.js";
 

@@ -5,11 +5,11 @@ import { openPipelineOperations } from "signalbox/pipeline";
 import { type TestClock, testClock } from "signalbox/testing";
 import { expect, onTestFinished, test } from "vitest";
 import type { Ask } from "../../../lib/admin/protocol.js";
-import type { OperationWaitOptions } from "../../../lib/pipeline/changes/waits.js";
 import { type PipelineHost, type PipelineRun, pipelineHost } from "../../../lib/pipeline/host.js";
+import { ExecutionOutcomeUnknownError } from "../../../lib/pipeline/operations/errors.js";
 import type { PipelineOperations } from "../../../lib/pipeline/operations/operations.js";
 import { pipelineService, remoteOperations } from "../../../lib/pipeline/operations/operations-table.js";
-import { ExecutionOutcomeUnknownError } from "../../../lib/pipeline/runtime/errors.js";
+import type { OperationWaitOptions } from "../../../lib/pipeline/operations/waits.js";
 import { HeldSource } from "../../support/held-store.js";
 import { lines, pipeline, SLOW } from "./answer-drills.js";
 

@@ -3,7 +3,7 @@
 import { System } from "signalbox";
 import type { StoreSource } from "signalbox/store";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DeadLetterNotFoundError } from "../../../lib/pipeline/dead/errors.js";
+import { DeadLetterNotFoundError } from "../../../lib/pipeline/messages/errors.js";
 import { type MessageQueue, openQueues, type Queues } from "../../../lib/pipeline/queues/queues.js";
 import { dead, done } from "../../../lib/pipeline/queues/status.js";
 import { deadMessages, QUEUE_SCHEMA, queued } from "../../../lib/pipeline/queues/tables.js";

@@ -2,7 +2,7 @@
 
 import { System } from "signalbox";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DeadLetterNotFoundError } from "../../../lib/pipeline/dead/errors.js";
+import { DeadLetterNotFoundError } from "../../../lib/pipeline/messages/errors.js";
 import { QueueClosedError, QueueFullError } from "../../../lib/pipeline/queues/errors.js";
 import {
   type MessageQueue,

@@ -1,9 +1,9 @@
 // YAML has surprises. A file is data as it looks, or it is refused with the place of what it is not.
 
 import { describe, expect, it } from "vitest";
-import { shippedAdapters } from "../../../lib/pipeline/shipped/types.js";
 import { YAML_LIMITS } from "../../../lib/pipeline/yaml/limits.js";
 import { pipelineRegistry } from "../../../lib/pipeline/yaml/registry.js";
+import { shippedAdapters } from "../../../lib/pipeline/yaml/shipped-types.js";
 import { configOf, faultsOf, linesOf, withConfig } from "./support.js";
 
 const HERE = "routes.a.adapters[0].config";

@@ -1,0 +1,155 @@
+// What people ask of the messages of an execution, checked.
+
+import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
+import { count, flag, text } from "../../process/options.js";
+import { isMessageId, type MessageId } from "../definition/message-id.js";
+import { checkDeed, checkDrop, type DeedOptions } from "../messages/dead-options.js";
+import { type OperationWaitOptions, WAIT } from "./waits.js";
+
+/** Who changes an execution, and why. */
+export interface ChangeOptions extends DeedOptions, OperationWaitOptions {
+  /** Most messages of one call, 1 to 100,000. Default 10,000. */
+  readonly limit?: number;
+}
+
+/** What to give up: `messages`, `queues`, `sources`, or queues and sources together; or `stranded`; or `all`. */
+export interface GiveUpOptions extends ChangeOptions {
+  /** Why, for people who look at the execution later. */
+  readonly reason: string;
+  /** These messages, at most 1,000. Each must be in a queue. */
+  readonly messages?: readonly MessageId[];
+  /** All messages of these queues. */
+  readonly queues?: readonly string[];
+  /** These sources: they give nothing more. */
+  readonly sources?: readonly string[];
+  /** All that the execution needs and its pipeline does not have. */
+  readonly stranded?: boolean;
+  /** Everything that is left: the execution completes. */
+  readonly all?: boolean;
+}
+
+/** What was given up. It is durable. */
+export interface GivenUp {
+  /** Messages that have ended. */
+  readonly messages: number;
+  /** Sources that give nothing more. */
+  readonly sources: number;
+  /** The limit was reached, or hosts were faster again and again: ask once more for the rest. */
+  readonly more: boolean;
+}
+
+/** What to move: `messages`, or `queues`; else all messages that no route of the pipeline takes. */
+export interface MoveOptions extends ChangeOptions {
+  /** The route of the pipeline, as it is now, that takes the messages from here on. */
+  readonly to: string;
+  /** These messages, at most 1,000. Each must be in a queue. */
+  readonly messages?: readonly MessageId[];
+  /** All messages of these queues. Default: of all queues that no route of the pipeline takes from. */
+  readonly queues?: readonly string[];
+}
+
+/** What was moved. It is durable. */
+export interface Moved {
+  /** Messages that wait for another route now. */
+  readonly messages: number;
+  /** The limit was reached, or hosts were faster again and again: ask once more for the rest. */
+  readonly more: boolean;
+}
+
+/** What is to be moved, checked. */
+export interface MoveRequest {
+  readonly to: string;
+  readonly by: string;
+  readonly reason: string | undefined;
+  readonly of:
+    | { readonly type: "messages"; readonly ids: readonly MessageId[] }
+    | { readonly type: "queues"; readonly names: readonly string[] }
+    | { readonly type: "stranded" };
+  readonly limit: number;
+}
+
+/** Messages and sources of an execution. */
+export type ChangeSelection =
+  | { readonly type: "messages"; readonly ids: readonly MessageId[] }
+  | { readonly type: "named"; readonly queues: readonly string[]; readonly sources: readonly string[] }
+  | { readonly type: "stranded" }
+  | { readonly type: "all" };
+
+/** What is to be given up, checked. */
+export interface GiveUpRequest {
+  readonly by: string;
+  readonly reason: string;
+  readonly of: ChangeSelection;
+  readonly limit: number;
+}
+
+/** Most messages that one call names. */
+const MOST_NAMED = 1_000;
+const LIMIT = 10_000;
+const MOST = 100_000;
+
+/** @throws OptionError */
+export function checkMove(options: MoveOptions): MoveRequest {
+  only("", options, ["to", "by", "reason", "messages", "queues", "limit", ...WAIT]);
+  const { messages, queues, limit } = options;
+  if (messages !== undefined && queues !== undefined)
+    throw new OptionError("queues", queues, "absent beside `messages`");
+  const { by, reason } = checkDeed(deedOf(options));
+  const of: MoveRequest["of"] =
+    messages !== undefined
+      ? { type: "messages", ids: messageIds("messages", messages) }
+      : queues !== undefined
+        ? { type: "queues", names: names("queues", queues) }
+        : { type: "stranded" };
+  return { to: text("to", options.to), by, reason: reason ?? undefined, of, limit: limitOf(limit) };
+}
+
+/** @throws OptionError */
+export function checkGiveUp(options: GiveUpOptions): GiveUpRequest {
+  only("", options, ["by", "reason", "messages", "queues", "sources", "stranded", "all", "limit", ...WAIT]);
+  const { messages, queues, sources, limit } = options;
+  const stranded = flag("stranded", options.stranded ?? false);
+  const all = flag("all", options.all ?? false);
+  const isNamed = queues !== undefined || sources !== undefined;
+  const kinds = [messages !== undefined, isNamed, stranded, all].filter((one) => one).length;
+  if (kinds !== 1)
+    throw new OptionError(
+      "giveUp",
+      options,
+      "an object with one of `messages`, `queues` and `sources`, `stranded: true` or `all: true`",
+    );
+  const of: ChangeSelection =
+    messages !== undefined
+      ? { type: "messages", ids: messageIds("messages", messages) }
+      : isNamed
+        ? { type: "named", queues: names("queues", queues ?? []), sources: names("sources", sources ?? []) }
+        : { type: stranded ? "stranded" : "all" };
+  const { by, reason } = checkDrop(deedOf(options));
+  return { by, reason, of, limit: limitOf(limit) };
+}
+
+const deedOf = ({ by, reason }: ChangeOptions): DeedOptions => ({
+  ...(by !== undefined && { by }),
+  ...(reason !== undefined && { reason }),
+});
+
+function limitOf(limit: number | undefined): number {
+  const most = count("limit", limit ?? LIMIT, 1);
+  if (most > MOST) throw new OptionError("limit", limit, `1 to ${MOST}`);
+  return most;
+}
+
+function messageIds(path: string, ids: readonly MessageId[]): readonly MessageId[] {
+  if (!Array.isArray(ids) || ids.length === 0 || ids.length > MOST_NAMED)
+    throw new OptionError(path, ids, `a list of 1 to ${MOST_NAMED} ids of messages`);
+  for (const [i, id] of ids.entries())
+    if (!isMessageId(id)) throw new OptionError(`${path}[${i}]`, id, "the id of a message, such as 10.13");
+  return [...new Set(ids)];
+}
+
+function names(path: string, all: readonly string[]): readonly string[] {
+  if (!Array.isArray(all) || all.length > MOST_NAMED)
+    throw new OptionError(path, all, `a list of at most ${MOST_NAMED} names`);
+  return [...new Set(all.map((name, i) => text(`${path}[${i}]`, name)))];
+}
