@@ -8,8 +8,7 @@ import { flowService } from "./operations/operations-table.js";
 import { checkRetention, retentionProcess } from "./operations/retention.js";
 import { StoreOperations } from "./operations/store-operations.js";
 import { type FlowHostDefinition, flowHost as hostOf } from "./runtime/flow-host.js";
-import type { FlowHostOptions } from "./runtime/options.js";
-import type { HostService } from "./runtime/services.js";
+import type { FlowHostOptions, HostService } from "./runtime/options.js";
 
 /**
  * Defines a host of durable flows: start it, or make it a child of a supervisor. A host of a SQLite file listens on a Unix socket beside

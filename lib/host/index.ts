@@ -29,8 +29,7 @@ export {
   evidencePlaceOf,
 } from "./evidence/evidence-place.js";
 export { STANDING_SCHEMA } from "./evidence/standing-rows.js";
-export { HostGoneError } from "./handles/errors.js";
+export { HostGoneError, isHostOver } from "./handles/errors.js";
 export { type CallRules, type HostCaller, HostCalls } from "./handles/host-calls.js";
-export { isHostOver } from "./handles/host-over.js";
 export { RunningHosts } from "./handles/running-hosts.js";
 export { type HostEvidenceOptions, hostEvidence } from "./host-evidence.js";

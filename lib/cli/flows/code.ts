@@ -1,8 +1,7 @@
 // The module that `--code` names: the definitions of flows that it exports, and `payloads`, the options of their values.
 
 import type { AnyFlow } from "../../flow/definition/define.js";
-import { Definitions } from "../../flow/runtime/options.js";
-import { payloadsOf } from "../../flow/runtime/payloads.js";
+import { Definitions, payloadsOf } from "../../flow/runtime/options.js";
 import type { PayloadOptions } from "../../host/payload/payloads.js";
 import type { Values } from "../../host/payload/values.js";
 import { exportsOf, lacks, loadModule, payloadOptions, unusable } from "../shell/module.js";

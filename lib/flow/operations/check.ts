@@ -10,8 +10,7 @@ import { type FlowRow, flows, journal } from "../journal/tables.js";
 import type { Deviation } from "../machine/state.js";
 import { dryReplay } from "../runtime/dry-replay.js";
 import { DivergenceError } from "../runtime/errors.js";
-import { Definitions } from "../runtime/options.js";
-import { payloadsOf } from "../runtime/payloads.js";
+import { Definitions, payloadsOf } from "../runtime/options.js";
 import { FLOW_DEFAULTS } from "../runtime/port.js";
 
 /** The finding of the replay of a flow. */

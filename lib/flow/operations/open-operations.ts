@@ -6,7 +6,7 @@ import { kernelOf, withMethod } from "../../process/options.js";
 import type { ProcessSystem } from "../../process/system.js";
 import type { Store, StoreContext, StoreSource } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
-import { payloadsOf } from "../runtime/payloads.js";
+import { payloadsOf } from "../runtime/options.js";
 import { OPERATED_SCHEMAS } from "../runtime/schemas.js";
 import type { FlowOperations } from "./operations.js";
 import { Removals } from "./removals.js";

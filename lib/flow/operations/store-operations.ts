@@ -40,9 +40,8 @@ import { listSchedules, setSchedule } from "../schedules/pause.js";
 import type { ScheduleInfo } from "../schedules/schedules.js";
 import { FlowStateError } from "./errors.js";
 import { checkList, cursorAt, isPast, LIST_LIMITS, matches, scansOf } from "./flow-query.js";
-import { eventOf, messageOf, PendingAsks, summaryOf } from "./flow-view.js";
+import { eventOf, messageOf, PendingAsks, readMetrics, summaryOf } from "./flow-view.js";
 import { forkFlow } from "./fork.js";
-import { readMetrics } from "./metrics.js";
 import {
   ENDED_STATUSES,
   type FlowDetails,

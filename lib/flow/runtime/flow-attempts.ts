@@ -7,6 +7,7 @@ import { orAborted } from "../../process/or-aborted.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { Process } from "../../process/process.js";
 import { processSignal } from "../../process/process-signal.js";
+import { show } from "../../process/show.js";
 import type { WorkTap } from "../../process/taps.js";
 import { isThenable } from "../../process/thenable.js";
 import {
@@ -19,14 +20,12 @@ import {
 import type { StepContext } from "../definition/context.js";
 import type { Stored } from "../journal/entry.js";
 import { flows } from "../journal/tables.js";
-import type { Call, Running } from "./call.js";
+import { submitAside } from "./checkpoint.js";
 import { NonRetriableError, StepTimeoutError } from "./errors.js";
-import type { AskOptions } from "./flow-asks.js";
+import type { AskOptions, Call, Running } from "./flow-asks.js";
 import type { FlowLife } from "./flow-life.js";
-import { submitAside } from "./flow-writes.js";
 import { crowdWait, retryWait, type StepPlan, storeFailure } from "./step-plan.js";
 import type { FlowStepOutcome } from "./taps.js";
-import { readable } from "./thrown.js";
 
 /** An attempt of an ask. */
 interface AttemptOf {
@@ -260,4 +259,19 @@ function hasRun(
 /** Whether the outcome of a commit is unknown. The journal has it, once it can be read: the flow runs from there. */
 function isUnknown(error: unknown): error is Error {
   return error instanceof StoreError && (error as Partial<StoreUnreachableError>).known === "unknown";
+}
+
+/** The properties that decisions about an error read. */
+const LOOKED_AT = ["name", "message", "code", "cause", "retriable"];
+
+/** The thrown value. For an object that cannot be read: an error that describes it. */
+export function readable(thrown: unknown): unknown {
+  if ((typeof thrown !== "object" && typeof thrown !== "function") || thrown === null) return thrown;
+  try {
+    void (thrown instanceof Error);
+    for (const name of LOOKED_AT) void (thrown as Record<string, unknown>)[name];
+    return thrown;
+  } catch {
+    return new Error(`the thrown value cannot be read: ${show(thrown)}`);
+  }
 }

@@ -31,14 +31,11 @@ import type { How } from "../machine/state.js";
 import { SessionRejectedError } from "../sessions/errors.js";
 import { FlowSession, type Session, type SessionAsks, type SessionWait } from "../sessions/session.js";
 import { sessions } from "../sessions/tables.js";
-import type { Extra } from "./call.js";
 import { childTopic } from "./checkpoint.js";
-import { ContinueAsNew } from "./continue.js";
 import { FlowFailedError, HospitalizeError } from "./errors.js";
-import { FlowAsks } from "./flow-asks.js";
+import { type Extra, FlowAsks } from "./flow-asks.js";
 import type { FlowLife } from "./flow-life.js";
 import { runInner, timedPlan } from "./inner.js";
-import { openSaga } from "./saga.js";
 import { Seeded } from "./seeded.js";
 import { stepPlan } from "./step-plan.js";
 
@@ -378,4 +375,40 @@ function isFlow(path: string, value: unknown): void {
   const { name, body } = (value ?? {}) as Partial<AnyFlow>;
   if (typeof name !== "string" || typeof body !== "function")
     throw new OptionError(path, value, "a definition made by defineFlow()");
+}
+
+/** The undo list of a flow. Its undo steps are steps like others: at least once, each in the journal. */
+export function openSaga(flow: Pick<FlowContext, "step">): Saga {
+  const undos: { readonly name: string; readonly run: () => Promise<unknown> }[] = [];
+  return {
+    async step(name, body, undo, options) {
+      callable(`undo of step "${name}"`, undo);
+      const result = await flow.step(name, body, options);
+      const run = (): Promise<unknown> =>
+        flow.step(`undo ${name}`, (step: StepContext) => undo(result, step) as undefined, options);
+      undos.push({ name, run });
+      return result;
+    },
+    async rollback() {
+      const errors: unknown[] = [];
+      const failed: string[] = [];
+      for (let undo = undos.pop(); undo !== undefined; undo = undos.pop()) {
+        try {
+          await undo.run();
+        } catch (error) {
+          errors.push(error);
+          failed.push(`undo ${undo.name}`);
+        }
+      }
+      if (errors.length > 0) throw new AggregateError(errors, `not undone: ${failed.join(", ")}`);
+    },
+  };
+}
+
+/** Thrown by `flow.continueAsNew`. Code that catches everything must throw it on. */
+export class ContinueAsNew {
+  readonly input: unknown;
+  constructor(input: unknown) {
+    this.input = input;
+  }
 }

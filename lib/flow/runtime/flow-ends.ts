@@ -1,18 +1,17 @@
-// How a flow begins and ends: its code runs from the input to an ending. A failure on the way ends the process, and the host and its
-// hospital decide about it.
+// How the code of a flow runs, from its input to an ending: it gets one outcome at a time, and the process learns when it has gone on as far
+// as it can. A failure on the way ends the process, and the host and its hospital decide about it.
 
 import { placeOf } from "../../process/own-code.js";
 import { isError, stackOf } from "../../process/show.js";
 import { isThenable } from "../../process/thenable.js";
 import { kindOf, type SymptomKind } from "../hospital/symptom.js";
-import type { Ask } from "../journal/entry.js";
+import type { Ask, Stored } from "../journal/entry.js";
 import type { Ending, FlowEffect } from "../machine/state.js";
-import { ContinueAsNew } from "./continue.js";
 import { DivergenceError, FlowCancelledError, FlowContextError } from "./errors.js";
-import { beating } from "./flow-attempts.js";
-import { type ChildEnd, FlowCode } from "./flow-code.js";
+import type { Call } from "./flow-asks.js";
+import { beating, readable } from "./flow-attempts.js";
+import { type ChildEnd, ContinueAsNew, FlowCode } from "./flow-code.js";
 import type { FlowLife } from "./flow-life.js";
-import { readable } from "./thrown.js";
 
 /** Runs the code, from the input to the end. */
 export async function runCode(life: FlowLife): Promise<void> {
@@ -159,4 +158,75 @@ function kindOfThrown(life: FlowLife, error: unknown): SymptomKind | undefined {
 function placeIn(error: unknown): string | undefined {
   const stack = isError(error) ? stackOf(error) : undefined;
   return placeOf(stack ?? "")?.replace(/^file:\/\//, "");
+}
+
+/** Decodes an outcome and resumes the code that waits for it. */
+export function deliver(life: FlowLife, key: string, ok: boolean, value: Stored, at: number): void {
+  const call = life.calls.get(key) as Call;
+  life.calls.delete(key);
+  life.at = at;
+  life.seen = key;
+  let decoded: unknown;
+  try {
+    decoded = life.port.payloads.decode(value);
+  } catch (error) {
+    life.fail(error, "payload");
+    return;
+  }
+  if (isThenable(decoded))
+    decoded.then(
+      (plain: unknown) => resume(life, call, ok, plain),
+      (error: unknown) => life.fail(error, "payload"),
+    );
+  else resume(life, call, ok, decoded);
+}
+
+function rejectWith(life: FlowLife, call: Call, error: unknown): void {
+  if (typeof error === "object" && error !== null) life.recorded.add(error);
+  call.reject?.(error);
+}
+
+function resume(life: FlowLife, call: Call, ok: boolean, value: unknown): void {
+  life.port.kernel.scheduler.resume({
+    owner: life.ctx.self.process,
+    resume: () => {
+      if (!ok) rejectWith(life, call, value);
+      else if (call.finish === undefined) call.resolve?.(value as never);
+      else
+        try {
+          call.resolve?.(call.finish(value) as never);
+        } catch (error) {
+          call.reject?.(error);
+        }
+      drainAfter(life, [call]);
+    },
+  });
+}
+
+/** Asks for `drained` when the code has gone on after these calls. A simulated one goes on in a step of its own. */
+function drainAfter(life: FlowLife, calls: readonly (Call | undefined)[]): void {
+  if (life.port.kernel.interception === undefined) life.port.drain(life);
+  else void Promise.allSettled(calls.map((call) => call?.going)).then(() => life.port.drain(life));
+}
+
+/** Notifies the code of a cancellation: these asks are rejected. */
+export function rejectAll(life: FlowLife, keys: readonly string[], at: number): void {
+  life.at = at;
+  const error = new FlowCancelledError(life.flowId);
+  life.port.kernel.scheduler.resume({
+    owner: life.ctx.self.process,
+    resume: () => {
+      life.isCancelled = true;
+      if (life.state.caughtUp) void cancelChildren(life);
+      const calls = keys.map((key) => life.calls.get(key));
+      for (const key of keys) life.calls.delete(key);
+      for (const call of calls) {
+        call?.running?.abort(error);
+        call?.tap?.ended("aborted");
+        call?.reject?.(error);
+      }
+      life.cancelling.abort(error);
+      drainAfter(life, calls);
+    },
+  });
 }

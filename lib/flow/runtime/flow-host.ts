@@ -27,12 +27,10 @@ import {
 } from "./event-page.js";
 import { FlowHospital } from "./hospital-handle.js";
 import { HostProcess } from "./host-process.js";
-import type { FlowEnd, HostRequest, Started } from "./messages.js";
-import { mayRepeat, once } from "./operation.js";
-import { checkHost, type FlowHostOptions, type HostSettings } from "./options.js";
+import { type FlowEnd, type HostRequest, mayRepeat, once, type Started } from "./messages.js";
+import { checkHost, type FlowHostOptions, type HostService, type HostSettings } from "./options.js";
 import { inputOf } from "./orders.js";
 import type { NewFlow } from "./port.js";
-import type { HostService } from "./services.js";
 
 /** Options of a start. */
 export interface StartFlowOptions extends StartTiming {

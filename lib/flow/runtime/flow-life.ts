@@ -1,11 +1,10 @@
 // The state that the parts of a flow's process share: what it runs, what it has asked for, what it waits to hear, and why it ends.
 //
 //     flow-process.ts    takes events, and carries out what the machine decides
-//     flow-ends.ts       how the code begins and ends
+//     flow-ends.ts       how the code begins, gets its outcomes, and ends
 //     flow-asks.ts       how its asks become events of the machine
 //     flow-attempts.ts   how the bodies of asks run
-//     flow-outcomes.ts   how their outcomes reach the code
-//     flow-writes.ts     what is written
+//     checkpoint.ts      what is written
 //     flow-rest.ts       what a flow does that only waits
 
 import type { Heartbeats } from "../../host/background/heartbeats.js";
@@ -23,7 +22,7 @@ import type { FlowRow } from "../journal/tables.js";
 import { initial } from "../machine/flow-machine.js";
 import type { Ending, FlowEvent, FlowState, Letter } from "../machine/state.js";
 import { ACCEPT_MAIL } from "../sessions/tables.js";
-import type { Call } from "./call.js";
+import type { Call } from "./flow-asks.js";
 import type { FlowPort } from "./port.js";
 
 /** What the store, timers and the host tell a flow's process. */

@@ -10,14 +10,12 @@ import type { Entry } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import { decide } from "../machine/flow-machine.js";
 import type { Ending, FlowEffect, FlowEvent, Letter } from "../machine/state.js";
-import type { Call } from "./call.js";
-import { entriesSet } from "./checkpoint.js";
+import { checkpoint, endingSet, entriesSet, finish, submit, transact, verify } from "./checkpoint.js";
 import { FlowContextError } from "./errors.js";
-import { cancelChildren, diverged, hasEnded, kill, runCode } from "./flow-ends.js";
+import type { Call } from "./flow-asks.js";
+import { cancelChildren, deliver, diverged, hasEnded, kill, rejectAll, runCode } from "./flow-ends.js";
 import { engineUnless, FlowLife, type FlowMessage } from "./flow-life.js";
-import { deliver, rejectAll } from "./flow-outcomes.js";
 import { park, parked, restFor } from "./flow-rest.js";
-import { checkpoint, endingSet, finish, submit, transact, verify } from "./flow-writes.js";
 import type { FlowPort, Transition } from "./port.js";
 
 /** A flow that sleeps no longer than this keeps its place in memory, also when others want one. */

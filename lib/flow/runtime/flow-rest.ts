@@ -3,8 +3,8 @@
 import type { ExitReason } from "../../process/reason.js";
 import { flows } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
+import { submitAside } from "./checkpoint.js";
 import type { FlowLife, FlowMessage } from "./flow-life.js";
-import { submitAside } from "./flow-writes.js";
 
 /** The exit reason of a flow's process that left memory on purpose. The host looks at the type. */
 export const PARKED: ExitReason = { type: "shutdown", detail: "parked" };

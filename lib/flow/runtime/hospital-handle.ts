@@ -8,7 +8,7 @@ import type { UnknownFlows } from "../hospital/events.js";
 import type { PatientFilter } from "../hospital/hospital-machine.js";
 import type { PatientInfo } from "../hospital/patients.js";
 import { SYMPTOM_KINDS } from "../hospital/symptom.js";
-import { once } from "./operation.js";
+import { once } from "./messages.js";
 
 /** The requests to a host about its hospital. */
 export type HospitalAsk =

@@ -27,13 +27,13 @@ import { countUnknown } from "../hospital/unknown.js";
 import type { Stored } from "../journal/entry.js";
 import { asFound, END_TOPIC, type FlowRow, flows, WISH_TOPIC } from "../journal/tables.js";
 import { roomTopics } from "../queues/queues.js";
-import type { Call } from "./call.js";
 import { endSet } from "./checkpoint.js";
 import { FlowNotFoundError } from "./errors.js";
+import type { Call } from "./flow-asks.js";
 import type { ChildEnd } from "./flow-code.js";
 import type { HospitalAsk } from "./hospital-handle.js";
 import type { HostState } from "./host-state.js";
-import type { Loaded } from "./loaded.js";
+import type { Loaded } from "./runs.js";
 
 type Definition = Pick<FlowDefinition<never>, "name" | "version">;
 

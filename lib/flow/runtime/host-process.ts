@@ -26,11 +26,10 @@ import { SESSION_SCHEMA } from "../sessions/tables.js";
 import { FlowHostTakenError } from "./errors.js";
 import { HostState } from "./host-state.js";
 import type { HostMessage } from "./messages.js";
-import type { HostSettings } from "./options.js";
+import type { HostSettings, ServedHost } from "./options.js";
 import { inputOf } from "./orders.js";
 import { findFlow } from "./reading.js";
 import { OPERATED_SCHEMAS } from "./schemas.js";
-import type { ServedHost } from "./services.js";
 
 /** The symptoms of a store that was out of order as a whole. */
 const OUTAGE_KINDS: readonly SymptomKind[] = ["connection", "exhausted"];

@@ -2,8 +2,7 @@
 //
 //     host-process.ts    how the host begins and ends
 //     taking.ts          which flows come into memory
-//     runs.ts            how a flow runs there, and how it leaves
-//     host-port.ts       what a flow's process uses of its host
+//     runs.ts            how a flow runs there, what its process uses of its host, and how it leaves
 //     host-hospital.ts   what becomes of flows that fail
 //     news.ts            what the store notifies the host of
 //     requests.ts        what users ask it
@@ -22,14 +21,13 @@ import type { BlobWriter } from "../journal/blobs.js";
 import type { Queues } from "../queues/queues.js";
 import type { HostSchedules } from "../schedules/host-schedules.js";
 import { HostHospital } from "./host-hospital.js";
-import type { Loaded } from "./loaded.js";
 import type { HostMessage } from "./messages.js";
 import { News } from "./news.js";
 import type { HostSettings } from "./options.js";
 import { Orders } from "./orders.js";
 import type { FlowLimits } from "./port.js";
 import { Requests } from "./requests.js";
-import { Runs } from "./runs.js";
+import { type Loaded, Runs } from "./runs.js";
 import { Starting } from "./starting.js";
 import { Taking } from "./taking.js";
 

@@ -1,9 +1,11 @@
-// The messages of a flow host: requests and notices.
+// The messages of a flow host: requests and notices, and what follows when the host ends before it has answered.
 
+import type { CallRules } from "../../host/index.js";
 import type { ReplyTo } from "../../process/request.js";
 import type { Symptom } from "../hospital/symptom.js";
 import type { FlowRow } from "../journal/tables.js";
 import type { ScheduleAsk } from "../schedules/schedules.js";
+import { FlowOutcomeUnknownError } from "./errors.js";
 import type { EventPage } from "./event-page.js";
 import type { HospitalAsk } from "./hospital-handle.js";
 import type { NewFlow } from "./port.js";
@@ -70,3 +72,15 @@ export interface Started {
   /** A flow of this id was there already. */
   readonly attached: boolean;
 }
+
+/** The rules of an operation whose repeat finds what the first attempt did: the handle asks the next host, too. */
+export const mayRepeat = (operation: string, of: string, what?: "schedule"): CallRules => ({
+  repeat: "always",
+  unknown: (cause) => new FlowOutcomeUnknownError(operation, of, cause, what),
+});
+
+/** The rules of an operation that is not repeated: when the host that began it ends, its outcome is unknown. */
+export const once = (operation: string, of: string, what?: "schedule"): CallRules => ({
+  ...mayRepeat(operation, of, what),
+  repeat: "if untaken",
+});

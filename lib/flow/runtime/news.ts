@@ -13,8 +13,8 @@ import {
 import { SCHEDULE_TOPIC } from "../schedules/tables.js";
 import { OBSERVE } from "./host-hospital.js";
 import type { HostState } from "./host-state.js";
-import type { Loaded } from "./loaded.js";
 import { lettersOf } from "./reading.js";
+import type { Loaded } from "./runs.js";
 
 /** Rows that are read at once. */
 const PAGE = 1_000;

@@ -1,22 +1,24 @@
 // Options of a flow host, checked once.
 
+import type { Background } from "../../host/background/background.js";
+import type { Service } from "../../host/host-life.js";
 import { checkEvidence, type EvidenceOption, RunningHosts } from "../../host/index.js";
+import { errorClassesOf } from "../../host/payload/error-classes.js";
 import type { ErrorClass } from "../../host/payload/error-record.js";
-import type { PayloadOptions } from "../../host/payload/payloads.js";
-import type { Values } from "../../host/payload/values.js";
+import { type PayloadOptions, Payloads } from "../../host/payload/payloads.js";
+import { type Values, valueCodec } from "../../host/payload/values.js";
 import { type Duration, LONGEST_DURATION_MS } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
+import type { Kernel } from "../../process/kernel.js";
 import { asGiven, type Check, checked, maybe, ms, whole } from "../../process/option-schema.js";
 import { flag, text, withMethod } from "../../process/options.js";
-import type { StoreSource } from "../../store/index.js";
+import type { Store, StoreSource } from "../../store/index.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import { checkHospital, type HospitalOptions, type HospitalSettings } from "../hospital/options.js";
 import { checkQueueName, checkQueues, type QueueOptions, type QueueSettings } from "../queues/options.js";
 import type { Schedule } from "../schedules/schedules.js";
-import { payloadsOf } from "./payloads.js";
+import * as flowErrors from "./errors.js";
 import { FLOW_DEFAULTS, type FlowLimits, type Interceptor } from "./port.js";
-import type { HostService } from "./services.js";
-import { Turns } from "./turns.js";
 
 /** Options of {@link flowHost}. */
 export interface FlowHostOptions {
@@ -202,4 +204,66 @@ const LIMIT_CHECKS = {
 
 function limitsOf(path: string, given: unknown): FlowLimits {
   return checked(path, given as object, LIMIT_CHECKS, FLOW_DEFAULTS);
+}
+
+export class Turns {
+  readonly #most: number;
+  #taken = 0;
+  readonly #waiting: (() => void)[] = [];
+  #first = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Does something in its turn. */
+  async take<T>(act: () => Promise<T>): Promise<T> {
+    if (this.#taken < this.#most) this.#taken++;
+    else await new Promise<void>((go) => this.#waiting.push(go));
+    try {
+      return await act();
+    } finally {
+      this.#next();
+    }
+  }
+
+  /** The turn goes to the one that waits for the longest. */
+  #next(): void {
+    const go = this.#waiting[this.#first];
+    if (go === undefined) {
+      this.#waiting.length = 0;
+      this.#first = 0;
+      this.#taken--;
+      return;
+    }
+    this.#first++;
+    go();
+  }
+}
+
+/** A host, as its services see it. */
+export interface ServedHost {
+  readonly kernel: Kernel;
+  readonly store: Store;
+  readonly payloads: Values;
+  readonly background: Background;
+  /** Starts a flow of the newest version. Gives its id. @throws UnknownFlowError, FlowIdTakenError, FlowInputError */
+  start(name: string, input: unknown, id: string): Promise<string>;
+}
+
+/** Makes a child of a host, when the host has its store. */
+export type HostService = (host: ServedHost) => Service;
+
+/**
+ * @param errors - the classes that the host's flows register
+ * @throws OptionError
+ */
+export function payloadsOf(options: PayloadOptions, errors: readonly ErrorClass[]): Values {
+  const classes = [...errorClassesOf(flowErrors), ...errors, ...(options.errors ?? [])];
+  const payloads = new Payloads({ ...options, errors: [...new Set(classes)] });
+  return {
+    limits: payloads.limits,
+    ...valueCodec(payloads),
+    encodeThrown: (thrown) => payloads.storeThrown(thrown),
+  };
 }

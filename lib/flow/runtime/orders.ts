@@ -19,13 +19,13 @@ import {
 import { checkTiming } from "../queues/options.js";
 import { MORE_TOPIC } from "../queues/tables.js";
 import { type Farewell, farewells, farewellsAnew } from "../sessions/farewell.js";
-import type { Extra } from "./call.js";
 import { letter } from "./checkpoint.js";
 import { FlowIdTakenError, UnknownFlowError } from "./errors.js";
+import type { Extra } from "./flow-asks.js";
 import type { HostState } from "./host-state.js";
-import { newRow } from "./new-row.js";
 import type { NewChild, NewFlow } from "./port.js";
 import { findFlow, rowOf } from "./reading.js";
+import { newRow } from "./starting.js";
 
 /** Topics of messages that users send; sessions and children have others. */
 export const MESSAGE = "message/";

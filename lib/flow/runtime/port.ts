@@ -12,9 +12,9 @@ import type { Ask, Entry, Stored } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import type { FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
 import type { Timing } from "../queues/options.js";
-import type { Extra } from "./call.js";
-import type { Parked } from "./parking.js";
+import type { Extra } from "./flow-asks.js";
 import type { Guest } from "./room.js";
+import type { Parked } from "./runs.js";
 
 /** A flow's transition. */
 export type Transition = (state: FlowState, event: FlowEvent) => [FlowState, readonly FlowEffect[]];

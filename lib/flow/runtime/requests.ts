@@ -9,10 +9,10 @@ import { type FlowRow, isEnded } from "../journal/tables.js";
 import { FlowQueryError } from "./errors.js";
 import { eventPage } from "./event-page.js";
 import type { HostState } from "./host-state.js";
-import type { Loaded } from "./loaded.js";
 import type { FlowEnd, HostRequest } from "./messages.js";
 import { MESSAGE } from "./orders.js";
 import { findFlow, rowOf } from "./reading.js";
+import type { Loaded } from "./runs.js";
 
 export class Requests {
   readonly #host: HostState;

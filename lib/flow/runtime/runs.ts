@@ -1,18 +1,21 @@
-// The flows that run in a host, each in a process of its own: how they begin, and what follows when their processes end.
+// The flows that run in a host, each in a process of its own: how they begin, what they use of the host, how they are given back to the store,
+// and what follows when their processes end.
 
 import type { Pid } from "../../process/pid.js";
 import { crash, type ExitReason } from "../../process/reason.js";
 import { spawnIn } from "../../process/spawn-in.js";
-import { StoreClosedError } from "../../store/index.js";
+import { ConflictError, StoreClosedError } from "../../store/index.js";
 import type { Entry } from "../journal/entry.js";
-import type { FlowRow } from "../journal/tables.js";
+import { type FlowRow, flows } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
+import { roomTopics } from "../queues/queues.js";
+import { replayTo, verifyingReplay } from "./dry-replay.js";
 import { FlowProcess } from "./flow-process.js";
 import { PARKED } from "./flow-rest.js";
-import { hostPort } from "./host-port.js";
+import { subjectOf } from "./host-hospital.js";
 import type { HostState } from "./host-state.js";
-import type { Loaded } from "./loaded.js";
 import type { FlowPort } from "./port.js";
+import { lettersOf } from "./reading.js";
 
 const KILLED_BY_HOST = crash(new StoreClosedError("of the host that stops"));
 
@@ -93,4 +96,124 @@ export class Runs {
   #kill({ pid }: Loaded): void {
     if (pid.process !== undefined) this.#host.kernel.stop(pid.process, KILLED_BY_HOST, undefined);
   }
+}
+
+export function hostPort(host: HostState): FlowPort {
+  const { kernel, store, claim, blobs, payloads, limits, settings, hospital, orders, background } = host;
+  let asks = 0;
+  /** Reads the store for an ask about another flow. While the read fails, the flow waits. */
+  const read = <T>(ask: () => Promise<T>): Promise<T> => background.until(`ask ${++asks}`, ask);
+  return {
+    ...{ kernel, store, claim, payloads, blobs, limits },
+    interceptors: settings.interceptors,
+    readBack: settings.verify
+      ? (definition, row, history, time) =>
+          verifyingReplay({ kernel, definition, row, history, payloads, limits }, time)
+      : undefined,
+    replayTo: (flow, ask, signal) => replayTo({ kernel, payloads, limits, ...flow }, ask, signal),
+    now: () => host.now(),
+    drain: drainOf(host),
+    definition: (name, version) => host.definition(name, version),
+    begin: (id) => host.evidence.begin(subjectOf(id)),
+    isForHospital: (row, error, at, kind) => hospital.isForHospital(row, error, at, kind),
+    childOf: (parent, flow, input, as) => read(() => orders.childOf(parent, flow, input, as)),
+    cancelChildren: (number, isSpared) => read(() => orders.cancelChildren(number, isSpared)),
+    answererOf: (from, flow, id) => orders.answererOf(from, flow, id),
+    mailTo: (from, id, topic, value, key) => read(() => orders.mailTo(from, id, topic, value, key)),
+    wishFor: (id, wish) => read(() => orders.wishFor(id, wish)),
+    park: (number, lastLetter, row) => park(host, number, lastLetter, row),
+    caughtUp: (number) => host.requests.caughtUp(number),
+    idle: (flow, isIdle) => host.taking.idle(flow, isIdle),
+  };
+}
+
+/** Notifies flows that their code has run as far as it can: all at once, when the scheduler has nothing else to run. */
+function drainOf({ kernel: { scheduler } }: HostState): FlowPort["drain"] {
+  let draining: { drained(): void }[] = [];
+  const flush = (): void => {
+    const all = draining;
+    draining = [];
+    for (const one of all) one.drained();
+  };
+  return (flow) => {
+    draining.push(flow);
+    if (draining.length > 1) return;
+    if (scheduler.drained === undefined) flush();
+    else scheduler.drained(flush);
+  };
+}
+
+/** How a flow is given back. */
+export interface Parked {
+  readonly status: string;
+  readonly due: number | null;
+  /** Its journal has the cancellation: the wish for it is no reason to look at the flow again. */
+  readonly isCancelled: boolean;
+}
+
+/** Gives a flow back to the store, if it has no mail behind `lastLetter`. Gives that mail. */
+export function park(host: HostState, number: number, lastLetter: number, to: Parked): Promise<Letter[]> {
+  return host.background.until(`park ${number}`, () => tryToPark(host, number, lastLetter, to));
+}
+
+async function tryToPark(
+  host: HostState,
+  number: number,
+  lastLetter: number,
+  { status, due, isCancelled }: Parked,
+): Promise<Letter[]> {
+  const { store, claim, queues } = host;
+  for (;;) {
+    const [row] = await store.get(flows, [[number]]);
+    if (row?.holder !== claim.token) {
+      // The answer to an earlier attempt was lost: the flow is in the store, and may be another host's by now.
+      if (row !== undefined && row.due !== null) host.taking.alarmAt(row.due);
+      return [];
+    }
+    const letters = await lettersOf(store, number, lastLetter);
+    if (letters.length > 0) return letters;
+    const wished = row.wish !== null && row.wish !== "pause" && !(row.wish === "cancel" && isCancelled);
+    const at = wished ? 0 : due;
+    // A flow that waits for people gives its slot back. A flow that waits for time or mail does so if its queue says so.
+    const leaves = status === "paused" || (at !== 0 && queues.releases(row.slot));
+    try {
+      await store.commit({
+        claim,
+        expect: [{ table: flows, key: [number], is: { holder: row.holder, mail: row.mail, wish: row.wish } }],
+        writes: [
+          {
+            type: "update",
+            table: flows,
+            key: [number],
+            set: {
+              status,
+              due: at,
+              holder: null,
+              updated: host.now(),
+              ...(status === "paused" && { wish: null }),
+              ...(leaves && { slot: null }),
+            },
+          },
+        ],
+        notify: leaves ? roomTopics(row) : [],
+      });
+    } catch (error) {
+      if (error instanceof ConflictError) continue;
+      throw error;
+    }
+    if (at !== null) host.taking.alarmAt(at);
+    return [];
+  }
+}
+
+export interface Loaded {
+  readonly row: FlowRow;
+  readonly process: FlowProcess;
+  readonly pid: Pid;
+  /** Grows with every run of this host. */
+  readonly run: number;
+  /** Why its process is being ended, to keep the flow in the hospital. */
+  observing: string | undefined;
+  /** Its mail is being read; `again`: there was news since. */
+  reading: "no" | "once" | "again";
 }

@@ -1,18 +1,17 @@
-// Starts of flows that are asked of a host.
+// Starts of flows that are asked of a host: their rows, and whether a flow of this id and input is there.
 
 import { isCurable } from "../../host/background/background.js";
 import { ConflictError, type Write, type WriteSet } from "../../store/index.js";
 import { release, releaseAll, resolved } from "../journal/blobs.js";
 import type { Stored } from "../journal/entry.js";
-import { type FlowRow, flows } from "../journal/tables.js";
+import { BORN_TOPIC, type FlowRow, flows } from "../journal/tables.js";
 import type { Debounce } from "../queues/options.js";
+import { MORE_TOPIC } from "../queues/tables.js";
 import { FlowIdTakenError, FlowInputDiffersError } from "./errors.js";
 import type { HostState } from "./host-state.js";
 import type { Started } from "./messages.js";
-import { newRow, topicsOfStart } from "./new-row.js";
 import type { NewFlow } from "./port.js";
 import { findFlow, rowOf } from "./reading.js";
-import { isSameInput } from "./same-input.js";
 
 /** How long after a page of starts the host looks for them at the latest, if more pages follow: to run them would slow those down. */
 const LOOK_MS = 5_000;
@@ -155,3 +154,87 @@ export class Starting {
 /** Whether this call has started the flow: a call is repeated when its host ended before it answered. */
 const isOf = ({ id, request }: FlowRow, call: string | undefined): boolean =>
   call !== undefined && call === (request ?? id);
+
+/** @param decode - makes the value again */
+export async function isSameInput(
+  one: Stored,
+  other: Stored,
+  decode: (stored: Stored) => unknown,
+): Promise<boolean> {
+  return isSame(one, other) || isSame(await decode(one), await decode(other));
+}
+
+/** Arrays, bytes, dates and plain objects by what they hold; all else by identity. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
+  const kind: unknown = Object.getPrototypeOf(one);
+  if (kind !== Object.getPrototypeOf(other)) return false;
+  if (kind === Map.prototype)
+    return isSame([...(one as Map<unknown, unknown>)], [...(other as Map<unknown, unknown>)]);
+  if (kind === Set.prototype) return isSame([...(one as Set<unknown>)], [...(other as Set<unknown>)]);
+  if (Object.hasOwn(kind ?? {}, "getTime"))
+    return (one as { getTime(): number }).getTime() === (other as { getTime(): number }).getTime();
+  const names = Object.keys(one);
+  return (
+    names.length === Object.keys(other).length &&
+    names.every(
+      (name) =>
+        Object.hasOwn(other, name) &&
+        isSame((one as Record<string, unknown>)[name], (other as Record<string, unknown>)[name]),
+    )
+  );
+}
+
+/** The rank of a flow without priority. */
+const LOWEST_RANK = 9;
+
+/**
+ * The row of a flow that is about to start.
+ *
+ * @param dueAtOnce - when it is due if it neither sleeps nor waits in a queue. Null: the host that starts it runs it
+ */
+export function newRow(flow: NewFlow, now: number, dueAtOnce: number | null = null): Omit<FlowRow, "number"> {
+  const { queue, lane = "", rank = LOWEST_RANK, delayMs = 0 } = flow.timing ?? {};
+  return {
+    id: flow.id,
+    name: flow.name,
+    version: flow.version,
+    status: "pending",
+    input: flow.input,
+    outcome: null,
+    seed: flow.id,
+    generation: 0,
+    holder: null,
+    epoch: 0,
+    due: delayMs > 0 ? now + delayMs : queue === undefined ? dueAtOnce : null,
+    mail: 0,
+    crashes: 0,
+    taken_at: 0,
+    parent: flow.parent ?? null,
+    parent_key: flow.parentKey ?? null,
+    on_cancel: flow.isLeft === true ? "leave" : null,
+    wish: null,
+    queue: queue ?? null,
+    queue_key: lane,
+    rank,
+    waiting: delayMs === 0 ? (queue ?? null) : null,
+    slot: null,
+    debounce: null,
+    hospital: null,
+    progress: null,
+    heartbeats: null,
+    trace: flow.trace ?? null,
+    // An id that was made for the start says as much.
+    request: flow.request === undefined || flow.request === flow.id ? null : flow.request,
+    created: now,
+    updated: now,
+    finished: null,
+  };
+}
+
+/** Topics of the commit that starts a flow. `isLeft`: another host may take it. */
+export function topicsOfStart({ id, waiting }: Omit<FlowRow, "number">, isLeft: boolean): string[] {
+  if (waiting !== null) return [MORE_TOPIC + waiting];
+  return isLeft ? [BORN_TOPIC + id] : [];
+}

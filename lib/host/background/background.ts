@@ -3,7 +3,7 @@
 import { type Backoff, backoffMs } from "../../process/backoff.js";
 import { classOf } from "../../store/error-classes.js";
 import { StoreError, StoreOverloadedError, StoreVersionError } from "../../store/index.js";
-import { isHostOver } from "../handles/host-over.js";
+import { isHostOver } from "../handles/errors.js";
 import type { StoreOutage } from "./outage.js";
 
 /** Waits before work is tried again that the store failed. */

@@ -2,7 +2,7 @@
 
 import { type RequestFate, SignalboxError } from "../../process/errors.js";
 import { type ExitReason, formatReason } from "../../process/reason.js";
-import { isHostOver } from "./host-over.js";
+import { classOfCode } from "../../store/error-classes.js";
 
 /**
  * The host of a handle has ended, and no other host of its definition has started in its place: within 60 seconds, or before the
@@ -35,4 +35,9 @@ export class HostGoneError extends SignalboxError {
     this.claimLost = claimLost;
     this.request = request;
   }
+}
+
+/** Whether the store takes nothing more from this host: its claim is lost, or the store is closed. */
+export function isHostOver(error: unknown): error is Error {
+  return error instanceof SignalboxError && classOfCode(error.code) === "over";
 }

@@ -10,8 +10,7 @@ import { crash, type ExitReason, SHUTDOWN } from "../../process/reason.js";
 import type { CallOptions, ReplyTo } from "../../process/request.js";
 import { StoreError, type StoreSource } from "../../store/index.js";
 import { decide, type HostCall, type HostCallEvent, initial, type Repeat } from "./call-machine.js";
-import { HostGoneError } from "./errors.js";
-import { isHostOver } from "./host-over.js";
+import { HostGoneError, isHostOver } from "./errors.js";
 import type { RunningHosts } from "./running-hosts.js";
 
 /** How long a handle waits for the next host at most, in milliseconds. */

@@ -15,7 +15,7 @@ import {
 import { decodeEntry } from "../../../lib/flow/journal/entry.js";
 import { FLOW_SCHEMA, type FlowRow, flows as flowTable, journal } from "../../../lib/flow/journal/tables.js";
 import { dryReplay } from "../../../lib/flow/runtime/dry-replay.js";
-import { payloadsOf } from "../../../lib/flow/runtime/payloads.js";
+import { payloadsOf } from "../../../lib/flow/runtime/options.js";
 import { System } from "../../../lib/index.js";
 import {
   FencedError,

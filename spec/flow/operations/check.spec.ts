@@ -4,7 +4,7 @@ import { System } from "signalbox";
 import { defineFlow } from "signalbox/flow";
 import { expect, test } from "vitest";
 import { CHECK_LIMITS, checkFlows } from "../../../lib/flow/operations/check.js";
-import { payloadsOf } from "../../../lib/flow/runtime/payloads.js";
+import { payloadsOf } from "../../../lib/flow/runtime/options.js";
 import { flows, journal, START, storedFlows } from "./support/stored-flows.js";
 
 const payloads = payloadsOf({}, []);

@@ -1,7 +1,7 @@
 // The schema of flows as its first version had it: without the columns `epoch`, `on_cancel`, `heartbeats` and `request`.
 
 import { FLOW_SCHEMA, type FlowRow, flows } from "../../../lib/flow/journal/tables.js";
-import { newRow } from "../../../lib/flow/runtime/new-row.js";
+import { newRow } from "../../../lib/flow/runtime/starting.js";
 import { type Claim, defineTable, type Schema, type Store } from "../../../lib/store/index.js";
 
 const { epoch: _, on_cancel: __, heartbeats: ___, request: ____, ...columns } = flows.columns;
