@@ -16,24 +16,10 @@ import { Channels } from "../queues/channels.js";
 import { QUEUE_LIMITS } from "../queues/limits.js";
 import { decide, initial, type OutboxEffect, type OutboxEvent } from "../queues/outbox-machine.js";
 import { LedgerLetters } from "./ledger-letters.js";
+import type { LedgerState, StoreLedgerOptions } from "./ledger-state.js";
 import type { LiveMessage } from "./live-message.js";
 import type { Place } from "./step-writes.js";
 import { carriedChannels, type MessageRow, messages, outbox } from "./tables.js";
-
-/** What carrying uses of its ledger. */
-export interface CarriagePort {
-  readonly store: Store;
-  readonly place: Place;
-  readonly carrier: Carrier;
-  readonly kernel: Kernel;
-  /** The clock of the store, which does not step back here. */
-  now(): number;
-  /** How many messages of a queue this host can work on at a time. */
-  inWork(queue: string): number;
-  /** There are letters of this queue. */
-  news(queue: string): void;
-  lost(error: Error): void;
-}
 
 /** Where a message is in the ledger of an execution. */
 interface Spot {
@@ -81,7 +67,9 @@ const FEWEST = 4;
 const keyOf = ({ queue, lane, id }: Spot): string => `${queue} ${lane} ${id}`;
 
 export class Carriage {
-  readonly #port: CarriagePort;
+  readonly #ledger: LedgerState;
+  readonly #carrier: Carrier;
+  readonly #kernel: Kernel;
   readonly #channels: Channels;
   readonly #queues: readonly string[];
   readonly #inboxes = new Map<string, Inbox>();
@@ -100,15 +88,18 @@ export class Carriage {
   #dueAt: number | undefined;
   #isClosed = false;
 
-  constructor(port: CarriagePort, queues: readonly string[]) {
-    this.#port = port;
+  constructor(ledger: LedgerState, { carrier, kernel }: NonNullable<StoreLedgerOptions["carried"]>) {
+    this.#ledger = ledger;
+    this.#carrier = carrier;
+    this.#kernel = kernel;
+    const { queues } = ledger.options;
     this.#queues = queues;
-    const letters = new LedgerLetters(port.store, port.place, {
-      now: () => port.now(),
+    const letters = new LedgerLetters(ledger.store, ledger.place, {
+      now: () => ledger.now(),
       isInWork: (row) => this.#inWork.has(keyOf(row)),
       hurry: (queue) => this.hasten([queue]),
     });
-    this.#channels = new Channels(letters, port.carrier, port.kernel);
+    this.#channels = new Channels(letters, carrier, kernel);
     for (const queue of queues) this.#open(queue);
     this.#lookLater();
   }
@@ -129,7 +120,7 @@ export class Carriage {
   // ── from the broker ──────────────────────────────────────────────────────────────────────────────────────────
 
   #open(queue: string): void {
-    const prefetch = Math.max(FEWEST, AHEAD * this.#port.inWork(queue));
+    const prefetch = Math.max(FEWEST, AHEAD * this.#ledger.inWork(queue));
     const inbox: Inbox = {
       arrived: [],
       waiting: [],
@@ -145,14 +136,14 @@ export class Carriage {
     const deliver = async (letter: CarrierDelivery): Promise<void> => {
       if (this.#isClosed) return letter.nak(0);
       inbox.arrived.push(letter);
-      this.#port.news(queue);
+      this.#ledger.handOut.news(queue);
       if (inbox.arrived.length >= prefetch) await new Promise<void>((resolve) => inbox.waiting.push(resolve));
     };
     const gone = (): void => {
       inbox.consumption = undefined;
       this.#channels.gone(queue, channel);
     };
-    inbox.consumption = { channel, of: this.#port.carrier.consume(channel, prefetch, deliver, gone) };
+    inbox.consumption = { channel, of: this.#carrier.consume(channel, prefetch, deliver, gone) };
   }
 
   /** Whether letters of this queue have arrived that were not looked at. */
@@ -200,7 +191,7 @@ export class Carriage {
 
   /** The messages among these that this host has now. A store of one process notes nothing: all messages are its. */
   async #hold(spots: readonly Spot[]): Promise<readonly (MessageRow | undefined)[]> {
-    const { store, place } = this.#port;
+    const { store, place } = this.#ledger;
     const { scope, claim } = place;
     if (spots.length === 0) return [];
     const keys = spots.map(({ queue, lane, id }) => [scope, queue, lane, id]);
@@ -227,7 +218,7 @@ export class Carriage {
   committed(done: readonly LiveMessage[], children: readonly Spot[], at: number): void {
     const letters = done.flatMap((message) => this.#lettersOf(message));
     const parcels = children.map((child) => ({ ...child, round: at }));
-    const now = this.#port.now();
+    const now = this.#ledger.now();
     for (const { lane } of parcels) if (lane > now) this.#lookAt(lane);
     this.#ship(
       parcels.filter(({ lane }) => lane <= now),
@@ -276,7 +267,7 @@ export class Carriage {
 
   /** Publishes, marks, and acknowledges last, as outbox-machine.ts decides. */
   #shipped(parcels: readonly Parcel[], letters: readonly CarrierDelivery[], ended: () => void): void {
-    const { kernel } = this.#port;
+    const kernel = this.#kernel;
     const begin = initial<Parcel>(QUEUE_LIMITS.again);
     const loop = new EffectLoop(begin, decide<Parcel>, (effect: OutboxEffect<Parcel>) => {
       // The rest of the shipment stays in the outbox, and its letters come again.
@@ -316,8 +307,7 @@ export class Carriage {
   }
 
   async #publish(parcels: readonly Parcel[]): Promise<Parcel[]> {
-    const { carrier, place } = this.#port;
-    const { token } = place.claim;
+    const { token } = this.#ledger.place.claim;
     const sent = await Promise.all(
       [...byQueue(parcels)].map(([queue, some]) =>
         this.#channels.use(queue, async (channel) => {
@@ -325,7 +315,7 @@ export class Carriage {
             id: `${token}/${id}/${lane}/${round}`,
             body: JSON.stringify([lane, id]),
           }));
-          await carrier.publish(channel, letters);
+          await this.#carrier.publish(channel, letters);
           return some.map((parcel) => ({ ...parcel, channel }));
         }),
       ),
@@ -335,7 +325,7 @@ export class Carriage {
 
   /** False: the store names another channel, so the broker may have lost what it has confirmed. */
   async #mark(parcels: readonly Parcel[]): Promise<boolean> {
-    const { store, place } = this.#port;
+    const { store, place } = this.#ledger;
     const { scope } = place;
     for (const [queue, some] of byQueue(parcels)) {
       const writes = some.map(({ lane, id, round }): Write => {
@@ -361,12 +351,12 @@ export class Carriage {
   // ── what is due, and what others have left behind ────────────────────────────────────────────────────────────
 
   #lookLater(): void {
-    const { kernel } = this.#port;
+    const kernel = this.#kernel;
     const timer = kernel.addTimer(LOOK_MS, {
       fire: () => {
         this.#look().then(
           () => !this.#isClosed && this.#lookLater(),
-          (error: Error) => this.#port.lost(error),
+          (error: Error) => this.#ledger.lose(error),
         );
       },
     });
@@ -380,20 +370,20 @@ export class Carriage {
   }
 
   #lookSoon(): void {
-    if (!this.#isClosed) this.#look().catch((error: Error) => this.#port.lost(error));
+    if (!this.#isClosed) this.#look().catch((error: Error) => this.#ledger.lose(error));
   }
 
   /** Looks when a delayed message is due. @param at - by the clock of the store */
   #lookAt(at: number): void {
     if (this.#isClosed || (this.#dueAt !== undefined && this.#dueAt <= at)) return;
-    const { kernel, now } = this.#port;
+    const kernel = this.#kernel;
     this.#cancelDue?.();
     this.#dueAt = at;
     const fire = (): void => {
       this.#dueAt = undefined;
       this.hasten();
     };
-    const timer = kernel.addTimer(Math.max(1, at - now()), { fire });
+    const timer = kernel.addTimer(Math.max(1, at - this.#ledger.now()), { fire });
     this.#cancelDue = () => void kernel.cancelTimer(timer);
   }
 
@@ -414,9 +404,9 @@ export class Carriage {
   }
 
   async #lookAtOutbox(queue: string): Promise<void> {
-    const { store, place } = this.#port;
+    const { store, place } = this.#ledger;
     const prefix = [place.scope, queue];
-    const now = this.#port.now();
+    const now = this.#ledger.now();
     const rows = await store.scan(outbox, { prefix, below: now + 1, limit: AT_ONCE });
     if (this.#isClosed) return;
     const isHurried = this.#hurry.has(queue);

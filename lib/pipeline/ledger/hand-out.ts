@@ -6,55 +6,20 @@
 // share: rows name the claim of the host that has taken them.
 
 import { Heartbeats } from "../../host/background/heartbeats.js";
-import type { Payloads } from "../../host/payload/payloads.js";
 import { valueCodec } from "../../host/payload/values.js";
 import { showThrown } from "../../process/show.js";
-import type { Store } from "../../store/index.js";
-import type { Sentence } from "../definition/sentence.js";
-import type { Blame } from "./blame.js";
-import type { Carriage } from "./carriage.js";
-import type { LedgerContext, Message, Publication, Step } from "./ledger.js";
-import type { LedgerLimits } from "./limits.js";
+import type { Store, Write } from "../../store/index.js";
+import { PIPELINE_DEFAULTS } from "../definition/policy.js";
+import { sentenceFor } from "../definition/sentence.js";
+import type { Message, Publication, Step } from "./ledger.js";
+import type { LedgerState } from "./ledger-state.js";
 import { type Body, LiveMessage, type LiveMessageFields, type LiveMessagePort } from "./live-message.js";
 import { setbackAfter, setbackOf } from "./setback.js";
 import { Share } from "./share.js";
 import { lateCodec } from "./step-encoding.js";
-import { dueOf, type Place } from "./step-writes.js";
+import { dueOf } from "./step-writes.js";
 import { StoreQueue } from "./store-queue.js";
 import { type MessageRow, messages, READY } from "./tables.js";
-
-/** What handing out uses of its ledger. */
-export interface HandOutPort {
-  readonly store: Store;
-  readonly place: Place;
-  /** Brings letters, where a broker carries the messages. */
-  readonly carriage: Pick<Carriage, "take" | "has"> | undefined;
-  readonly limits: LedgerLimits;
-  readonly payloads: Pick<Payloads, "store" | "load">;
-  readonly context: LedgerContext;
-  readonly closed: boolean;
-  /** How many messages of a queue this host can work on, or hold in batches, at a time. */
-  inWork(queue: string): number;
-  /** Notes that the store was asked for something that the ledger has to wait for when it closes. */
-  asked<T>(answer: Promise<T>): Promise<T>;
-  /** The evidence that earlier processes of the program have left. */
-  readonly blame: Blame;
-  /** What becomes of a message of this queue that has ended its process once more. */
-  sentence(queue: string, ends: number, evidence: string): Sentence;
-  /** The message has ended its process: it is tried again after a time, and no attempt is used up. */
-  quarantine(message: Message, sentence: Sentence, evidence: string): void;
-  /** The clock of the store, which does not step back here. */
-  now(): number;
-  /** Serves the queues again, soon. */
-  call(): void;
-  /** Writes the heartbeats of a message. */
-  beat(message: LiveMessage, heartbeats: Body): void;
-  /** The message must not be tried: it becomes a dead letter. */
-  bury(message: Message, error: string): void;
-  arrived(queue: string, messages: readonly Message[]): void;
-  drained(queue: string): void;
-  lost(error: Error): void;
-}
 
 /** What is read before a ledger begins. */
 export interface KnownQueue {
@@ -67,20 +32,20 @@ export interface KnownQueue {
 const NO_ERRORS: readonly string[] = [];
 
 export class HandOut {
-  readonly #port: HandOutPort;
+  readonly #ledger: LedgerState;
   readonly #queues = new Map<string, StoreQueue>();
   readonly #unwatch: () => void;
   #cancelTimer: (() => void) | undefined;
   #timerAt: number | undefined;
 
-  constructor(port: HandOutPort, known: readonly KnownQueue[]) {
-    this.#port = port;
+  constructor(ledger: LedgerState, known: readonly KnownQueue[]) {
+    this.#ledger = ledger;
     for (const { name, depth, due } of known) {
       const queue = this.of(name);
       queue.depth = depth;
       queue.due = due;
     }
-    this.#unwatch = port.blame.watch(() => this.#opened());
+    this.#unwatch = ledger.blame.watch(() => this.#opened());
   }
 
   /** What a ledger has to know of a queue before it begins. */
@@ -92,11 +57,16 @@ export class HandOut {
     return { name, depth, due: first?.lane };
   }
 
+  get #isClosed(): boolean {
+    return this.#ledger.phase === "closed";
+  }
+
   of(name: string): StoreQueue {
     let queue = this.#queues.get(name);
     if (queue === undefined) {
-      const { place, limits, inWork } = this.#port;
-      queue = new StoreQueue(name, place.shared ? new Share(inWork(name), limits.pollMs) : undefined);
+      const { place, limits } = this.#ledger;
+      const share = place.shared ? new Share(this.#ledger.inWork(name), limits.pollMs) : undefined;
+      queue = new StoreQueue(name, share);
       this.#queues.set(name, queue);
     }
     return queue;
@@ -114,9 +84,9 @@ export class HandOut {
   /** Whether the route has asked for a message of this queue that is about to be committed. If so, it is promised to the route. */
   promise(name: string): boolean {
     // In a store of one process, only the broker's letters say what this host has.
-    if (this.#port.carriage !== undefined && !this.#port.place.shared) return false;
+    if (this.#ledger.carriage !== undefined && !this.#ledger.place.shared) return false;
     const queue = this.of(name);
-    const now = queue.share === undefined ? 0 : this.#port.now();
+    const now = queue.share === undefined ? 0 : this.#ledger.now();
     if (queue.room(now) <= 0) return false;
     queue.wanted--;
     queue.promised++;
@@ -187,29 +157,30 @@ export class HandOut {
   }
 
   #serve(queue: StoreQueue): void {
-    const port = this.#port;
+    const ledger = this.#ledger;
+    const { listener } = ledger.options;
     const count = Math.min(queue.wanted, queue.ready.length);
     if (count > 0) {
       queue.wanted -= count;
-      port.arrived(queue.name, queue.ready.splice(0, count));
+      listener.arrived(queue.name, queue.ready.splice(0, count));
     }
     if (queue.depth < queue.mark) {
       queue.mark = 0;
-      port.drained(queue.name);
+      listener.drained(queue.name);
     }
-    const kind = queue.next(port.now());
+    const kind = queue.next(ledger.now());
     if (kind === undefined) return;
     queue.reading = kind;
-    const isTaken = port.place.shared || port.carriage !== undefined;
+    const isTaken = ledger.place.shared || ledger.carriage !== undefined;
     const reading = isTaken ? this.#take(queue, kind) : this.#read(queue, kind);
-    port.asked(reading).catch((error: unknown) => {
+    ledger.asked(reading).catch((error: unknown) => {
       queue.unread();
-      port.lost(error as Error);
+      ledger.lose(error as Error);
     });
   }
 
   async #read(queue: StoreQueue, kind: "ready" | "delayed"): Promise<void> {
-    const { store, place, limits } = this.#port;
+    const { store, place, limits } = this.#ledger;
     const missing = queue.wanted - queue.ready.length;
     // Delayed rows stay where they are while they are worked on, so the page has to reach beyond them.
     const past = kind === "delayed" ? queue.known.size : 0;
@@ -219,32 +190,32 @@ export class HandOut {
         ? { prefix: [place.scope, queue.name, READY], from: queue.from, limit }
         : { prefix: [place.scope, queue.name], after: READY, limit };
     const rows = await store.scan(messages, scan);
-    if (this.#port.closed) return;
-    this.#arrive(queue, queue.page(rows, rows.length < limit, this.#port.now()));
+    if (this.#isClosed) return;
+    this.#arrive(queue, queue.page(rows, rows.length < limit, this.#ledger.now()));
   }
 
   async #take(queue: StoreQueue, kind: "ready" | "delayed"): Promise<void> {
-    const { store, place, limits, carriage } = this.#port;
+    const { store, place, limits, carriage } = this.#ledger;
     const { scope, claim } = place;
-    const now = this.#port.now();
+    const now = this.#ledger.now();
     const limit = Math.min(limits.readRows, queue.room(now));
     if (carriage === undefined && kind === "ready" && !queue.isTold && !(await this.#isAnyFree(queue, now))) {
-      if (this.#port.closed) return;
+      if (this.#isClosed) return;
       queue.taken(true, now);
-      return this.#port.call();
+      return this.#ledger.call();
     }
     const taken = carriage?.take(queue.name, limit);
     const range = { prefix: [scope, queue.name], below: now + 1, limit };
     const of = { where: { holder: null }, set: { holder: claim.token }, claim };
     const rows = await (taken ?? store.take(messages, { ...range, ...of }));
-    if (this.#port.closed) return;
+    if (this.#isClosed) return;
     queue.taken(carriage === undefined ? rows.length < limit : !carriage.has(queue.name), now);
     this.#arrive(queue, rows);
   }
 
   /** Whether a take may find rows. A take writes to the store, also when it finds none: this reads alone. */
   async #isAnyFree({ name }: StoreQueue, now: number): Promise<boolean> {
-    const { store, place } = this.#port;
+    const { store, place } = this.#ledger;
     const rows = await store.scan(messages, { prefix: [place.scope, name], below: now + 1, limit: PEEKED });
     return rows.length === PEEKED || rows.some(({ holder }) => holder === null);
   }
@@ -256,16 +227,36 @@ export class HandOut {
       if (message !== undefined) this.#judge(queue, message);
       else queue.wanted--;
     }
-    this.#port.call();
+    this.#ledger.call();
   }
 
   /** Hands a message out, unless it has ended its process, or has to wait until it is known which one did. */
   #judge(queue: StoreQueue, message: LiveMessage): void {
-    const { blame, place, sentence, quarantine } = this.#port;
+    const { blame, place } = this.#ledger;
     const { evidence, mayRun } = blame.find(place.scope, message.id);
-    if (evidence !== undefined) quarantine(message, sentence(queue.name, message.ends, evidence), evidence);
+    if (evidence !== undefined) this.#quarantine(message, evidence);
     else if (mayRun) queue.ready.push(message);
     else queue.waiting.add(message);
+  }
+
+  /** It is tried again after a time, and no attempt is used up; or it is given up. */
+  #quarantine(message: LiveMessage, evidence: string): void {
+    const { queue, ends } = message;
+    const sentence =
+      this.#ledger.options.sentence?.(queue, ends, evidence) ??
+      sentenceFor(PIPELINE_DEFAULTS.route.quarantine, ends, evidence, 0);
+    const { error } = sentence;
+    if (sentence.type === "dead") this.#bury(message, error, { evidence });
+    else this.#ledger.submit({ type: "retry", message, delayMs: sentence.delayMs, error, evidence });
+  }
+
+  /** No worker has worked on the message, so the ledger writes its history. */
+  #bury(message: Message, error: string, by: { readonly evidence?: string } = {}): void {
+    const { id, attempts, queue } = message;
+    const route = this.#ledger.options.route?.(queue);
+    const of = { id, status: "dead", attempt: Math.max(1, attempts), calls: [], children: 0 } as const;
+    const entry = route === undefined ? undefined : { ...of, route };
+    this.#ledger.submit({ type: "dead", message, error, entry, ...by });
   }
 
   /** Messages that had to wait may run by now. */
@@ -275,11 +266,11 @@ export class HandOut {
       queue.waiting.clear();
       for (const message of waiting) if (message.state === "taken") this.#judge(queue, message);
     }
-    this.#port.call();
+    this.#ledger.call();
   }
 
   readonly #ofMessages: LiveMessagePort = {
-    accused: (id) => this.#port.blame.begin(this.#port.place.scope, id),
+    accused: (id) => this.#ledger.blame.begin(this.#ledger.place.scope, id),
     beating: (message) => this.#beating(message),
   };
 
@@ -307,7 +298,7 @@ export class HandOut {
     let value: unknown;
     let unreadable: unknown;
     try {
-      value = this.#port.payloads.load(of.body);
+      value = this.#ledger.options.payloads.load(of.body);
       if (value instanceof Promise) throw lateCodec();
     } catch (error) {
       unreadable = error;
@@ -317,18 +308,18 @@ export class HandOut {
     if (unreadable === undefined) return message;
     // No worker can ever work on it: it becomes a dead letter, where people look.
     queue.wanted++;
-    this.#port.bury(message, showThrown(unreadable));
+    this.#bury(message, showThrown(unreadable));
     return undefined;
   }
 
   #beating(message: LiveMessage): Heartbeats {
-    const { payloads, context, now, beat } = this.#port;
+    const { context, payloads } = this.#ledger.options;
     const beats = new Heartbeats({
       payloads: valueCodec(payloads),
       named: (key) => `adapter ${key} of message ${message.id}`,
-      now,
+      now: () => this.#ledger.now(),
       after: (ms, fn) => void context.after(ms, fn),
-      write: (heartbeats) => beat(message, heartbeats),
+      write: (heartbeats) => this.#beat(message, heartbeats),
       // Each was encoded when it was given.
       failed: () => undefined,
     });
@@ -337,9 +328,22 @@ export class HandOut {
     return beats;
   }
 
+  /** A message that shows progress is no suspect. A failure of the store is ignored here: the step that settles the message reports it. */
+  #beat(message: LiveMessage, heartbeats: Body): void {
+    const { phase, place, store } = this.#ledger;
+    if (phase !== "running" || message.state !== "taken") return;
+    const { scope, claim, shared } = place;
+    const row = { table: messages, key: [scope, message.queue, message.lane, message.id] };
+    const is = shared ? { holder: claim.token } : ("present" as const);
+    const write: Write = { type: "update", ...row, set: { heartbeats, alive: scope } };
+    store.submit({ claim, expect: [{ ...row, is }], writes: [write] }, (error) => {
+      if (error === undefined) message.progressed();
+    });
+  }
+
   /** Wakes up when the first delayed message is due. */
   #setTimer(): void {
-    const { context } = this.#port;
+    const { context } = this.#ledger.options;
     let at = Number.POSITIVE_INFINITY;
     for (const queue of this.#queues.values())
       if (queue.wanted > queue.ready.length) at = Math.min(at, queue.due ?? at);
@@ -347,19 +351,19 @@ export class HandOut {
     this.#cancelTimer?.();
     this.#timerAt = at;
     if (at === Number.POSITIVE_INFINITY) return;
-    this.#cancelTimer = context.after(Math.max(1, at - this.#port.now()), () => {
+    this.#cancelTimer = context.after(Math.max(1, at - this.#ledger.now()), () => {
       this.#timerAt = undefined;
-      this.#port.call();
+      this.#ledger.call();
     });
   }
 
   /** A step about these messages was refused: those that are still this host's are handed out again. */
   async again(refused: readonly LiveMessage[]): Promise<void> {
-    const { store, place } = this.#port;
+    const { store, place } = this.#ledger;
     const { scope, claim } = place;
     const keys = refused.map(({ queue, lane, id }) => [scope, queue, lane, id]);
     const rows = await store.get(messages, keys);
-    if (this.#port.closed) return;
+    if (this.#isClosed) return;
     for (const row of rows) {
       if (row?.holder !== claim.token) continue;
       const queue = this.of(row.queue);
@@ -373,7 +377,7 @@ export class HandOut {
    * @returns whether a message that this host has handed out is not its own any more
    */
   async changed(): Promise<boolean> {
-    const { store, place } = this.#port;
+    const { store, place } = this.#ledger;
     for (const queue of this.#queues.values()) queue.added(ANY);
     const known = [...this.#queues.values()].flatMap((queue) => [...queue.known.values()]);
     let isAnyGone = false;
@@ -395,7 +399,7 @@ export class HandOut {
 
   /** In a store of one process, all messages are of its host. */
   #isOwn(row: MessageRow | undefined): boolean {
-    const { shared, claim } = this.#port.place;
+    const { shared, claim } = this.#ledger.place;
     return row !== undefined && (!shared || row.holder === claim.token);
   }
 
@@ -404,13 +408,13 @@ export class HandOut {
   /** There may be messages that others have published or given back. @param name - the queue; absent: all of them */
   news(name?: string): void {
     for (const queue of this.#queues.values()) if (name === undefined || name === queue.name) queue.news();
-    this.#port.call();
+    this.#ledger.call();
   }
 
   /** Nothing was heard of others for a while: looks whether there are messages. */
   poll(): void {
     for (const queue of this.#queues.values()) queue.news(false);
-    this.#port.call();
+    this.#ledger.call();
   }
 
   /** Counts the queues anew whose marks matter: others publish to them and settle, too. @param all - also those without a waiter */
@@ -421,20 +425,20 @@ export class HandOut {
   }
 
   async #count(queues: readonly StoreQueue[]): Promise<void> {
-    const { store, place } = this.#port;
+    const { store, place } = this.#ledger;
     await Promise.all(
       queues.map(async (queue) => {
         queue.depth = await store.count(messages, { prefix: [place.scope, queue.name] });
       }),
     );
-    if (queues.some(({ mark, depth }) => depth < mark)) this.#port.call();
+    if (queues.some(({ mark, depth }) => depth < mark)) this.#ledger.call();
   }
 
   // ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The keys of the rows that this host has taken. */
   keys(): (string | number)[][] {
-    const { scope } = this.#port.place;
+    const { scope } = this.#ledger.place;
     return [...this.#queues.values()].flatMap((queue) =>
       [...queue.known.values()].map(({ lane, id }) => [scope, queue.name, lane, id]),
     );

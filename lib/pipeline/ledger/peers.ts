@@ -5,9 +5,9 @@
 // processes its batches, if no other host holds any of a route further upstream. A count that is out of date makes a batch smaller than it
 // could be, or lets it wait for the next look.
 
-import type { Payloads } from "../../host/payload/payloads.js";
 import { ConflictError, type Store } from "../../store/index.js";
-import type { LedgerListener } from "./ledger.js";
+import { MOST_SOURCES } from "./execution-watch.js";
+import type { LedgerState } from "./ledger-state.js";
 import type { LedgerLimits } from "./limits.js";
 import type { Place } from "./step-writes.js";
 import { type ExecutionRow, executions, executionTopic, held, messages, sources } from "./tables.js";
@@ -19,32 +19,19 @@ export interface HeldHere {
   readonly rank: number;
 }
 
-/** What peers use of their ledger. */
-export interface PeersPort {
-  readonly store: Store;
-  readonly place: Place;
-  /** The sources that this host can read. */
-  readonly sources: readonly string[];
-  readonly payloads: Pick<Payloads, "load">;
-  readonly listener: Pick<LedgerListener, "source" | "paused" | "onlyHeld">;
-  readonly closed: boolean;
-  readonly held: HeldHere;
-  /** Whether this host has taken nothing but what its batches hold. */
-  readonly isIdle: boolean;
-}
-
-/** Most sources of an execution that are looked at. */
-const MOST_SOURCES = 10_000;
-
 export class Peers {
-  readonly #port: PeersPort;
+  readonly #ledger: LedgerState;
   #isPaused: boolean | undefined;
   #areSourcesClosed = false;
   /** What this host has told others that it holds. Undefined: others know what the previous process told them. */
   #told: HeldHere | undefined;
 
-  constructor(port: PeersPort) {
-    this.#port = port;
+  constructor(ledger: LedgerState) {
+    this.#ledger = ledger;
+  }
+
+  get #isOver(): boolean {
+    return this.#ledger.phase !== "running";
   }
 
   /** Frees what an earlier ledger of this execution had taken under the same claim, and did not give back. */
@@ -56,7 +43,7 @@ export class Peers {
 
   /** Frees the sources that this host reads. */
   async leave(): Promise<void> {
-    const { store, place } = this.#port;
+    const { store, place } = this.#ledger;
     const { claim, scope } = place;
     const free = { index: "holder", prefix: [claim.token, scope], set: { holder: null }, claim };
     await store.take(sources, { ...free, limit: MOST_SOURCES });
@@ -76,20 +63,21 @@ export class Peers {
     const isPaused = row.status === "paused";
     if (isPaused !== this.#isPaused) {
       this.#isPaused = isPaused;
-      this.#port.listener.paused(isPaused);
+      this.#ledger.options.listener.paused(isPaused);
     }
     if (!this.#areSourcesClosed) await this.#takeSources();
-    if (!this.#port.closed) await this.#compare(row.pending, mayTell);
+    if (!this.#isOver) await this.#compare(row.pending, mayTell);
   }
 
   async #takeSources(): Promise<void> {
-    const { store, place, sources: known, payloads, listener } = this.#port;
+    const { store, place, options } = this.#ledger;
+    const { sources: known, payloads, listener } = options;
     const { scope, claim } = place;
     const rows = await store.scan(sources, { prefix: [scope], limit: MOST_SOURCES });
     const open = rows.filter((row) => row.open === 1);
     this.#areSourcesClosed = open.length === 0;
     for (const { name, holder } of open) {
-      if (holder !== null || !known.includes(name) || this.#port.closed) continue;
+      if (holder !== null || !known.includes(name) || this.#isOver) continue;
       const key = [scope, name];
       const isMine = await taken(
         store.commit({
@@ -101,22 +89,22 @@ export class Peers {
       if (!isMine) continue;
       // As of now: the host that had it before may have given more since it was listed.
       const [row] = await store.get(sources, [key]);
-      if (row === undefined || this.#port.closed) continue;
+      if (row === undefined || this.#isOver) continue;
       const checkpoint = row.checkpoint === null ? undefined : await payloads.load(row.checkpoint);
       listener.source(name, { given: row.given, checkpoint });
     }
   }
 
   async #compare(pending: number, mayTell: boolean): Promise<void> {
-    const { store, place, listener } = this.#port;
-    if (this.#port.held.count > 0) {
+    const { store, place } = this.#ledger;
+    if (this.#ledger.held.count > 0) {
       const rows = await store.scan(held, { prefix: [place.scope] });
-      if (this.#port.closed) return;
-      const { count, rank } = this.#port.held;
+      if (this.#isOver) return;
+      const { count, rank } = this.#ledger.held;
       const others = rows.filter((row) => row.holder !== place.claim.token && row.count > 0);
       const all = others.reduce((sum, row) => sum + row.count, count);
       if (count > 0 && all === pending && others.every((row) => rank <= row.rank)) {
-        listener.onlyHeld();
+        this.#ledger.options.listener.onlyHeld();
         return;
       }
     }
@@ -125,7 +113,9 @@ export class Peers {
 
   /** Other hosts need no count while messages are in work here: these are pending, and in no batch. */
   async #tell(): Promise<void> {
-    const { store, place, held: now, isIdle } = this.#port;
+    const { store, place, held: now, commits, handOut } = this.#ledger;
+    // This host has taken nothing but what its batches hold.
+    const isIdle = !commits.busy && handOut.taken === now.count;
     if (!isIdle || (this.#told?.count === now.count && this.#told.rank === now.rank)) return;
     const { scope, claim } = place;
     const key = [scope, claim.token];

@@ -5,25 +5,20 @@ import { OptionError } from "../../process/errors.js";
 import { showThrown } from "../../process/show.js";
 import { StepTooLargeError } from "./errors.js";
 import type { Remembered, Step } from "./ledger.js";
+import type { LedgerState } from "./ledger-state.js";
 import type { Body } from "./live-message.js";
 import { bodyWithin, messageBody } from "./message-size.js";
 import { publishedBy } from "./step-parts.js";
 import { sizeOf } from "./step-size.js";
 import type { Entry } from "./step-writes.js";
 
-/** What steps are encoded with. */
-export interface EncodingOptions {
-  /** Most bytes of a message. */
-  readonly maxMessageBytes: number;
-  /** The largest size of several messages of a step. */
-  readonly commitSize: number;
-  readonly payloads: Pick<Payloads, "store" | "storeThrown">;
-}
+type StepPayloads = Pick<Payloads, "store" | "storeThrown">;
 
 const NO_BODIES: readonly (Body | null)[] = [];
 
 /** @throws what the codec throws, MessageTooLargeError, StepTooLargeError, and OptionError */
-export function entryOf(step: Step, { maxMessageBytes, commitSize, payloads }: EncodingOptions): Entry {
+export function entryOf(step: Step, { options, limits: { commitSize } }: LedgerState): Entry {
+  const { maxMessageBytes, payloads } = options;
   const bodies = publishedBy(step).map(({ queue, value, key }) => {
     checkKey("key", key);
     return bodyWithin(maxMessageBytes, atOnce(messageBody(payloads, value)), queue);
@@ -33,7 +28,7 @@ export function entryOf(step: Step, { maxMessageBytes, commitSize, payloads }: E
   return { step, bodies, passed: [], extra: extraOf(step, payloads) };
 }
 
-function extraOf(step: Step, payloads: EncodingOptions["payloads"]): readonly (Body | null)[] {
+function extraOf(step: Step, payloads: StepPayloads): readonly (Body | null)[] {
   switch (step.type) {
     case "source":
       return [step.checkpoint === undefined ? null : stored(payloads, step.checkpoint, "checkpoint")];
@@ -47,12 +42,12 @@ function extraOf(step: Step, payloads: EncodingOptions["payloads"]): readonly (B
   }
 }
 
-function remembered({ key, value }: Remembered, payloads: EncodingOptions["payloads"]): Body | null {
+function remembered({ key, value }: Remembered, payloads: StepPayloads): Body | null {
   checkKey("remember.key", key);
   return value === undefined ? null : stored(payloads, value, "remember");
 }
 
-function stored(payloads: EncodingOptions["payloads"], value: unknown, root: string): Body {
+function stored(payloads: StepPayloads, value: unknown, root: string): Body {
   return atOnce(payloads.store(value, root));
 }
 
@@ -61,7 +56,7 @@ function atOnce(body: Body | Promise<Body>): Body {
   return body;
 }
 
-function storedThrown(payloads: EncodingOptions["payloads"], thrown: unknown): Body {
+function storedThrown(payloads: StepPayloads, thrown: unknown): Body {
   const body = payloads.storeThrown(thrown);
   return body instanceof Promise ? JSON.stringify(showThrown(thrown)) : body;
 }
