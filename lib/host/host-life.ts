@@ -79,8 +79,11 @@ export class HostLife<Message> {
     }
   }
 
-  isService(pid: Pid): boolean {
-    return this.#services.has(pid);
+  /** A process that is linked to the host has ended. True: it was a service. One that has given up ends the host, for its supervisor to start. */
+  serviceEnded(pid: Pid, reason: ExitReason): boolean {
+    const isService = this.#services.has(pid);
+    if (isService && !this.isStopping) this.#end(reason);
+    return isService;
   }
 
   /** The host is to stop: its services end. `mayStop` ends its process. */

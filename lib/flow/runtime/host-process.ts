@@ -198,7 +198,8 @@ export class HostProcess implements Callbacks<HostMessage> {
   }
 
   signal(_ctx: Context<HostMessage>, signal: Signal): void {
-    if (signal.type === "exit") this.#host.runs.exited(signal.from, signal.reason);
+    if (signal.type !== "exit" || this.#host.life.serviceEnded(signal.from, signal.reason)) return;
+    this.#host.runs.exited(signal.from, signal.reason);
   }
 
   /** Lets running steps end, gives the flows back to the store, then stops. */

@@ -439,11 +439,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 
   signal(ctx: Context<HostMessage>, signal: Signal): void {
-    if (signal.type !== "exit") return;
-    if (this.#life.isService(signal.from) && !this.#life.isStopping) {
-      this.#kernel.stop(ctx.self.process as never, signal.reason, undefined);
-      return;
-    }
+    if (signal.type !== "exit" || this.#life.serviceEnded(signal.from, signal.reason)) return;
     const loaded = this.#byPid.get(signal.from);
     if (loaded === undefined) return;
     this.#byPid.delete(signal.from);
