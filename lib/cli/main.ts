@@ -14,6 +14,7 @@ await runAndExit(() =>
     subcommands: {
       flows: async () => (await import("./flows/program.js")).flowsProgram,
       pipelines: async () => (await import("./pipelines/program.js")).pipelinesProgram,
+      queues: async () => (await import("./queues/program.js")).queuesProgram,
       replay: async () => (await import("./replay/program.js")).replayProgram,
     },
   }),

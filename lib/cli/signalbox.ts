@@ -20,6 +20,7 @@ export interface Shell {
 const OVERVIEW = `usage: signalbox replay FILE …    shows a failing schedule of the simulator, and runs it again
        signalbox flows COMMAND …  lists, inspects and changes durable flows
        signalbox pipelines COMMAND …  checks and runs pipelines, lists, inspects and changes their executions
+       signalbox queues COMMAND …  lists durable queues, and their dead letters; retries, edits and drops these
 
   --help     shows this text, or that of a subcommand: signalbox flows --help
   --version  shows the version of signalbox

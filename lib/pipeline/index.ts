@@ -191,13 +191,20 @@ export {
   type SubscriberPolicy,
 } from "./queues/limits.js";
 export type { QueueHeartbeat } from "./queues/message-beats.js";
+export type {
+  QueueLetterFilter,
+  QueueListFilter,
+  QueueOperations,
+  QueueRecordFilter,
+  QueueSummary,
+} from "./queues/operations.js";
+export type { QueueCounts } from "./queues/queue-counts.js";
 export {
   MessageQueue,
   type NewQueueMessage,
   openQueues,
   type Published,
   type PublishOptions,
-  type QueueCounts,
   type QueueHandler,
   type QueueMessage,
   Queues,

@@ -9,6 +9,8 @@ import { FlowWaitTimeoutError } from "../../lib/flow/runtime/errors.js";
 import { ExecutionWaitTimeoutError } from "../../lib/pipeline/operations/errors.js";
 import type { PipelineOperations } from "../../lib/pipeline/operations/operations.js";
 import * as pipelineWire from "../../lib/pipeline/operations/operations-table.js";
+import type { QueueOperations } from "../../lib/pipeline/queues/operations.js";
+import * as queueWire from "../../lib/pipeline/queues/operations-table.js";
 import { answering, collect, signaturesOf, type Wire, wireTo } from "./support/wire.js";
 
 /** Asks for all of it, one after another, and gives the lines. An error is a line as well. */
@@ -206,5 +208,51 @@ test("every operation on pipelines has its line, and its answer [Z690]", async (
   const wire = wireTo(service);
   const lines = await linesOf(wire, pipelineWire.remoteOperations(wire.ask), PIPELINE_ASKS);
   await expect(`${signaturesOf(service)}\n\n${lines}\n`).toMatchFileSnapshot("golden/pipelines.txt");
+  expect(askedIn(lines).sort()).toEqual([...service.operations.keys()].sort());
+});
+
+const QUEUE_ANSWERS = {
+  list: ({ after, limit }: { after?: string; limit: number }) =>
+    ["forms", "mails"]
+      .filter((name) => after === undefined || name > after)
+      .map((name) => ({ name, ready: 1, inFlight: 0, delayed: 0, dead: 2 }))
+      .slice(0, limit),
+  heartbeats: [{ id: "m1", at: 5, progress: 3 }],
+  deadLetters: (_queue: string, { after, limit }: { after?: string; limit: number }) =>
+    ["m1", "m2"]
+      .filter((id) => after === undefined || id > after)
+      .map(letter)
+      .slice(0, limit),
+  deadRecords: (_queue: string, { behind, limit }: { behind?: { id: string }; limit: number }) =>
+    ["m1", "m2"]
+      .filter((id) => behind === undefined || id > behind.id)
+      .map((id) => ({ ...letter(id), turn: 1 }))
+      .slice(0, limit),
+  retryDead: { letters: 2, next: "x" },
+  dropDead: { letters: 1 },
+};
+
+const QUEUE_ASKS: readonly ((on: QueueOperations) => Promise<unknown>)[] = [
+  (on) => collect(on.list()),
+  (on) => collect(on.list({ after: "forms", limit: 1 })),
+  (on) => on.heartbeats("mails"),
+  (on) => on.heartbeats("mails", { limit: 5 }),
+  (on) => collect(on.deadLetters("mails")),
+  (on) => collect(on.deadLetters("mails", { after: "m1", limit: 1 })),
+  (on) => collect(on.deadRecords("mails", { id: "m1" })),
+  (on) => collect(on.deadRecords("mails", { behind: { id: "m1", turn: 1 }, limit: 1 })),
+  (on) => on.retryDead("mails", "m1"),
+  (on) =>
+    on.retryDead("mails", { error: "no", before: 9, limit: 2, cursor: "c" }, { by: "Ada", reason: "again" }),
+  (on) => on.editDead("mails", "m1", { line: 1 }, { by: "Ada", reason: "again" }),
+  (on) => on.dropDead("mails", ["m1", "m2"], { by: "Ada", reason: "old" }),
+];
+
+test("every operation on queues has its line, and its answer [Z690]", async () => {
+  const operations = answering<QueueOperations>(QUEUE_ANSWERS, ["list", "deadLetters", "deadRecords"]);
+  const service = queueWire.queueService(operations);
+  const wire = wireTo(service);
+  const lines = await linesOf(wire, queueWire.remoteOperations(wire.ask), QUEUE_ASKS);
+  await expect(`${signaturesOf(service)}\n\n${lines}\n`).toMatchFileSnapshot("golden/queues.txt");
   expect(askedIn(lines).sort()).toEqual([...service.operations.keys()].sort());
 });

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { flows } from "../../lib/cli/flows/flows.js";
 import { pipelines } from "../../lib/cli/pipelines/pipelines.js";
+import { queues } from "../../lib/cli/queues/queues.js";
 import { replay } from "../../lib/cli/replay/command.js";
 import { EXIT } from "../../lib/cli/shell/exit.js";
 import { type Subcommand, signalbox } from "../../lib/cli/signalbox.js";
@@ -18,6 +19,7 @@ const host = {
 const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   flows: (args) => flows(args, host),
   pipelines: (args) => pipelines(args, host),
+  queues: (args) => queues(args, host),
   replay: (args) => replay(args, host),
 };
 

@@ -333,6 +333,18 @@ export async function pipelines(system: System): Promise<Lines> {
     "QueueMessage.heartbeat": () => [on(message, "heartbeat"), 1],
     "DeadLetters.list": () => [on(letters.deadLetters, "list"), {}],
     "DeadLetters.records": () => [on(letters.deadLetters, "records"), {}],
+    "QueueOperations.list": () => [on(queues.operations, "list"), {}],
+    "QueueOperations.heartbeats": () => [on(queues.operations, "heartbeats"), "letters", {}],
+    "QueueOperations.deadLetters": () => [on(queues.operations, "deadLetters"), "letters", {}],
+    "QueueOperations.retryDead": () => [on(queues.operations, "retryDead"), "letters", "m1", {}],
+    "QueueOperations.editDead": () => [on(queues.operations, "editDead"), "letters", "m1", 1, {}],
+    "QueueOperations.dropDead": () => [
+      on(queues.operations, "dropDead"),
+      "letters",
+      "m1",
+      { reason: "spam" },
+    ],
+    "QueueOperations.deadRecords": () => [on(queues.operations, "deadRecords"), "letters", {}],
     feed: () => [feed, fromValues("v", [1]), numbers],
   };
 }

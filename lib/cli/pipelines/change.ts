@@ -7,11 +7,12 @@ import { Refusal } from "../shell/answer.js";
 import { Misuse } from "../shell/arguments.js";
 import { forEach } from "../shell/each.js";
 import { EXIT } from "../shell/exit.js";
+import { count } from "../shell/style.js";
 import { lengthGiven } from "../shell/values.js";
 import { codeOfError, exitOf } from "./answer.js";
 import { type CommandContext, defineCommand, type PipelinesCommand } from "./context.js";
 import { pipelineOf } from "./files.js";
-import { count, progressLine } from "./progress.js";
+import { progressLine } from "./progress.js";
 
 /** A command that does the same with each of the executions that it is given, and says which of them it could not do it with. */
 function each(

@@ -1,22 +1,15 @@
 // Commands about dead letters: they list them, and put them back, edit them, or give them up.
 
 import type { DeedOptions, DeedResult } from "../../pipeline/messages/dead-options.js";
-import type {
-  DeadChoice,
-  DeadMessage,
-  DeadMessageRecord,
-  PipelineOperations,
-} from "../../pipeline/operations/operations.js";
+import type { DeadChoice, DeadMessage, PipelineOperations } from "../../pipeline/operations/operations.js";
 import { oneLine } from "../../process/printable.js";
 import { Misuse, type OptionSpecs } from "../shell/arguments.js";
-import { printList } from "../shell/document.js";
 import { EXIT } from "../shell/exit.js";
+import { CHOICE, DEED, deedOf, eachLetter, letterText, printItems, recordText } from "../shell/letters.js";
 import { defined } from "../shell/list.js";
-import { valueText } from "../shell/style.js";
-import { jsonGiven, momentGiven, numberGiven } from "../shell/values.js";
-import { type CommandContext, defineCommand, type PipelinesCommand } from "./context.js";
-import { firstLine } from "./look.js";
-import { count } from "./progress.js";
+import { count, valueText } from "../shell/style.js";
+import { jsonGiven, numberGiven } from "../shell/values.js";
+import { defineCommand, type PipelinesCommand } from "./context.js";
 
 const dead = defineCommand({
   words: ["ID"],
@@ -33,107 +26,25 @@ const dead = defineCommand({
     const operations = await context.operations();
     if (records) {
       if (route !== undefined) throw new Misuse("--route cannot be combined with --records");
-      return printed("records", operations.deadRecords(id as string, most), recordText, context);
+      const found = operations.deadRecords(id as string, most);
+      return printItems("records", found, context, (record) => recordText(record, context));
     }
     const letters = operations.deadLetters(id as string, { ...most, ...defined({ route }) });
-    return printed("deadLetters", letters, letterText, context);
+    return printItems("deadLetters", letters, context, (letter) =>
+      letterText(letter, placeOf(letter), letter.errors, context),
+    );
   },
 });
 
-async function printed<T>(
-  name: string,
-  items: AsyncIterable<T>,
-  textOf: (item: T, context: CommandContext) => string,
-  context: CommandContext,
-): Promise<number> {
-  if (context.json) await printList(context.host, name, items);
-  else for await (const item of items) context.host.print(textOf(item, context));
-  return EXIT.fine;
-}
+const placeOf = ({ queue, route, adapter }: DeadMessage): string =>
+  [route ?? queue, ...(adapter === undefined ? [] : [adapter])].join(" / ");
 
-function letterText(letter: DeadMessage, { style, host }: CommandContext): string {
-  const { id, queue, route, adapter, value, key, errors, at } = letter;
-  const where = [route ?? queue, ...(adapter === undefined ? [] : [adapter])].join(" / ");
-  const head = `${id}  ${oneLine(where)}  ${style.dim(host.iso(at))}${key === undefined ? "" : `  key ${oneLine(key)}`}`;
-  return [
-    head,
-    `    ${valueText(value)}`,
-    ...errors.map((error, i) => `    ${i + 1}. ${style.bad(firstLine(error))}`),
-  ].join("\n");
-}
-
-function recordText(record: DeadMessageRecord, { style, host }: CommandContext): string {
-  const { id, queue, turn, fate, by, reason, at, into, value } = record;
-  const where = into === undefined ? "" : ` into ${oneLine(into)}`;
-  const why = reason === undefined ? "" : `: ${oneLine(reason)}`;
-  const again = turn === 1 ? "" : `  turn ${turn}`;
-  return [
-    `${id}  ${oneLine(queue)}${again}  ${fate}${where} by ${oneLine(by)}${why}  ${style.dim(host.iso(at))}`,
-    `    ${valueText(value)}`,
-  ].join("\n");
-}
-
-const DEED = {
-  by: { value: "NAME", help: "your name, for the record. Default: the user of this terminal" },
-  reason: { value: "TEXT", help: "the reason, for the record" },
-} as const satisfies OptionSpecs;
-
-const CHOICE = {
-  all: { help: "without MESSAGE: all dead letters that the other options allow" },
+const { all, ...REST } = CHOICE;
+const CHOSEN = {
+  all,
   route: { value: "ROUTE", help: "without MESSAGE: only those of this route" },
-  error: { value: "TEXT", help: "without MESSAGE: only those whose last error contains this" },
-  before: { value: "WHEN", help: 'without MESSAGE: given up before a time, or an age such as "2 hours"' },
-  limit: { value: "COUNT", help: "without MESSAGE: most letters. Default: all" },
+  ...REST,
 } as const satisfies OptionSpecs;
-
-/** Most letters of one request. */
-const AT_ONCE = 1_000;
-
-interface Choice {
-  readonly all: boolean;
-  readonly route: string | undefined;
-  readonly error: string | undefined;
-  readonly before: string | undefined;
-  readonly limit: string | undefined;
-}
-
-function deedOf(
-  { by, reason }: { readonly by: string | undefined; readonly reason: string | undefined },
-  { host }: CommandContext,
-): DeedOptions {
-  const { USER, USERNAME } = host.env;
-  return defined({ by: by ?? USER ?? USERNAME, reason });
-}
-
-/** Does the same with the messages that are named, or with those that options choose: page by page, so that each request is short. */
-async function eachLetter(
-  messages: readonly string[],
-  choice: Choice,
-  { host }: CommandContext,
-  act: (which: readonly string[] | DeadChoice) => Promise<DeedResult>,
-): Promise<number> {
-  const { all, route, error, before, limit } = choice;
-  const filter = defined({
-    ...{ route, error },
-    before: before === undefined ? undefined : momentGiven("before", before, host),
-  });
-  const isChosen = all || limit !== undefined || Object.keys(filter).length > 0;
-  if (messages.length > 0) {
-    if (isChosen) throw new Misuse("name messages, or choose them with options: not both");
-    return (await act(messages)).letters;
-  }
-  if (!isChosen) throw new Misuse("name messages, or choose them with --route, --error, --before or --all");
-  let left = limit === undefined ? Number.POSITIVE_INFINITY : numberGiven("limit", limit, 1);
-  let letters = 0;
-  for (let cursor: string | undefined; left > 0; ) {
-    const done = await act({ ...filter, ...defined({ cursor }), limit: Math.min(left, AT_ONCE) });
-    letters += done.letters;
-    left -= done.letters;
-    cursor = done.next;
-    if (cursor === undefined) break;
-  }
-  return letters;
-}
 
 type Act = (
   on: PipelineOperations,
@@ -146,12 +57,12 @@ function ofLetters(summary: string, done: string, needsReason: boolean, act: Act
   return defineCommand({
     words: ["ID", "[MESSAGE…]"],
     summary,
-    options: { ...CHOICE, ...DEED },
+    options: { ...CHOSEN, ...DEED },
     run: async ({ words: [id, ...messages], options }, context) => {
-      const deed = deedOf(options, context);
+      const deed = deedOf(options, context.host);
       if (needsReason && deed.reason === undefined) throw new Misuse("--reason is missing: say why");
       const on = await context.operations();
-      const letters = await eachLetter(messages, options, context, (which) =>
+      const letters = await eachLetter(messages, options, context.host, (which) =>
         act(on, id as string, which, deed),
       );
       context.show({ letters }, () => `${count(letters)} dead letters ${done}`);
@@ -167,7 +78,7 @@ const edit = defineCommand({
   run: async ({ words: [id, message, value], options }, context) => {
     const given = jsonGiven("VALUE", value as string);
     const on = await context.operations();
-    await on.editDead(id as string, message as string, given, deedOf(options, context));
+    await on.editDead(id as string, message as string, given, deedOf(options, context.host));
     context.show({ letters: 1 }, () => oneLine(`${message}: goes on with ${valueText(given)}`));
     return EXIT.fine;
   },

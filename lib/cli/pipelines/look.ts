@@ -17,11 +17,10 @@ import { printList } from "../shell/document.js";
 import { EXIT } from "../shell/exit.js";
 import { factLines, momentText } from "../shell/facts.js";
 import { defined, LIST_LIMIT, limitGiven, pageText, readPages, statusesGiven } from "../shell/list.js";
-import { lengthOf, valueText, whenText } from "../shell/style.js";
+import { count, firstLine, lengthOf, valueText, whenText } from "../shell/style.js";
 import { type Column, renderTable } from "../shell/table.js";
 import { momentGiven, numberGiven } from "../shell/values.js";
 import { type CommandContext, defineCommand, type PipelinesCommand } from "./context.js";
-import { count } from "./progress.js";
 
 const FILTERS = {
   status: {
@@ -243,9 +242,6 @@ function messageLine(message: MessageRecord, { style }: CommandContext): string 
   const more = facts.length === 0 ? "" : `  ${style.dim(facts.join(", "))}`;
   return `${text}${more}${last === undefined ? "" : `  ${style.bad(firstLine(last))}`}`;
 }
-
-/** Errors have their stacks with them. */
-export const firstLine = (error: string): string => error.split("\n", 1)[0] ?? "";
 
 function lineageText({ message, chain, children }: Lineage, context: CommandContext): string {
   const calls = message.calls.map(({ adapter, status, tookMs, gave, input, output, error }) => {

@@ -1,7 +1,7 @@
 // How far an execution is, in one line.
 
 import type { PipelineProgress } from "../../pipeline/runtime/progress.js";
-import { lengthOf } from "../shell/style.js";
+import { count, lengthOf } from "../shell/style.js";
 
 const BAR = 20;
 const PERCENT = 100;
@@ -25,9 +25,4 @@ export function progressLine(
   ];
   const line = parts.join("  ");
   return columns === undefined ? line : line.slice(0, Math.max(0, columns - 1));
-}
-
-/** `1,240`. */
-export function count(n: number): string {
-  return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 }

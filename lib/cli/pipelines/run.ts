@@ -20,11 +20,12 @@ import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
 import { failure, Told } from "../shell/document.js";
 import { EXIT } from "../shell/exit.js";
 import { jsonText } from "../shell/json-text.js";
+import { count } from "../shell/style.js";
 import { jsonGiven, lengthGiven } from "../shell/values.js";
 import { endText } from "./change.js";
 import { type CommandContext, defineCommand, type Interruption, type PipelinesCommand } from "./context.js";
 import { pipelineOf } from "./files.js";
-import { count, progressLine } from "./progress.js";
+import { progressLine } from "./progress.js";
 
 const OPTIONS = {
   id: { value: "ID", help: "the id of the execution, which continues if it exists. Default: a new one" },

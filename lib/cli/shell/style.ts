@@ -70,3 +70,11 @@ function unreadable(value: unknown): string | undefined {
     value instanceof PayloadUnreadableError ? `${message}; --code MODULE may have its codec` : message,
   );
 }
+
+/** `1,240`. */
+export function count(n: number): string {
+  return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** Errors have their stacks with them. */
+export const firstLine = (error: string): string => error.split("\n", 1)[0] ?? "";

@@ -4,7 +4,7 @@ import type { Payloads } from "../../host/payload/payloads.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, flag } from "../../process/options.js";
-import { ConflictError, type Store, type Write } from "../../store/index.js";
+import { ConflictError, type Store, type Table, type Write } from "../../store/index.js";
 import { decide, type Fate, type LetterEvent } from "../messages/dead-machine.js";
 import {
   checkChosen,
@@ -188,8 +188,11 @@ function letterId(path: string, id: unknown): string {
 }
 
 /** The tables of a queue, as shelf.ts uses them. */
-class QueueShelf implements Shelf<DeadRow> {
-  readonly tables = { dead: deadMessages, records: deadRecords };
+export class QueueShelf implements Shelf<DeadRow> {
+  readonly tables: { readonly dead: Table; readonly records: Table } = {
+    dead: deadMessages as Table,
+    records: deadRecords as Table,
+  };
   readonly store: Store;
   readonly label: string;
   readonly #queue: QueueStore;
@@ -289,13 +292,19 @@ class QueueShelf implements Shelf<DeadRow> {
     }
   }
 
-  async *rows(id: string | undefined): AsyncGenerator<DeadRecordRow, void, undefined> {
+  /** Records in the order of ids and turns. @param behind - only those behind this one */
+  async *rows(
+    id: string | undefined,
+    behind?: { readonly id: string; readonly turn: number },
+  ): AsyncGenerator<DeadRecordRow, void, undefined> {
     const { name } = this.#queue;
-    if (id !== undefined) {
-      yield* await this.store.scan(deadRecords, { prefix: [name, id] });
-      return;
+    const one = id ?? behind?.id;
+    if (one !== undefined) {
+      const rest = behind?.id === one ? { after: behind.turn } : {};
+      yield* await this.store.scan(deadRecords, { prefix: [name, one], ...rest });
     }
-    for (let after: string | undefined; ; ) {
+    if (id !== undefined) return;
+    for (let after = behind?.id; ; ) {
       const bounds = after === undefined ? {} : { after };
       const page = await this.store.scan(deadRecords, { prefix: [name], ...bounds, limit: PAGE });
       const last = page.at(-1);

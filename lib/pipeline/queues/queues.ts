@@ -1,5 +1,7 @@
 // Queues as users have them: published messages are stored, and each is handled until it is settled once.
 
+import { adminServer } from "../../admin/admin-server.js";
+import { socketOf } from "../../admin/admin-socket.js";
 import {
   checkEvidence,
   type Evidence,
@@ -11,7 +13,7 @@ import { type PayloadOptions, Payloads } from "../../host/payload/payloads.js";
 import { checkBackoff } from "../../process/backoff.js";
 import type { Duration } from "../../process/duration.js";
 import { duration } from "../../process/duration.js";
-import { OptionError } from "../../process/errors.js";
+import { OptionError, StartError } from "../../process/errors.js";
 import { waitForExit } from "../../process/exited.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
@@ -36,11 +38,15 @@ import {
   type SubscriberPolicy,
 } from "./limits.js";
 import { type MessageBeats, type QueueHeartbeat, shownBeat } from "./message-beats.js";
+import type { QueueOperations } from "./operations.js";
+import { queueService } from "./operations-table.js";
 import { Outbox, OutboxProcess } from "./outbox.js";
+import { type QueueCounts, readCounts } from "./queue-counts.js";
 import { QueueLetters } from "./queue-letters.js";
 import { type Child, type NewMessage, QueueStore } from "./queue-store.js";
 import { SharedEnds } from "./shared-ends.js";
 import type { Status } from "./status.js";
+import { StoreQueueOperations } from "./store-operations.js";
 import { StoreTime } from "./store-time.js";
 import {
   type Handle,
@@ -48,7 +54,7 @@ import {
   SubscriberProcess,
   type SubscriberSettings,
 } from "./subscriber-process.js";
-import { deadMessages, QUEUE_SCHEMA, type QueuedRow, queued } from "./tables.js";
+import { QUEUE_SCHEMA, type QueuedRow } from "./tables.js";
 import type { TimeLimit } from "./time-limit.js";
 
 /** What {@link openQueues} is given. */
@@ -67,6 +73,11 @@ export interface QueuesOptions {
    * crash. Default: beside the file of a SQLite store, at its path and `.evidence`; for PostgreSQL under the folder for temporary files.
    */
   readonly evidence?: EvidenceOption;
+  /**
+   * The admin socket, at which `signalbox queues` reaches this program: its path, or `false` for none. Default: beside the file of a SQLite
+   * store, at its path and `.sock`; for other stores none.
+   */
+  readonly socket?: string | boolean;
 }
 
 /** Options of a publication. */
@@ -142,18 +153,6 @@ export interface QueueMessage<out T> {
  */
 export type QueueHandler<T> = (message: QueueMessage<T>) => Status | PromiseLike<Status>;
 
-/** How many messages a queue has. */
-export interface QueueCounts {
-  /** Ready for a subscriber. */
-  readonly ready: number;
-  /** With a subscriber. */
-  readonly inFlight: number;
-  /** Waiting for their time. */
-  readonly delayed: number;
-  /** Given up. */
-  readonly dead: number;
-}
-
 const POLICY = ["mostMessages", "attempts", "backoff", "quarantine", "rememberMs", "rememberMost"];
 const PUBLISH = ["id", "key", "delay"];
 const MANY = ["value", ...PUBLISH];
@@ -161,7 +160,7 @@ const MANY = ["value", ...PUBLISH];
 /**
  * Opens durable queues.
  *
- * @throws OptionError, StoreError, PackageMissingError, CarrierError
+ * @throws OptionError, StoreError, PackageMissingError, CarrierError, AdminSocketError
  * @example
  * const queues = await openQueues(system, { store: memory() });
  * const orders = queues.queue<{ item: string }>("orders");
@@ -172,12 +171,13 @@ const MANY = ["value", ...PUBLISH];
  * });
  */
 export async function openQueues(system: ProcessSystem, options: QueuesOptions): Promise<Queues> {
-  only("", options, ["store", "carrier", "payloads", "evidence"]);
+  only("", options, ["store", "carrier", "payloads", "evidence", "socket"]);
   withMethod("store", options.store, "open", "a store, such as sqlite(file)");
   const payloads = new Payloads(options.payloads);
   const place = checkEvidence("evidence", options.evidence);
   if (options.carrier !== undefined)
     withMethod("carrier", options.carrier, "open", "a broker, such as jetstream({ servers })");
+  const socket = socketOf(options);
   const store = await openStore(system, options.store, [QUEUE_SCHEMA, STANDING_SCHEMA]);
   const { shared } = store;
   const kept = { evidence: place, store: options.store, shared, counted: shared, who: "queues" };
@@ -185,16 +185,18 @@ export async function openQueues(system: ProcessSystem, options: QueuesOptions):
   const evidence = hostEvidence(system.kernel, kept, () => {
     for (const fn of opened) fn();
   });
+  let queues: Queues;
   try {
     const time = await StoreTime.of(system.kernel.env, store);
-    const queues = new Queues(system, store, time, payloads, evidence, opened);
+    queues = new Queues(system, store, time, payloads, evidence, opened);
     if (options.carrier !== undefined) await queues.carry(options.carrier);
-    return queues;
   } catch (error) {
     evidence.close();
     await store.close();
     throw error;
   }
+  if (socket !== undefined) await queues.listen(socket);
+  return queues;
 }
 
 /** Open queues. See {@link openQueues}. */
@@ -210,8 +212,14 @@ export class Queues implements AsyncDisposable {
   readonly #subscriptions = new Set<Subscription>();
   /** The queues that were asked for, of those that a broker carries. */
   readonly #carried = new Map<string, QueueStore>();
+  /** The policies that queues were asked for with, where these are not the defaults. */
+  readonly #policies = new Map<string, QueuePolicy>();
   #carrying: Carrying | undefined;
+  /** The process of the admin socket. */
+  #socket: Pid | undefined;
   #isClosed = false;
+  /** Finds the queues of the store, and acts on dead letters, as `signalbox queues` does. */
+  readonly operations: QueueOperations;
 
   /** @internal Use {@link openQueues}. */
   constructor(
@@ -229,6 +237,8 @@ export class Queues implements AsyncDisposable {
     this.#store = store;
     this.#time = time;
     this.#payloads = payloads;
+    const policyOf = (name: string): QueuePolicy | undefined => this.#policies.get(name);
+    this.operations = new StoreQueueOperations({ store, time, payloads, policyOf });
   }
 
   /**
@@ -240,6 +250,7 @@ export class Queues implements AsyncDisposable {
   queue<T>(name: string, policy: QueuePolicyOptions = {}): MessageQueue<T> {
     checkName("name", name);
     const checked = checkPolicy(policy);
+    if (Object.keys(policy).length > 0) this.#policies.set(name, checked);
     const carrying = this.#carrying;
     const store = new QueueStore(name, this.#store, this.#time, checked, carrying !== undefined);
     if (carrying !== undefined) this.#carried.set(name, store);
@@ -275,22 +286,39 @@ export class Queues implements AsyncDisposable {
     this.#carrying = { carrier, channels, outbox, pid };
   }
 
+  /** Offers the operations at an admin socket. @internal */
+  async listen(path: string): Promise<void> {
+    try {
+      const service = queueService(this.operations);
+      this.#socket = await this.#system.start(adminServer({ path, service }));
+    } catch (error) {
+      await this.close();
+      throw error instanceof StartError ? (error.cause ?? error) : error;
+    }
+  }
+
   /** Stops all subscriptions made here, then closes the store. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    if (this.#socket !== undefined) await this.#end(this.#socket);
     await Promise.all([...this.#subscriptions].map((one) => one.stop()));
     if (this.#carrying !== undefined) {
       const { pid, carrier, channels } = this.#carrying;
-      const { kernel } = this.#system;
-      const gone = waitForExit(kernel, pid, undefined);
-      kernel.links.exit(kernel.outside, pid, SHUTDOWN, "exit");
+      const gone = this.#end(pid);
       channels.close();
       await gone;
       await carrier.close();
     }
     this.#evidence.close();
     await this.#store.close();
+  }
+
+  #end(pid: Pid): Promise<unknown> {
+    const { kernel } = this.#system;
+    const gone = waitForExit(kernel, pid, undefined);
+    kernel.links.exit(kernel.outside, pid, SHUTDOWN, "exit");
+    return gone;
   }
 
   /** As `close`. */
@@ -395,15 +423,7 @@ export class MessageQueue<in out T> {
   /** How many messages there are. The numbers are read one after another, while others publish and settle. */
   async counts(): Promise<QueueCounts> {
     this.#open();
-    const { store } = this.#store;
-    const prefix = [this.name];
-    const [all, ready, delayed, dead] = await Promise.all([
-      store.count(queued, { index: "id", prefix }),
-      store.count(queued, { index: "ready", prefix }),
-      store.count(queued, { index: "due", prefix }),
-      store.count(deadMessages, { prefix }),
-    ]);
-    return { ready, inFlight: Math.max(0, all - ready - delayed), delayed, dead };
+    return readCounts(this.#store.store, this.name);
   }
 
   /**

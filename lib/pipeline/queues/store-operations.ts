@@ -1,0 +1,164 @@
+// The operations on queues over a store: they work beside any program that uses the queues, and without one.
+
+import type { Payloads } from "../../host/payload/payloads.js";
+import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
+import { count, text } from "../../process/options.js";
+import type { Store } from "../../store/index.js";
+import { checkName } from "../definition/queue.js";
+import type { DeedOptions, DeedResult, DropOptions, LetterFilter } from "../messages/dead-options.js";
+import { type DeadLetterRecord, shownRecord } from "../messages/dead-records.js";
+import { type DeadLetter, DeadLetters, QueueShelf } from "./dead-letters.js";
+import { QUEUE_DEFAULTS, type QueuePolicy } from "./limits.js";
+import { type QueueHeartbeat, shownBeat } from "./message-beats.js";
+import type {
+  QueueLetterFilter,
+  QueueListFilter,
+  QueueOperations,
+  QueueRecordFilter,
+  QueueSummary,
+} from "./operations.js";
+import { queueNames, readCounts } from "./queue-counts.js";
+import { QueueStore } from "./queue-store.js";
+import { historyOf } from "./status.js";
+import type { StoreTime } from "./store-time.js";
+import { channels, type DeadRow, deadMessages } from "./tables.js";
+
+/** What the operations use of their surroundings. */
+export interface QueueOperationsPort {
+  readonly store: Store;
+  readonly time: StoreTime;
+  readonly payloads: Payloads;
+  /** The policy of a queue as this program uses it. Undefined: it does not, and the defaults count. */
+  policyOf(queue: string): QueuePolicy | undefined;
+}
+
+/** Rows that are read at a time. */
+const PAGE = 500;
+
+export class StoreQueueOperations implements QueueOperations {
+  readonly #port: QueueOperationsPort;
+
+  constructor(port: QueueOperationsPort) {
+    this.#port = port;
+  }
+
+  async *list(filter: QueueListFilter = {}): AsyncGenerator<QueueSummary, void, undefined> {
+    only("", filter, ["after", "limit"]);
+    const { limit = Number.POSITIVE_INFINITY, after } = filter;
+    let left = count("limit", limit, 1, true);
+    if (after !== undefined) text("after", after);
+    const { store } = this.#port;
+    for await (const name of queueNames(store, after)) {
+      yield { name, ...(await readCounts(store, name)) };
+      if (--left === 0) return;
+    }
+  }
+
+  async heartbeats(
+    queue: string,
+    options: { readonly limit?: number } = {},
+  ): Promise<readonly QueueHeartbeat[]> {
+    checkName("queue", queue);
+    only("", options, ["limit"]);
+    const { limit = 1_000 } = options;
+    const rows = await (await this.#queue(queue)).beating(count("limit", limit, 1));
+    const shown = await Promise.all(rows.map((row) => shownBeat(this.#port.payloads, row)));
+    return shown.filter((one) => one !== undefined);
+  }
+
+  async *deadLetters(
+    queue: string,
+    filter: QueueLetterFilter = {},
+  ): AsyncGenerator<DeadLetter<unknown>, void, undefined> {
+    checkName("queue", queue);
+    only("", filter, ["after", "limit"]);
+    const { limit = Number.POSITIVE_INFINITY, after } = filter;
+    let left = count("limit", limit, 1, true);
+    if (after !== undefined) text("after", after);
+    for (let last = after; ; ) {
+      const bounds = last === undefined ? {} : { after: last };
+      const rows = await this.#port.store.scan(deadMessages, { prefix: [queue], ...bounds, limit: PAGE });
+      for (const row of rows) {
+        yield await this.#letter(row);
+        if (--left === 0) return;
+        last = row.id;
+      }
+      if (rows.length < PAGE) return;
+    }
+  }
+
+  async #letter({ id, body, tag, attempts, history, at }: DeadRow): Promise<DeadLetter<unknown>> {
+    const key = tag ?? undefined;
+    return { id, value: await this.#shown(body), key, attempts, history: historyOf(history), at };
+  }
+
+  /** A value for people. For one that cannot be read: the error that says so. */
+  async #shown(body: DeadRow["body"]): Promise<unknown> {
+    try {
+      return await this.#port.payloads.load(body);
+    } catch (error) {
+      return error;
+    }
+  }
+
+  async *deadRecords(
+    queue: string,
+    filter: QueueRecordFilter = {},
+  ): AsyncGenerator<DeadLetterRecord, void, undefined> {
+    checkName("queue", queue);
+    only("", filter, ["id", "behind", "limit"]);
+    const { id, behind, limit = Number.POSITIVE_INFINITY } = filter;
+    let left = count("limit", limit, 1, true);
+    if (id !== undefined) text("id", id);
+    if (behind !== undefined) checkPlace(behind);
+    for await (const row of new QueueShelf(await this.#queue(queue)).rows(id, behind)) {
+      const errors = historyOf(row.history).map(({ error }) => error);
+      yield shownRecord(row, await this.#shown(row.body), errors);
+      if (--left === 0) return;
+    }
+  }
+
+  async retryDead(
+    queue: string,
+    which: string | readonly string[] | LetterFilter,
+    options?: DeedOptions,
+  ): Promise<DeedResult> {
+    return (await this.#letters(queue)).retry(which, options);
+  }
+
+  async editDead(queue: string, id: string, value: unknown, options?: DeedOptions): Promise<void> {
+    return (await this.#letters(queue)).edit(id, value, options);
+  }
+
+  async dropDead(
+    queue: string,
+    which: string | readonly string[] | LetterFilter,
+    options: DropOptions,
+  ): Promise<DeedResult> {
+    return (await this.#letters(queue)).drop(which, options);
+  }
+
+  async #letters(queue: string): Promise<DeadLetters<unknown>> {
+    return new DeadLetters<unknown>(await this.#queue(queue), this.#port.payloads);
+  }
+
+  /** A queue. Its messages are marked to be sent if a broker carries those of the queue. @throws OptionError */
+  async #queue(name: string): Promise<QueueStore> {
+    checkName("queue", name);
+    const { store, time } = this.#port;
+    const [channel] = await store.get(channels, [[name]]);
+    const policy = this.#port.policyOf(name) ?? QUEUE_DEFAULTS.queue;
+    return new QueueStore(name, store, time, policy, channel !== undefined);
+  }
+}
+
+/** @throws OptionError */
+function checkPlace(behind: unknown): void {
+  if (typeof behind !== "object" || behind === null)
+    throw new OptionError("behind", behind, "an object of id and turn");
+  only("behind", behind, ["id", "turn"]);
+  const { id, turn } = behind as { readonly id?: unknown; readonly turn?: unknown };
+  text("behind.id", id);
+  count("behind.turn", turn, 0);
+}
