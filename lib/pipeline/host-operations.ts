@@ -52,12 +52,12 @@ function changes(kernel: Kernel, call: Caller): Changes {
     build: (replyTo: ReplyTo<R>) => HostRequest,
     wait?: CallOptions,
   ): Promise<R> => call<R>(build, wait, changing(operation, of));
-  const wish = (type: "pause" | "resume" | "cancel") => (id: string) =>
+  const asked = (type: "pause" | "resume" | "cancel") => (id: string) =>
     change<boolean>([type, id], (replyTo) => ({ type, id, replyTo }));
   return {
-    pause: wish("pause"),
-    resume: wish("resume"),
-    cancel: wish("cancel"),
+    pause: asked("pause"),
+    resume: asked("resume"),
+    cancel: asked("cancel"),
     giveUp: async (id, options) => {
       const request = checkGiveUp(options);
       const wait = checkWait(options);

@@ -40,14 +40,11 @@ import type {
 import { pipelineService } from "./operations/operations-table.js";
 import type { ReplayOptions } from "./operations/replay-options.js";
 import { checkWait, type OperationWaitOptions, WAIT } from "./operations/waits.js";
-import type { Record } from "./runtime/catalogue.js";
-import type { HostService, OpenCatalogue } from "./runtime/host-process.js";
-import { type HostRequest, PipelineHostProcess } from "./runtime/host-process.js";
+import type { ExecutionRecord } from "./runtime/catalogue.js";
+import { type HostRequest, type HostService, PipelineHostProcess } from "./runtime/host-process.js";
 import { checkHost, type PipelineHostOptions, type PipelineHostSettings } from "./runtime/options.js";
 import type { PipelinePlan } from "./runtime/plan.js";
 import type { PipelineProgress } from "./runtime/progress.js";
-import { StoreCatalogue } from "./runtime/store-catalogue.js";
-import { VolatileCatalogue } from "./runtime/volatile-catalogue.js";
 
 /** Messages that an execution begins with. */
 export interface GivenMessages<T> {
@@ -105,7 +102,7 @@ export function pipelineHost(options: PipelineHostOptions): PipelineHostDefiniti
     at: (system, where) =>
       new PipelineHost(address("where", where) as Pid<never>, kernelOf(system), settings),
     [launch]: (): Launch<PipelineHost> => ({
-      behaviour: new PipelineHostProcess(settings, openCatalogue, service),
+      behaviour: new PipelineHostProcess(settings, service),
       options: { label: "pipeline host", ...(name === undefined ? {} : { name }) },
       ref: (pid, kernel) => new PipelineHost(pid, kernel, settings),
     }),
@@ -254,7 +251,7 @@ export class PipelineRun {
   async completed(options: CallOptions = {}): Promise<PipelineSummary> {
     checkCallOptions(options);
     const { id } = this;
-    const record = await this.#call<Record>((replyTo) => ({ type: "completed", id, replyTo }), {
+    const record = await this.#call<ExecutionRecord>((replyTo) => ({ type: "completed", id, replyTo }), {
       timeoutMs: Number.POSITIVE_INFINITY,
       ...options,
     });
@@ -266,7 +263,7 @@ export class PipelineRun {
   /** What the execution is, and how far it is. @throws ExecutionNotFoundError */
   async status(): Promise<PipelineSummary> {
     const { id } = this;
-    return summaryOf(await this.#call<Record>((replyTo) => ({ type: "status", id, replyTo })));
+    return summaryOf(await this.#call<ExecutionRecord>((replyTo) => ({ type: "status", id, replyTo })));
   }
 
   /** How far the execution is, and how fast it goes. @throws ExecutionNotFoundError */
@@ -384,17 +381,17 @@ export class PipelineRun {
 
   /** Gives no more work to workers, until `resume`. False: the execution has ended. @throws ExecutionNotFoundError, ExecutionOutcomeUnknownError */
   pause(): Promise<boolean> {
-    return this.#wish("pause");
+    return this.#ask("pause");
   }
 
   /** Lets a paused execution go on. False: the execution has ended. @throws ExecutionNotFoundError, ExecutionOutcomeUnknownError */
   resume(): Promise<boolean> {
-    return this.#wish("resume");
+    return this.#ask("resume");
   }
 
   /** Ends the execution: messages in work are aborted, and settle nothing. False: it has ended already. @throws ExecutionNotFoundError */
   cancel(): Promise<boolean> {
-    return this.#wish("cancel");
+    return this.#ask("cancel");
   }
 
   /**
@@ -416,7 +413,7 @@ export class PipelineRun {
     return this.#operations.move(this.id, options);
   }
 
-  #wish(type: "pause" | "resume" | "cancel"): Promise<boolean> {
+  #ask(type: "pause" | "resume" | "cancel"): Promise<boolean> {
     return this.#operations[type](this.id);
   }
 }
@@ -429,38 +426,8 @@ function withResolvers(): { readonly promise: Promise<void>; resolve(): void } {
   return { promise, resolve };
 }
 
-function summaryOf({
-  id,
-  pipeline,
-  status,
-  inputs,
-  done,
-  dead,
-  pending,
-  created,
-  ended,
-  version,
-  dropped,
-  stranded,
-  totals,
-  replayed,
-}: Record): PipelineSummary {
-  return {
-    id,
-    pipeline,
-    status,
-    inputs,
-    done,
-    dead,
-    pending,
-    created,
-    ended,
-    ...(version !== undefined && { version }),
-    ...(replayed !== undefined && { replayed }),
-    ...(dropped !== undefined && { dropped }),
-    ...(stranded !== undefined && { stranded }),
-    ...(totals !== undefined && { totals }),
-  };
+function summaryOf({ number: _, input, error, trace, ...summary }: ExecutionRecord): PipelineSummary {
+  return summary;
 }
 
 /**
@@ -499,7 +466,3 @@ export async function runPipeline<Input, T = never>(
     await host.stop();
   }
 }
-
-/** @throws PipelineHostTakenError, StoreError */
-const openCatalogue: OpenCatalogue = async (kernel, tell, settings) =>
-  settings.store === undefined ? new VolatileCatalogue(kernel) : StoreCatalogue.open(kernel, tell, settings);

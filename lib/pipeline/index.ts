@@ -212,7 +212,7 @@ export {
   Subscription,
 } from "./queues/queues.js";
 export { dead, done, type RetryOptions, retry, type Status } from "./queues/status.js";
-export type { ConcurrencyChange } from "./runtime/events.js";
+export type { ConcurrencyChange } from "./runtime/adaptive.js";
 export type { PipelineHostOptions } from "./runtime/options.js";
 export type { PipelineProgress, RouteProgress } from "./runtime/progress.js";
 export type { StrandedExecution } from "./runtime/stranded.js";

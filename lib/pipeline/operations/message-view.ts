@@ -1,19 +1,43 @@
-// Rows of messages as operations show them. Pure.
+// Rows of executions and messages as operations show them. Pure.
 
 import type { MessageId } from "../definition/message-id.js";
+import { fatesOf } from "../ledger/executions.js";
 import type { Setback } from "../ledger/ledger.js";
 import { decodeEntry, type LineageEntry, type MessageChange } from "../ledger/lineage.js";
 import type { RowsOfMessage } from "../ledger/message-rows.js";
 import { setbackOf } from "../ledger/setback.js";
+import { strandedOf } from "../ledger/stranding.js";
 import {
   type DeadLetterRow,
   type DeadRecordRow,
+  type ExecutionRow,
+  type ExecutionStatus,
   type LineageRow,
   type MessageRow,
   READY,
 } from "../ledger/tables.js";
 import type { Fate } from "../messages/dead-machine.js";
-import type { DeadMessage, MessageRecord } from "./operations.js";
+import type { DeadMessage, MessageRecord, PipelineSummary } from "./operations.js";
+
+/** What an execution is, and how far it is. */
+export function summaryOf(row: ExecutionRow): PipelineSummary {
+  const { id, pipeline, status, inputs, done, dead, pending, created, ended } = row;
+  const stranded = strandedOf(row);
+  return {
+    id,
+    pipeline,
+    status: status as ExecutionStatus,
+    inputs,
+    done,
+    dead,
+    pending,
+    created,
+    ended: ended ?? undefined,
+    ...(row.version !== null && { version: row.version }),
+    ...fatesOf(row),
+    ...(stranded !== undefined && { stranded }),
+  };
+}
 
 /** What became of a message, from all that is stored of it. */
 export function recordOf(id: MessageId, { settled, live, dead, record }: RowsOfMessage): MessageRecord {

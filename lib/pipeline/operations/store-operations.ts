@@ -12,17 +12,15 @@ import { readPage } from "../../store/row-pages.js";
 import { watchTopic } from "../../store/topic-wait.js";
 import { maxMessageBytesIn, routesByQueue } from "../definition/configuration.js";
 import { ancestorsOf, isMessageId, type MessageId } from "../definition/message-id.js";
-import { endExecution, fatesOf, findExecution, setPaused } from "../ledger/executions.js";
+import { endExecution, findExecution, setPaused } from "../ledger/executions.js";
 import { LetterShelf } from "../ledger/letter-shelf.js";
 import { decodeEntry } from "../ledger/lineage.js";
 import { MessageRows } from "../ledger/message-rows.js";
 import { bodyWithin, messageBody } from "../ledger/message-size.js";
-import { strandedOf } from "../ledger/stranding.js";
 import {
   type DeadLetterRow,
   deadLetters,
   type ExecutionRow,
-  type ExecutionStatus,
   executions,
   executionTopic,
   messages,
@@ -60,7 +58,7 @@ import {
 import { cursorOf, queryOf } from "./execution-query.js";
 import { fillReplay } from "./fill-replay.js";
 import { giveUp } from "./give-up.js";
-import { deadMessageOf, hasFailed, recordOf, settledRecord } from "./message-view.js";
+import { deadMessageOf, hasFailed, recordOf, settledRecord, summaryOf } from "./message-view.js";
 import { move } from "./move.js";
 import type {
   DeadChoice,
@@ -513,25 +511,6 @@ export class StoreOperations implements PipelineOperations {
       return error;
     }
   }
-}
-
-function summaryOf(row: ExecutionRow): ExecutionSummary {
-  const { id, pipeline, status, inputs, done, dead, pending, created, ended } = row;
-  const stranded = strandedOf(row);
-  return {
-    id,
-    pipeline,
-    status: status as ExecutionStatus,
-    inputs,
-    done,
-    dead,
-    pending,
-    created,
-    ended: ended ?? undefined,
-    ...(row.version !== null && { version: row.version }),
-    ...fatesOf(row),
-    ...(stranded !== undefined && { stranded }),
-  };
 }
 
 async function recordsOf(rows: MessageRows, ids: readonly MessageId[]): Promise<MessageRecord[]> {

@@ -3,9 +3,33 @@
 import { type AdaptiveEvent, decide, initial } from "../../process/adaptive-machine.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { AdaptivePolicy } from "../definition/policy.js";
-import type { ConcurrencyChange } from "./events.js";
 
-/** Where a route is. */
+/** A route with an adaptive concurrency may have another number of messages in work. */
+export interface ConcurrencyChange {
+  /** The pipeline. */
+  readonly pipeline: string;
+  /** The id of the execution. */
+  readonly execution: string;
+  /** The route. */
+  readonly route: string;
+  /** The limit before. */
+  readonly from: number;
+  /** The limit now. */
+  readonly to: number;
+  /** The route was quick and used all of its workers, it was slow, or an attempt took too long. */
+  readonly because: "fast" | "slow" | "timeout";
+  /** The median latency of the last window, in milliseconds. Undefined: there was none. */
+  readonly medianMs: number | undefined;
+}
+
+declare module "../../process/events.js" {
+  interface SystemEventMap {
+    /** The adaptive concurrency of a route has changed. */
+    concurrency: [ConcurrencyChange];
+  }
+}
+
+/** Which route it is. */
 type RouteNames = Pick<ConcurrencyChange, "pipeline" | "execution" | "route">;
 
 /** Least attempts of a window, where the policy does not say. */
@@ -13,7 +37,7 @@ const WINDOW = 10;
 
 export class Adaptive {
   readonly #kernel: Kernel;
-  readonly #place: RouteNames;
+  readonly #context: RouteNames;
   readonly #limited: (limit: number) => void;
   #state;
 
@@ -26,7 +50,7 @@ export class Adaptive {
     limited: (limit: number) => void,
   ) {
     this.#kernel = kernel;
-    this.#place = { pipeline, execution, route };
+    this.#context = { pipeline, execution, route };
     this.#limited = limited;
     this.#state = initial({ targetMs, window, most });
   }
@@ -60,6 +84,6 @@ export class Adaptive {
     const { events, shared } = this.#kernel;
     shared?.listeners("read");
     if (!events.wants.concurrency) return;
-    events.publish("concurrency", { ...this.#place, ...change, medianMs: this.#state.medianMs });
+    events.publish("concurrency", { ...this.#context, ...change, medianMs: this.#state.medianMs });
   }
 }

@@ -9,7 +9,7 @@
 // The tables are changed in place: a state is used once.
 
 /** Something to gather: a message, with the values that it has in the batch. */
-export interface Gathered<M> {
+export interface BatchItem<M> {
   readonly message: M;
   /** How many values it has. */
   readonly values: number;
@@ -17,7 +17,7 @@ export interface Gathered<M> {
   readonly bytes: number;
 }
 
-export interface GatheringConfig {
+export interface BatchingConfig {
   readonly size: number;
   readonly bytes: number;
   readonly everyMs: number;
@@ -32,36 +32,36 @@ interface Open<M> {
   bytes: number;
 }
 
-export interface GatheringState<M> {
-  readonly config: GatheringConfig;
+export interface BatchingState<M> {
+  readonly config: BatchingConfig;
   /** Batches by key, the oldest first. */
   readonly open: Map<string, Open<M>>;
   held: number;
 }
 
-export type GatheringEvent<M> =
-  | { readonly type: "add"; readonly key: string; readonly item: Gathered<M> }
+export type BatchingEvent<M> =
+  | { readonly type: "add"; readonly key: string; readonly item: BatchItem<M> }
   /** The time of the batch of a key is over. */
   | { readonly type: "late"; readonly key: string }
   /** All batches are due. */
   | { readonly type: "flush" };
 
-export type GatheringEffect<M> =
+export type BatchingEffect<M> =
   /** A batch is to be processed. */
   | { readonly type: "due"; readonly key: string; readonly messages: readonly M[] }
   /** A batch has begun: `late` after so many milliseconds, unless it is due before. */
   | { readonly type: "set timer"; readonly key: string; readonly ms: number }
   | { readonly type: "cancel timer"; readonly key: string };
 
-export function initial<M>(config: GatheringConfig): GatheringState<M> {
+export function initial<M>(config: BatchingConfig): BatchingState<M> {
   return { config, open: new Map(), held: 0 };
 }
 
 export function decide<M>(
-  state: GatheringState<M>,
-  event: GatheringEvent<M>,
-): [GatheringState<M>, readonly GatheringEffect<M>[]] {
-  const effects: GatheringEffect<M>[] = [];
+  state: BatchingState<M>,
+  event: BatchingEvent<M>,
+): [BatchingState<M>, readonly BatchingEffect<M>[]] {
+  const effects: BatchingEffect<M>[] = [];
   switch (event.type) {
     case "add":
       add(state, event.key, event.item, effects);
@@ -79,10 +79,10 @@ export function decide<M>(
 }
 
 function add<M>(
-  state: GatheringState<M>,
+  state: BatchingState<M>,
   key: string,
-  { message, values, bytes }: Gathered<M>,
-  effects: GatheringEffect<M>[],
+  { message, values, bytes }: BatchItem<M>,
+  effects: BatchingEffect<M>[],
 ): void {
   const { config, open } = state;
   const before = open.get(key);
@@ -102,7 +102,7 @@ function add<M>(
   if (state.held > config.mostHeld && oldest !== undefined) due(state, oldest, effects);
 }
 
-function due<M>(state: GatheringState<M>, key: string, effects: GatheringEffect<M>[]): void {
+function due<M>(state: BatchingState<M>, key: string, effects: BatchingEffect<M>[]): void {
   const batch = state.open.get(key);
   if (batch === undefined) return;
   state.open.delete(key);

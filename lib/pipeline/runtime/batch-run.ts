@@ -6,7 +6,7 @@ import { isThenable } from "../../process/thenable.js";
 import type { BatchContext, Item } from "../definition/adapter.js";
 import type { Remembered } from "../ledger/ledger.js";
 import type { CallRecord } from "../ledger/lineage.js";
-import { type Hashes, hashesOf, type Passage, type PassageContext, toTheEnd } from "./passage.js";
+import { type AttemptContext, type Hashes, hashesOf, type RouteAttempt, toTheEnd } from "./attempt.js";
 import type { BatchPlan } from "./plan.js";
 import type { Batch } from "./processor-machine.js";
 
@@ -32,7 +32,7 @@ export interface BatchRun {
   readonly batch: Batch;
   outcome: BatchOutcome | undefined;
   /** The attempt at the batch, as soon as it has begun. */
-  atHand: Passage | undefined;
+  atHand: RouteAttempt | undefined;
   /** The processor was notified of the outcome. */
   isTold: boolean;
   /** How long it took, in milliseconds, if attempts are measured. */
@@ -44,8 +44,8 @@ const NO_HASHES: Hashes = {};
 /** Calls the adapter with a batch. Synchronous as long as adapters are. Never throws. */
 export function emitBatch(
   { adapter, rest }: BatchPlan,
-  place: PassageContext,
-  passage: Passage,
+  context: AttemptContext,
+  attempt: RouteAttempt,
   batch: Batch,
 ): BatchOutcome | Promise<BatchOutcome> {
   const owners: number[] = [];
@@ -56,38 +56,38 @@ export function emitBatch(
       values.push(value);
     }
   const failures = new Map<number, unknown>();
-  passage.beginBatch(adapter.name);
-  const { hash } = place;
+  attempt.beginBatch(adapter.name);
+  const { hash } = context;
   // Before the call, which may change it.
   const input = hash?.(values);
-  const startedMs = place.clock?.() ?? 0;
+  const startedMs = context.clock?.() ?? 0;
   const failed = (error: unknown): BatchOutcome => ({ type: "failed", error });
   const emitted = (items: readonly Item<unknown>[]): BatchOutcome => ({
     type: "emitted",
     items,
     failures,
-    calls: passage.calls,
-    remember: passage.remembered,
+    calls: attempt.calls,
+    remember: attempt.remembered,
   });
   const behind = (given: unknown): BatchOutcome | Promise<BatchOutcome> => {
     const results = resultsOf(adapter.name, given);
     const gave = results.length;
     const hashes = hash === undefined ? NO_HASHES : hashesOf(hash, input, gave === 0 ? undefined : results);
-    passage.recordBatch(adapter.name, startedMs, gave, hashes);
-    const wait = passage.beginWith(
+    attempt.recordBatch(adapter.name, startedMs, gave, hashes);
+    const wait = attempt.beginWith(
       rest,
       results.map((value) => ({ value, key: batch.key })),
     );
-    return wait === undefined ? emitted(passage.items) : toTheEnd(passage, wait).then(emitted, failed);
+    return wait === undefined ? emitted(attempt.items) : toTheEnd(attempt, wait).then(emitted, failed);
   };
-  const ctx = new BatchCall(place, passage, batch, adapter.name, (index, error) => {
+  const ctx = new BatchCall(context, attempt, batch, adapter.name, (index, error) => {
     const owner = owners[index];
     if (owner === undefined)
       throw new RangeError(`ctx.fail(${index}): the batch has ${values.length} values`);
     failures.set(owner, error);
   });
   try {
-    const given = passage.guarded(adapter.name, () => adapter.processBatch(values as never, ctx));
+    const given = attempt.guarded(adapter.name, () => adapter.processBatch(values as never, ctx));
     return isThenable(given) ? Promise.resolve(given).then(behind).catch(failed) : behind(given);
   } catch (error) {
     return failed(error);
@@ -101,21 +101,21 @@ function resultsOf(adapter: string, given: unknown): readonly unknown[] {
 }
 
 class BatchCall implements BatchContext {
-  readonly #place: PassageContext;
-  readonly #passage: Passage;
+  readonly #context: AttemptContext;
+  readonly #attempt: RouteAttempt;
   readonly #batch: Batch;
   readonly #adapter: string;
   readonly fail: (index: number, error: unknown) => void;
 
   constructor(
-    place: PassageContext,
-    passage: Passage,
+    context: AttemptContext,
+    attempt: RouteAttempt,
     batch: Batch,
     adapter: string,
     fail: (index: number, error: unknown) => void,
   ) {
-    this.#place = place;
-    this.#passage = passage;
+    this.#context = context;
+    this.#attempt = attempt;
     this.#batch = batch;
     this.#adapter = adapter;
     this.fail = fail;
@@ -128,36 +128,36 @@ class BatchCall implements BatchContext {
     const { members } = this.#batch;
     const [first, last] = [members[0], members.at(-1)];
     if (first === undefined || last === undefined) throw new InvariantError("a batch has messages");
-    return `${this.#place.execution}/${first.message.id}..${last.message.id}*${members.length}/${this.#adapter}`;
+    return `${this.#context.execution}/${first.message.id}..${last.message.id}*${members.length}/${this.#adapter}`;
   }
   get key(): string | undefined {
     return this.#batch.key;
   }
   get pipeline(): string {
-    return this.#place.pipeline;
+    return this.#context.pipeline;
   }
   get execution(): string {
-    return this.#place.execution;
+    return this.#context.execution;
   }
   get route(): string {
-    return this.#place.route;
+    return this.#context.route;
   }
   get signal(): AbortSignal {
-    return this.#passage.signal;
+    return this.#attempt.signal;
   }
   get kernel(): Kernel {
-    return this.#passage.kernel;
+    return this.#attempt.kernel;
   }
   giveUp(reason: string, cause?: unknown): never {
-    return this.#passage.giveUp(reason, cause);
+    return this.#attempt.giveUp(reason, cause);
   }
   recall(key: string): Promise<unknown> {
-    return this.#passage.recall(key);
+    return this.#attempt.recall(key);
   }
   remember(key: string, value: unknown): void {
-    this.#passage.remember(key, value);
+    this.#attempt.remember(key, value);
   }
   sleep(ms: number): Promise<void> {
-    return this.#passage.sleep(ms);
+    return this.#attempt.sleep(ms);
   }
 }

@@ -22,38 +22,24 @@ import type {
   SourcePlace,
   Step,
 } from "../ledger/ledger.js";
+import { AdapterMemory } from "./adapter-memory.js";
+import type { Catalogue, ExecutionRecord } from "./catalogue.js";
 import { Permits } from "./permits.js";
 import type { PipelinePlan } from "./plan.js";
 import { Processor } from "./processor.js";
 import { type PipelineProgress, RateMeter } from "./progress.js";
-import { Recollections } from "./recollections.js";
 import { SourceReader } from "./source-reader.js";
-import type { ValueHash } from "./value-hash.js";
-
-/** A ledger that was opened for an execution. */
-export interface OpenedLedger {
-  readonly ledger: Ledger;
-  /** The places of the sources that are open, by name. */
-  readonly sources: ReadonlyMap<string, SourcePlace>;
-}
 
 /** What an execution uses of its host. */
 export interface ExecutionPort {
   readonly kernel: Kernel;
+  readonly catalogue: Catalogue;
+  readonly record: ExecutionRecord;
   readonly plan: PipelinePlan;
-  /** The id of the execution. */
-  readonly id: string;
-  readonly input: unknown;
-  /** The trace to which it belongs. */
-  readonly trace: string | null;
-  /** Whether calls of adapters are recorded. */
-  readonly lineage: boolean;
-  open(listener: LedgerListener): Promise<OpenedLedger>;
-  bytesOf(value: unknown): number;
-  /** Hashes values for the routes that ask for it. */
-  readonly hashOf: ValueHash | undefined;
   /** How long workers have to end what they have at hand when the host stops. */
   readonly drainMs: number;
+  /** Its ledger is open. */
+  opened(): void;
   /** Its ledger has ended it. Called before its process exits. */
   ended(as: Ended, error: unknown): void;
 }
@@ -123,8 +109,9 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
   async init(ctx: Context<ExecutionMessage>): Promise<void> {
     ctx.trapExit(true);
     this.#ctx = ctx;
-    const { kernel } = this.#port;
-    const { ledger, sources } = await this.#port.open(this);
+    const { kernel, catalogue, record, plan } = this.#port;
+    const { ledger, sources } = await catalogue.open(record, plan, this);
+    this.#port.opened();
     this.#ledger = ledger;
     // A process that is killed does not terminate: its ledger is closed all the same.
     kernel.links.watch(
@@ -141,10 +128,10 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
   }
 
   #addSource(ledger: Ledger, name: string, place: SourcePlace): Child | undefined {
-    const { kernel, plan, input } = this.#port;
+    const { kernel, plan, record } = this.#port;
     const feed = plan.sources.find(({ source }) => source.name === name);
     if (feed === undefined || this.#sources.has(name)) return undefined;
-    const behaviour = new SourceReader(feed, { kernel, ledger, input }, place);
+    const behaviour = new SourceReader(feed, { kernel, ledger, input: record.input }, place);
     const child: Child = { behaviour, pid: undefined, attempts: 0, startedMs: 0 };
     this.#sources.set(name, behaviour);
     this.#children.push(child);
@@ -152,26 +139,21 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
   }
 
   #makeProcessors(ledger: Ledger): void {
-    const { kernel, plan, id, lineage } = this.#port;
+    const { kernel, plan, catalogue, record } = this.#port;
+    const { id: execution, trace } = record;
     const routes = new Map(plan.routes.map(({ name, policy }) => [name, policy.concurrency]));
     const permits = new Permits(kernel, { inFlight: plan.policy.inFlight, routes });
     this.#permits = permits;
-    const clock = lineage ? () => kernel.env.wallTime() : undefined;
-    const memory = (): Recollections =>
-      new Recollections(
-        (adapter, key) => ledger.recall(adapter, key),
-        (adapter, key) => ledger.forget(adapter, key),
-      );
-    const { hashOf, trace } = this.#port;
+    const clock = catalogue.stored === undefined ? undefined : () => kernel.env.wallTime();
     for (const route of plan.routes) {
-      const hash = route.policy.hashValues ? hashOf : undefined;
-      const of = { pipeline: plan.name, execution: id, route: route.name };
+      const hash = route.policy.hashValues ? catalogue.hashOf : undefined;
+      const of = { pipeline: plan.name, execution, route: route.name };
       const processor = new Processor(route, {
         kernel,
         ledger,
         permits,
-        bytesOf: this.#port.bytesOf,
-        place: { ...of, clock, hash, kernel, trace, memory: memory() },
+        bytesOf: (value) => catalogue.bytesOf(value),
+        context: { ...of, clock, hash, kernel, trace, memory: new AdapterMemory(ledger) },
         held: () => this.#held(),
       });
       this.#processors.set(route.queue, processor);
@@ -198,8 +180,8 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
         ? `route ${behaviour.plan.name}`
         : `source ${behaviour.plan.source.name}`;
     child.startedMs = ctx.now();
-    const { kernel, trace } = this.#port;
-    child.pid = spawnIn(kernel, trace, label, () =>
+    const { kernel, record } = this.#port;
+    child.pid = spawnIn(kernel, record.trace, label, () =>
       ctx.spawnLink<never>(behaviour as Callbacks<never>, { label }),
     );
     this.#byPid.set(child.pid, child);
@@ -243,8 +225,8 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
     else this.#held();
   }
 
-  #tellAll(news: { readonly type: "pause" | "resume" | "abort" }): void {
-    const { type } = news;
+  #tellAll(notice: { readonly type: "pause" | "resume" | "abort" }): void {
+    const { type } = notice;
     for (const processor of this.#processors.values()) processor.tell({ type });
     if (type !== "abort") for (const source of this.#sources.values()) source.tell({ type });
   }

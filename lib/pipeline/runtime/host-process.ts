@@ -22,18 +22,27 @@ import {
   ExecutionIdTakenError,
   ExecutionLostError,
   ExecutionNotFoundError,
+  NoLineageError,
   UnknownPipelineError,
 } from "../operations/errors.js";
 import type { ReplayRequest } from "../operations/replay-options.js";
 import { type PipelineRetention, retain } from "../operations/retention.js";
-import type { Catalogue, OpenTables, Record } from "./catalogue.js";
+import type {
+  Catalogue,
+  CatalogueNotice,
+  ExecutionRecord,
+  OpenTables,
+  StoredExecutions,
+} from "./catalogue.js";
 import { BEGIN_AGAIN, Execution, type ExecutionMessage } from "./execution.js";
-import { Lookout } from "./lookout.js";
 import type { PipelineHostSettings } from "./options.js";
-import { decide as decideOrphans, initial as noOrphans, type OrphansState } from "./orphans-machine.js";
 import type { PipelinePlan } from "./plan.js";
+import { Poll } from "./poll.js";
 import type { PipelineProgress } from "./progress.js";
+import { StoreCatalogue } from "./store-catalogue.js";
 import { tellStranded } from "./stranded.js";
+import { decide as decideStranded, initial as noneStranded, type StrandedState } from "./stranded-machine.js";
+import { VolatileCatalogue } from "./volatile-catalogue.js";
 
 /** A request to a host. */
 export type HostRequest =
@@ -72,8 +81,8 @@ export type HostRequest =
       readonly replyTo: ReplyTo<Moved>;
     }
   /** Answered when the execution has ended. */
-  | { readonly type: "completed"; readonly id: string; readonly replyTo: ReplyTo<Record> }
-  | { readonly type: "status"; readonly id: string; readonly replyTo: ReplyTo<Record> }
+  | { readonly type: "completed"; readonly id: string; readonly replyTo: ReplyTo<ExecutionRecord> }
+  | { readonly type: "status"; readonly id: string; readonly replyTo: ReplyTo<ExecutionRecord> }
   | { readonly type: "progress"; readonly id: string; readonly replyTo: ReplyTo<PipelineProgress> }
   | {
       readonly type: "pause" | "resume" | "cancel";
@@ -82,21 +91,10 @@ export type HostRequest =
     };
 
 /** What a host's process gets. */
-export type HostMessage =
-  | HostRequest
-  | { readonly type: "lost"; readonly error: Error }
-  /** Other hosts have started executions, or announced ends. */
-  | { readonly type: "look" };
-
-/** Opens the executions of a host. `tell` sends the host a message. */
-export type OpenCatalogue = (
-  kernel: Kernel,
-  tell: (message: HostMessage) => void,
-  settings: PipelineHostSettings,
-) => Promise<Catalogue>;
+export type HostMessage = HostRequest | CatalogueNotice;
 
 interface Loaded {
-  readonly record: Record;
+  readonly record: ExecutionRecord;
   readonly plan: PipelinePlan;
   execution: Execution | undefined;
   pid: Pid<ExecutionMessage> | undefined;
@@ -115,31 +113,30 @@ interface Loaded {
 /** How often the process of an execution is started again before the execution fails. */
 const RESTARTS: RestartLimits = { intensity: 5, periodMs: 60_000, backoff: { minMs: 100, maxMs: 10_000 } };
 /** How often a host looks for executions that no host can run, in milliseconds. */
-const ORPHANS_MS = 5_000;
+const STRANDED_MS = 5_000;
 /** How much longer executions have than their workers, to write what these have done. */
 const WRITE_MS = 1_000;
 
 export class PipelineHostProcess implements Callbacks<HostMessage> {
   readonly #settings: PipelineHostSettings;
-  readonly #openCatalogue: OpenCatalogue;
   #ctx!: Context<HostMessage>;
   #kernel!: Kernel;
   #catalogue: Catalogue | undefined;
   #life!: HostLife<HostMessage>;
   readonly #loaded = new Map<string, Loaded>();
   readonly #byPid = new Map<Pid, Loaded>();
-  readonly #waiters = new Waiters<ReplyTo<Record>>();
+  readonly #waiters = new Waiters<ReplyTo<ExecutionRecord>>();
   /** Numbers of executions that were taken up, and are in the list of those that have not ended. */
   readonly #lookedAt = new Set<number>();
   /** Versions of executions in flight that no host can run, and when they are looked for next. */
-  #orphans: OrphansState = noOrphans;
-  #orphansLookMs = 0;
-  #lookout: Lookout | undefined;
+  #stranded: StrandedState = noneStranded;
+  #strandedLookMs = 0;
+  /** Absent before the host has started, and where executions are in memory alone. */
+  #poll: Poll<HostMessage> | undefined;
   readonly #service: HostService | undefined;
 
-  constructor(settings: PipelineHostSettings, openCatalogue: OpenCatalogue, service?: HostService) {
+  constructor(settings: PipelineHostSettings, service?: HostService) {
     this.#settings = settings;
-    this.#openCatalogue = openCatalogue;
     this.#service = service;
   }
 
@@ -150,15 +147,18 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     const kernel = process?.kernel as Kernel;
     this.#kernel = kernel;
     this.#life = new HostLife(ctx, () => this.#letGo());
-    const tell = (message: HostMessage): void => process?.deliver(message, undefined);
-    const open = (): Promise<Catalogue> => this.#openCatalogue(kernel, tell, this.#settings);
-    const catalogue = await this.#life.whenSpace(open);
+    const tell = (notice: CatalogueNotice): void => process?.deliver(notice, undefined);
+    const catalogue = await this.#life.whenSpace(() => openCatalogue(kernel, tell, this.#settings));
     this.#catalogue = catalogue;
     if (!ctx.alive) return this.#letGo();
-    await this.#life.whenSpace(() => this.#takeUp(catalogue));
+    const { stored } = catalogue;
+    if (stored !== undefined) await this.#life.whenSpace(() => this.#takeUp(stored));
     this.#life.started();
-    if (catalogue.shared) this.#lookOut(ctx, catalogue);
-    if (this.#settings.retention !== undefined) this.#retain(this.#settings.retention);
+    if (stored !== undefined) {
+      this.#poll = new Poll(ctx, this.#life, stored, () => this.#lookIn(stored));
+      if (stored.shared) this.#poll.start();
+      if (this.#settings.retention !== undefined) this.#retain(this.#settings.retention, stored);
+    }
     if (this.#service !== undefined)
       await this.#life.serve(this.#service(kernel, ctx.self as never)).catch(async (error: unknown) => {
         await this.#letGo();
@@ -168,88 +168,68 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 
   /** Sums up executions whose time is over, at intervals. */
-  #retain(retention: PipelineRetention): void {
+  #retain(retention: PipelineRetention, stored: StoredExecutions): void {
     const { signal } = this.#ctx;
     this.#life.background.do("retention", async () => {
-      const store = this.#catalogue?.tables?.store;
-      if (store !== undefined && this.#ctx.alive) await retain(store, retention, signal);
+      if (this.#ctx.alive) await retain(stored.tables.store, retention, signal);
     });
-    this.#ctx.runAfter(retention.everyMs, () => this.#retain(retention));
+    this.#ctx.runAfter(retention.everyMs, () => this.#retain(retention, stored));
   }
 
   /** Takes up executions that were interrupted or that others have started, and announces ends whose announcement was lost. */
-  async #takeUp(catalogue: Catalogue): Promise<void> {
-    const orphans: Record[] = [];
-    for (const record of await catalogue.unfinished(
+  async #takeUp(stored: StoredExecutions): Promise<void> {
+    const unhosted: ExecutionRecord[] = [];
+    for (const record of await stored.unfinished(
       (id) => this.#loaded.get(id)?.ended === undefined && this.#loaded.has(id),
     )) {
       this.#load(record);
-      if (catalogue.shared && this.#planFor(record) === undefined) orphans.push(record);
-      else this.#lookAt(record, catalogue);
+      if (stored.shared && this.#planFor(record) === undefined) unhosted.push(record);
+      else this.#lookAt(record, stored);
     }
-    await this.#lookAtOrphans(orphans, catalogue);
-    for (const record of await catalogue.unannounced()) await this.#announce(record.id);
+    await this.#lookAtUnhosted(unhosted, stored);
+    for (const record of await stored.unannounced()) await this.#announce(record.id);
   }
 
   /** Reports an execution that cannot end with the definition that this host has. Looked at once in the life of a host. */
-  #lookAt(record: Record, catalogue: Catalogue): void {
+  #lookAt(record: ExecutionRecord, stored: StoredExecutions): void {
     if (this.#lookedAt.has(record.number)) return;
     this.#lookedAt.add(record.number);
     const none = this.#settings.plans.has(record.pipeline) ? "no version" : "no pipeline";
-    this.#strand(record, this.#planFor(record) ?? none, catalogue);
+    this.#strand(record, this.#planFor(record) ?? none, stored);
   }
 
-  #strand(record: Record, plan: PipelinePlan | "no pipeline" | "no version", catalogue: Catalogue): void {
+  #strand(
+    record: ExecutionRecord,
+    plan: PipelinePlan | "no pipeline" | "no version",
+    stored: StoredExecutions,
+  ): void {
     const { id: execution, pipeline } = record;
     this.#life.background.do(`stranded ${execution}`, async () => {
-      const missing = await catalogue.strand(record, plan);
+      const missing = await stored.strand(record, plan);
       if (missing !== undefined && this.#ctx.alive)
         tellStranded(this.#kernel, this.#ctx.self, { execution, pipeline, missing });
     });
   }
 
   /** Reports executions that neither this host nor another one can run. */
-  async #lookAtOrphans(orphans: readonly Record[], catalogue: Catalogue): Promise<void> {
+  async #lookAtUnhosted(unhosted: readonly ExecutionRecord[], stored: StoredExecutions): Promise<void> {
     const now = this.#ctx.now();
-    if (orphans.length === 0 || now < this.#orphansLookMs) return;
-    this.#orphansLookMs = now + ORPHANS_MS;
-    const wanted = orphans.map(({ pipeline, version = 1 }) => ({ pipeline, version }));
-    const offered = await catalogue.offered();
-    const [state, effects] = decideOrphans(this.#orphans, { type: "looked", wanted, offered, now });
-    this.#orphans = state;
+    if (unhosted.length === 0 || now < this.#strandedLookMs) return;
+    this.#strandedLookMs = now + STRANDED_MS;
+    const wanted = unhosted.map(({ pipeline, version = 1 }) => ({ pipeline, version }));
+    const offered = await stored.offered();
+    const [state, effects] = decideStranded(this.#stranded, { type: "looked", wanted, offered, now });
+    this.#stranded = state;
     for (const { pipeline, version, lacks } of effects)
-      for (const record of orphans)
+      for (const record of unhosted)
         if (record.pipeline === pipeline && (record.version ?? 1) === version)
-          this.#strand(record, lacks, catalogue);
+          this.#strand(record, lacks, stored);
   }
 
-  #lookOut(ctx: Context<HostMessage>, catalogue: Catalogue): void {
-    this.#lookout = new Lookout({
-      look: async () => {
-        if (this.#life.isStopping) return;
-        await this.#takeUp(catalogue);
-        // Ends of executions that do not run here.
-        for (const id of this.#waiters.ids()) if (!this.#loaded.has(id)) await this.#announce(id);
-      },
-      giveBack: async () => {
-        if (!this.#life.isStopping) await catalogue.giveBack();
-      },
-      do: (look) => this.#life.background.do("look", look),
-      after: (ms, fn) => {
-        if (!this.#life.isStopping) ctx.runAfter(ms, fn);
-      },
-    });
-    this.#lookout.start();
-  }
-
-  /** There may be executions to take up. A host without a lookout looks only because an execution was reopened. */
-  #look(): void {
-    const catalogue = this.#catalogue;
-    if (this.#lookout !== undefined) this.#lookout.look();
-    else if (this.#life.hasStarted && catalogue !== undefined)
-      this.#life.background.do("look", async () => {
-        if (!this.#life.isStopping) await this.#takeUp(catalogue);
-      });
+  async #lookIn(stored: StoredExecutions): Promise<void> {
+    await this.#takeUp(stored);
+    // Ends of executions that do not run here.
+    for (const id of this.#waiters.ids()) if (!this.#loaded.has(id)) await this.#announce(id);
   }
 
   handle(_ctx: Context<HostMessage>, message: HostMessage): void {
@@ -257,7 +237,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
       case "lost":
         throw message.error;
       case "look":
-        this.#look();
+        this.#poll?.look();
         return;
       default:
         this.#answer(message, this.#catalogue as Catalogue).catch((error: Error) => {
@@ -267,7 +247,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 
   async #answer(message: HostRequest, catalogue: Catalogue): Promise<void> {
-    if (message.type === "tables") return this.#reply(message.replyTo, catalogue.tables);
+    if (message.type === "tables") return this.#reply(message.replyTo, catalogue.stored?.tables);
     if (message.type === "start") {
       const attached = await this.#start(message, catalogue);
       return this.#reply(message.replyTo, { attached });
@@ -285,14 +265,14 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
       case "cancel":
         return this.#reply(message.replyTo, await this.#cancel(record, catalogue));
       case "give up": {
-        const givenUp = await catalogue.giveUp(record, message.request);
+        const givenUp = await storedOf(catalogue).giveUp(record, message.request);
         // If the execution does not run here, nothing else announces that it has completed.
         await this.#announce(record.id);
         return this.#reply(message.replyTo, givenUp);
       }
       case "move": {
         const plan = this.#planFor(record) ?? this.#planOf(record.pipeline, record.version ?? 1);
-        return this.#reply(message.replyTo, await catalogue.move(record, plan, message.request));
+        return this.#reply(message.replyTo, await storedOf(catalogue).move(record, plan, message.request));
       }
       case "replay":
         return this.#reply(message.replyTo, await this.#replay(record, message, catalogue));
@@ -341,22 +321,23 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 
   /** The plan that the execution runs by on this host. */
-  #planFor({ pipeline, version = 1 }: Record): PipelinePlan | undefined {
+  #planFor({ pipeline, version = 1 }: ExecutionRecord): PipelinePlan | undefined {
     return this.#settings.plans.running(pipeline, version);
   }
 
   async #replay(
-    record: Record,
+    record: ExecutionRecord,
     { to, request }: Extract<HostRequest, { type: "replay" }>,
     catalogue: Catalogue,
   ): Promise<{ readonly id: string; readonly messages: number }> {
-    const begun = await catalogue.replay(record, this.#planOf(record.pipeline), to, request);
+    const plan = this.#planOf(record.pipeline);
+    const begun = await storedOf(catalogue).replay(record, plan, to, request);
     if (begun.record.ended === undefined) this.#load(begun.record);
     return { id: to, messages: begun.messages };
   }
 
   /** Runs an execution, unless it runs here already or this host does not have its pipeline. */
-  #load(record: Record): void {
+  #load(record: ExecutionRecord): void {
     const plan = this.#planFor(record);
     const there = this.#loaded.get(record.id);
     // Its process is about to go, and it goes on: taken up behind that.
@@ -384,23 +365,14 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     if (this.#life.isStopping) return;
     const { record, plan } = loaded;
     const kernel = this.#kernel;
-    const catalogue = this.#catalogue as Catalogue;
     const execution = new Execution(
       {
         kernel,
+        catalogue: this.#catalogue as Catalogue,
+        record,
         plan,
-        id: record.id,
-        input: record.input,
-        lineage: catalogue.lineage,
-        trace: record.trace,
         drainMs: this.#settings.drainMs,
-        open: async (listener) => {
-          const opened = await catalogue.open(record, plan, listener);
-          this.#life.background.worked(outageOf(record));
-          return opened;
-        },
-        bytesOf: (value) => catalogue.bytesOf(value),
-        hashOf: catalogue.hashOf,
+        opened: () => this.#life.background.worked(outageOf(record)),
         ended: (as, error) => this.#ended(loaded, as, error),
       },
       loaded.isPaused,
@@ -435,7 +407,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     // A dead letter was put back after the end, and before this host announced the end.
     if (record.ended === undefined) return this.#load(record);
     for (const waiter of this.#waiters.take(id)) this.#reply(waiter, record);
-    await catalogue.announced(record);
+    await catalogue.stored?.announced(record);
   }
 
   signal(ctx: Context<HostMessage>, signal: Signal): void {
@@ -447,7 +419,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     for (const tell of loaded.awaiting.splice(0)) tell(undefined);
     if (loaded.ended !== undefined || this.#life.isStopping) {
       this.#loaded.delete(loaded.record.id);
-      if (loaded.isReopened) this.#look();
+      if (loaded.isReopened) this.#poll?.look();
       this.#mayStop();
       return;
     }
@@ -478,11 +450,12 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     const decision = countRestart(RESTARTS, loaded.restarts, history, at, ctx.random());
     loaded.restarts = decision.restarts;
     loaded.attempts = decision.attempts;
-    if (catalogue.durable && decision.intensityLeft >= 0) {
+    const isStored = catalogue.stored !== undefined;
+    if (isStored && decision.intensityLeft >= 0) {
       ctx.runAfter(decision.delayMs, () => this.#run(loaded));
       return;
     }
-    const error = catalogue.durable ? why : new ExecutionLostError(record.id, formatReason(reason));
+    const error = isStored ? why : new ExecutionLostError(record.id, formatReason(reason));
     this.#loaded.delete(record.id);
     this.#life.background.do(`failure of ${record.id}`, async () => {
       await catalogue.end(record, "failed", error);
@@ -490,14 +463,14 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     });
   }
 
-  #progressOf(record: Record): PipelineProgress {
+  #progressOf(record: ExecutionRecord): PipelineProgress {
     const { inputs, done, dead, pending } = record;
     const counts = { inputs, done, dead, pending };
     const running = this.#loaded.get(record.id)?.execution;
     return running?.progress(counts) ?? { ...counts, rate: 0, estimateMs: undefined, routes: [] };
   }
 
-  async #pause(record: Record, type: "pause" | "resume", catalogue: Catalogue): Promise<boolean> {
+  async #pause(record: ExecutionRecord, type: "pause" | "resume", catalogue: Catalogue): Promise<boolean> {
     if (!(await catalogue.pause(record, type === "pause"))) return false;
     const loaded = this.#loaded.get(record.id);
     if (loaded !== undefined) {
@@ -508,7 +481,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 
   /** Answered when the end is durable: a caller that has the answer may lose its machine. */
-  async #cancel(record: Record, catalogue: Catalogue): Promise<boolean> {
+  async #cancel(record: ExecutionRecord, catalogue: Catalogue): Promise<boolean> {
     if (record.ended !== undefined) return false;
     const loaded = this.#loaded.get(record.id);
     const running = loaded?.pid?.process;
@@ -553,10 +526,27 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
 }
 
 /** The name of an execution in reports of an outage of the store. */
-const outageOf = ({ id }: Record): string => `execution ${id}`;
+const outageOf = ({ id }: ExecutionRecord): string => `execution ${id}`;
+
+/** Opens the executions of a host. @throws PipelineHostTakenError, StoreError */
+async function openCatalogue(
+  kernel: Kernel,
+  tell: (notice: CatalogueNotice) => void,
+  settings: PipelineHostSettings,
+): Promise<Catalogue> {
+  return settings.store === undefined
+    ? new VolatileCatalogue(kernel)
+    : StoreCatalogue.open(kernel, tell, settings);
+}
+
+/** @throws NoLineageError */
+function storedOf({ stored }: Catalogue): StoredExecutions {
+  if (stored === undefined) throw new NoLineageError();
+  return stored;
+}
 
 /** @throws ExecutionNotFoundError */
-async function found(catalogue: Catalogue, id: string): Promise<Record> {
+async function found(catalogue: Catalogue, id: string): Promise<ExecutionRecord> {
   const record = await catalogue.find(id);
   if (record === undefined) throw new ExecutionNotFoundError(id);
   return record;

@@ -14,8 +14,8 @@ import { type BatchSettings, batchOf, pipelinePolicy, routePolicy } from "../def
 import type { AnyRoute } from "../definition/route.js";
 import type { Source } from "../definition/source.js";
 import type { ReplayTarget } from "../operations/begin-replay.js";
+import { type Segment, segmentOf } from "./attempt.js";
 import { RouteBreakers } from "./breakers.js";
-import { type Segment, segmentOf } from "./passage.js";
 import type { Rules } from "./verdict.js";
 
 /** A route, ready to run. */

@@ -21,10 +21,10 @@ import { AdapterTimeoutError } from "../definition/errors.js";
 import type { Ledger, Message } from "../ledger/ledger.js";
 import type { CallRecord, LineageEntry } from "../ledger/lineage.js";
 import { Adaptive } from "./adaptive.js";
+import type { AttemptContext, RouteAttempt } from "./attempt.js";
 import type { BatchOutcome, BatchRun } from "./batch-run.js";
+import { Batcher } from "./batcher.js";
 import type { RouteBreakers } from "./breakers.js";
-import { Gathering } from "./gathering.js";
-import type { Passage, PassageContext } from "./passage.js";
 import type { Permits } from "./permits.js";
 import type { RoutePlan } from "./plan.js";
 import {
@@ -38,26 +38,26 @@ import {
   working,
 } from "./processor-machine.js";
 import type { RouteProgress } from "./progress.js";
-import { afterFailure, publications, refusal } from "./verdict.js";
-import { type Progress, type Run, Worker } from "./worker.js";
+import { afterFailure, publications } from "./verdict.js";
+import { type MessageRun, Worker, type WorkerProgress } from "./worker.js";
 
 /** What a processor uses of its execution. */
 export interface ProcessorPort {
   readonly kernel: Kernel;
   readonly ledger: Ledger;
   readonly permits: Permits;
-  readonly place: PassageContext;
+  readonly context: AttemptContext;
   /** How many bytes a value has, for batches that are limited by them. */
   bytesOf(value: unknown): number;
   /** The number of messages that the route holds in batches has changed. */
   held(): void;
 }
 
-/** What a processor gets: the outcomes of its workers, and the news that something waits in its inbox. */
-export type ProcessorMessage = Progress | { readonly type: "news" };
+/** What a processor gets: the outcomes of its workers, and a wake when a notice waits in its inbox. */
+export type ProcessorMessage = WorkerProgress | { readonly type: "wake" };
 
-/** News for a processor. */
-export type News =
+/** Notices for a processor. */
+export type ProcessorNotice =
   | ProcessorEvent
   /** All batches are due. */
   | { readonly type: "flush" }
@@ -74,17 +74,17 @@ const NO_MEMORY =
 const NEW_RUN = { atHand: undefined, isTold: false, tookMs: 0 };
 
 /** Written out: a spread of objects for each message costs more than the rest of its way to the worker. */
-function runOf(worker: number, messages: readonly Message[]): Run {
+function runOf(worker: number, messages: readonly Message[]): MessageRun {
   return { worker, messages, ended: [], atHand: undefined, isHeld: false, isTold: false, tookMs: 0 };
 }
 
-const NEWS: ProcessorMessage = { type: "news" };
+const WAKE: ProcessorMessage = { type: "wake" };
 
 type Calls = readonly CallRecord[] | undefined;
 
 interface WorkerOf {
-  readonly pid: Pid<Run | BatchRun>;
-  run: Run | BatchRun | undefined;
+  readonly pid: Pid<MessageRun | BatchRun>;
+  run: MessageRun | BatchRun | undefined;
   /** How many ended attempts of its run were read. */
   read: number;
   /** When its run began, in epochs of the adaptive concurrency. */
@@ -97,13 +97,13 @@ export class Processor implements Callbacks<ProcessorMessage> {
   readonly #loop: EffectLoop<ProcessorState, ProcessorEvent, ProcessorEffect>;
   readonly #workers = new Map<number, WorkerOf>();
   readonly #byPid = new Map<Pid, number>();
-  readonly #gathering: Gathering | undefined;
+  readonly #batcher: Batcher | undefined;
   readonly #adaptive: Adaptive | undefined;
   readonly #breakers: RouteBreakers | undefined;
   /** Ends the watch on the breakers. */
   readonly #unwatch: (() => void) | undefined;
-  /** News that its process has not taken up. */
-  #inbox: News[] = [];
+  /** Notices that its process has not taken up. */
+  #inbox: ProcessorNotice[] = [];
   #ctx: Context<ProcessorMessage> | undefined;
   /** Adapters that are open. */
   #open = 0;
@@ -117,10 +117,10 @@ export class Processor implements Callbacks<ProcessorMessage> {
     this.plan = plan;
     this.#port = port;
     const { concurrency, prefetch, fanOut, adaptive } = plan.policy;
-    const { kernel, place, permits } = port;
+    const { kernel, context, permits } = port;
     if (adaptive !== "none") {
       const limited = (limit: number): void => this.#limit(limit);
-      this.#adaptive = new Adaptive(kernel, place, adaptive, concurrency, limited);
+      this.#adaptive = new Adaptive(kernel, context, adaptive, concurrency, limited);
       permits.limit(plan.name, this.#adaptive.limit);
     }
     const first = this.#adaptive?.limit ?? concurrency;
@@ -130,7 +130,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
     this.#breakers = plan.breakers?.(kernel);
     this.#unwatch = this.#breakers?.watch(() => this.tell({ type: "room" }));
     if (plan.batch !== undefined)
-      this.#gathering = new Gathering(plan.batch.settings, prefetch, {
+      this.#batcher = new Batcher(plan.batch.settings, prefetch, {
         bytesOf: (value) => port.bytesOf(value),
         lateAfter: (ms, key) => this.#lateAfter(ms, key),
         due: (batch) => this.#loop.dispatch({ type: "batches", batches: this.#parted(batch) }),
@@ -145,7 +145,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
 
   /** How many messages it holds in batches that are not due. */
   get held(): number {
-    return this.#gathering?.held ?? 0;
+    return this.#batcher?.held ?? 0;
   }
 
   /** What the route is doing. */
@@ -163,10 +163,10 @@ export class Processor implements Callbacks<ProcessorMessage> {
   }
 
   /** Tells the processor something, from wherever. Also while its process is being replaced. */
-  tell(news: News): void {
+  tell(notice: ProcessorNotice): void {
     this.#port.kernel.shared?.object(this, "write");
-    this.#inbox.push(news);
-    this.#ctx?.alive && this.#ctx.self.process?.deliver(NEWS, undefined);
+    this.#inbox.push(notice);
+    this.#ctx?.alive && this.#ctx.self.process?.deliver(WAKE, undefined);
   }
 
   // ── the process ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -182,11 +182,11 @@ export class Processor implements Callbacks<ProcessorMessage> {
     if (isAgain) this.#afterKill();
     this.#admit();
     this.#loop.dispatch({ type: "start" });
-    if (this.#inbox.length > 0) ctx.send(ctx.self, NEWS);
+    if (this.#inbox.length > 0) ctx.send(ctx.self, WAKE);
   }
 
   handle(_ctx: Context<ProcessorMessage>, message: ProcessorMessage): void {
-    if (message.type === "news") this.#takeUp();
+    if (message.type === "wake") this.#takeUp();
     else this.#progressed(message.run);
   }
 
@@ -240,7 +240,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
   /** The execution goes away without the process of the route, if that was killed. */
   async dispose(): Promise<void> {
     this.#unwatch?.();
-    this.#gathering?.close();
+    this.#batcher?.close();
     await this.#closeAdapters();
   }
 
@@ -248,12 +248,12 @@ export class Processor implements Callbacks<ProcessorMessage> {
     this.#port.kernel.shared?.object(this, "write");
     const inbox = this.#inbox;
     this.#inbox = [];
-    for (const news of inbox) {
-      if (news.type === "flush") this.#gathering?.flush();
-      else if (news.type === "room") this.#admit();
-      else if (news.type === "late") this.#gathering?.late(news.key);
-      else if (news.type === "abort") this.#abort();
-      else this.#loop.dispatch(news);
+    for (const notice of inbox) {
+      if (notice.type === "flush") this.#batcher?.flush();
+      else if (notice.type === "room") this.#admit();
+      else if (notice.type === "late") this.#batcher?.late(notice.key);
+      else if (notice.type === "abort") this.#abort();
+      else this.#loop.dispatch(notice);
     }
     this.#watchMarks();
   }
@@ -311,21 +311,18 @@ export class Processor implements Callbacks<ProcessorMessage> {
 
   #spawn(worker: number): WorkerOf {
     const ctx = this.#ctx as Context<ProcessorMessage>;
-    const { segment, batch, rules, name } = this.plan;
-    const { kernel, place } = this.#port;
+    const { kernel, ledger, context } = this.#port;
     const behaviour = new Worker({
-      place: { ...place, breakers: this.#breakers },
-      segment,
-      batch,
+      kernel,
+      ledger,
+      plan: this.plan,
+      context: { ...context, breakers: this.#breakers },
       isMeasured: this.#adaptive !== undefined,
-      now: () => kernel.env.now(),
-      refusal: (message) => refusal(rules, message),
-      processor: ctx.self as Pid<Progress>,
-      runBatch: (fn) => this.#runBatch(fn),
+      processor: ctx.self as Pid<WorkerProgress>,
     });
-    const label = `worker of ${name}`;
-    const pid = spawnIn(kernel, place.trace ?? null, label, () =>
-      ctx.spawnLink<Run | BatchRun>(behaviour, { label }),
+    const label = `worker of ${this.plan.name}`;
+    const pid = spawnIn(kernel, context.trace ?? null, label, () =>
+      ctx.spawnLink<MessageRun | BatchRun>(behaviour, { label }),
     );
     const made: WorkerOf = { pid, run: undefined, read: 0, epoch: 0 };
     this.#workers.set(worker, made);
@@ -333,7 +330,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
     return made;
   }
 
-  #assign(run: Run | BatchRun): void {
+  #assign(run: MessageRun | BatchRun): void {
     const at = this.#workers.get(run.worker);
     if (at === undefined) return;
     at.run = run;
@@ -370,9 +367,9 @@ export class Processor implements Callbacks<ProcessorMessage> {
     if (nextMs < Number.POSITIVE_INFINITY) this.#sweepAfter(nextMs);
   }
 
-  #tooLong({ epoch }: WorkerOf, passage: Passage): void {
+  #tooLong({ epoch }: WorkerOf, attempt: RouteAttempt): void {
     const { name, policy } = this.plan;
-    passage.tooLong(new AdapterTimeoutError(name, passage.adapter, policy.timeoutMs));
+    attempt.tooLong(new AdapterTimeoutError(name, attempt.adapter, policy.timeoutMs));
     this.#adaptive?.take({ type: "timed out", epoch });
   }
 
@@ -404,9 +401,9 @@ export class Processor implements Callbacks<ProcessorMessage> {
     this.#loop.dispatch({ type: "down", worker });
   }
 
-  #progressed(run: Run | BatchRun): void {
+  #progressed(run: MessageRun | BatchRun): void {
     const at = this.#workers.get(run.worker);
-    // News of a run that was read to its end, or of a worker that is gone.
+    // Progress of a run that was read to its end, or of a worker that is gone.
     if (at?.run !== run) return;
     run.isTold = false;
     if ("batch" in run) this.#batched(at, run);
@@ -428,7 +425,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
     }
   }
 
-  #worked(at: WorkerOf, run: Run): void {
+  #worked(at: WorkerOf, run: MessageRun): void {
     const { worker, ended, messages } = run;
     const from = at.read;
     const until = ended.length;
@@ -437,7 +434,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
     if (from < until) {
       if (this.plan.batch === undefined && ended[until - 1]?.outcome === "passed") this.#measured(at, run);
       let children = 0;
-      for (let i = from; i < until; i++) children += this.#settled(ended[i] as Passage);
+      for (let i = from; i < until; i++) children += this.#settled(ended[i] as RouteAttempt);
       this.#loop.dispatch({ type: "worked", worker, count: until - from, children });
     }
     if (run.isHeld) this.#returned(worker);
@@ -450,7 +447,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
   }
 
   /** An attempt has succeeded. Where attempts are measured, and more than one worker is allowed, each has one message at a time. */
-  #measured({ epoch }: WorkerOf, { tookMs }: Run | BatchRun): void {
+  #measured({ epoch }: WorkerOf, { tookMs }: MessageRun | BatchRun): void {
     if (this.#adaptive === undefined) return;
     const { inWork, batching, limit } = this.#loop.state;
     this.#adaptive.take({ type: "ended", epoch, tookMs, isFull: inWork + batching >= limit });
@@ -492,17 +489,17 @@ export class Processor implements Callbacks<ProcessorMessage> {
   }
 
   /** Submits the outcome of a message. Returns how many children it has. */
-  #settled(passage: Passage): number {
-    const { message, calls, remembered: remember } = passage;
-    if (passage.outcome === "failed") {
-      this.#failed(message, passage.error, calls);
+  #settled(attempt: RouteAttempt): number {
+    const { message, calls, remembered: remember } = attempt;
+    if (attempt.outcome === "failed") {
+      this.#failed(message, attempt.error, calls);
       return 0;
     }
     try {
-      const { items } = passage;
-      if (this.#gathering !== undefined && items.length > 0) {
+      const { items } = attempt;
+      if (this.#batcher !== undefined && items.length > 0) {
         if (remember !== undefined) throw new OptionError("remember", remember, NO_MEMORY);
-        this.#gathering.add({ message, items, calls });
+        this.#batcher.add({ message, items, calls });
         return 0;
       }
       const children = publications(this.plan.rules, message.id, items);
@@ -514,7 +511,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
       this.#failed(message, error, calls);
       return 0;
     } finally {
-      passage.release();
+      attempt.release();
     }
   }
 
@@ -532,14 +529,9 @@ export class Processor implements Callbacks<ProcessorMessage> {
     calls: Calls,
     children: number,
   ): LineageEntry | undefined {
-    if (this.#port.place.clock === undefined || calls === undefined) return undefined;
+    if (this.#port.context.clock === undefined || calls === undefined) return undefined;
     const entry = { id, route: this.plan.name, status, attempt: attempts + 1, calls, children };
     return errors.length === 0 || status === "dead" ? entry : { ...entry, errors };
-  }
-
-  #runBatch<T>(fn: () => T): T {
-    const { ledger } = this.#port;
-    return ledger.runBatch === undefined ? fn() : ledger.runBatch(this.plan.queue, fn);
   }
 
   /** Where batches have ended a process, the messages go one by one: then it is known which of them does. */
@@ -584,7 +576,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
     children: number,
   ): readonly LineageEntry[] | undefined {
     const first = settled[0]?.message.id;
-    if (this.#port.place.clock === undefined || first === undefined) return undefined;
+    if (this.#port.context.clock === undefined || first === undefined) return undefined;
     return settled.map(({ message: { id, attempts, errors }, calls: before }, i) => ({
       id,
       route: this.plan.name,

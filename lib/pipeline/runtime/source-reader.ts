@@ -24,8 +24,8 @@ export interface SourcePort {
   readonly input: unknown;
 }
 
-/** News for a source. */
-export type SourceNews =
+/** Notices for a source. */
+export type SourceNotice =
   /** So many of its messages are committed, or refused. */
   | { readonly type: "published"; readonly children: number }
   /** Its queue is below the mark again. */
@@ -36,8 +36,8 @@ export type SourceNews =
 /** Most messages of one step. */
 const MOST_AT_ONCE = 256;
 
-const NEWS = { type: "news" } as const;
-export type SourceMessage = typeof NEWS;
+const WAKE = { type: "wake" } as const;
+export type SourceMessage = typeof WAKE;
 
 type Reading = Iterator<Sourced<unknown>> | AsyncIterator<Sourced<unknown>>;
 type Readable = Partial<Iterable<Sourced<unknown>> & AsyncIterable<Sourced<unknown>>>;
@@ -70,12 +70,12 @@ export class SourceReader implements Callbacks<SourceMessage> {
   }
 
   /** Tells the source something, from wherever. Also while its process is being replaced. */
-  tell(news: SourceNews): void {
+  tell(notice: SourceNotice): void {
     this.#port.kernel.shared?.object(this, "write");
-    if (news.type === "published") this.#publishing -= news.children;
-    else if (news.type === "drained") this.#isAbove = false;
-    else this.#isPaused = news.type === "pause";
-    if (this.#ctx?.alive) this.#ctx.self.process?.deliver(NEWS, undefined);
+    if (notice.type === "published") this.#publishing -= notice.children;
+    else if (notice.type === "drained") this.#isAbove = false;
+    else this.#isPaused = notice.type === "pause";
+    if (this.#ctx?.alive) this.#ctx.self.process?.deliver(WAKE, undefined);
   }
 
   init(ctx: Context<SourceMessage>): void {
@@ -84,7 +84,7 @@ export class SourceReader implements Callbacks<SourceMessage> {
     this.#pending = [];
     this.#isReading = false;
     this.#reading = undefined;
-    ctx.send(ctx.self, NEWS);
+    ctx.send(ctx.self, WAKE);
   }
 
   handle(ctx: Context<SourceMessage>, _news: SourceMessage): unknown {
@@ -152,7 +152,7 @@ export class SourceReader implements Callbacks<SourceMessage> {
         `source ${this.plan.source.name} gives ${kindOf(sourced)}, which is no { value, checkpoint }`,
       );
     // Values that come in the same turn are submitted together.
-    if (this.#pending.length === 0) ctx.send(ctx.self, NEWS);
+    if (this.#pending.length === 0) ctx.send(ctx.self, WAKE);
     this.#pending.push(sourced);
     if (this.#pending.length >= MOST_AT_ONCE) this.#submit();
   }

@@ -17,7 +17,6 @@ import {
   announced,
   createExecution,
   endExecution,
-  fatesOf,
   findExecution,
   setPaused,
   unannounced,
@@ -27,10 +26,9 @@ import type { LedgerListener } from "../ledger/ledger.js";
 import { bodyWithin, messageBody } from "../ledger/message-size.js";
 import { type Offer, offer, offered, withdraw } from "../ledger/offers.js";
 import { StoreLedger } from "../ledger/store-ledger.js";
-import { strand, strandedOf } from "../ledger/stranding.js";
+import { strand } from "../ledger/stranding.js";
 import {
   type ExecutionRow,
-  type ExecutionStatus,
   executions,
   HOST_CLAIMS,
   HOSTS_TOPIC,
@@ -43,17 +41,24 @@ import type { GivenUp, GiveUpRequest, Moved, MoveRequest } from "../operations/c
 import { PipelineHostTakenError } from "../operations/errors.js";
 import { fillReplay } from "../operations/fill-replay.js";
 import { giveUp } from "../operations/give-up.js";
+import { summaryOf } from "../operations/message-view.js";
 import { move } from "../operations/move.js";
 import type { ReplayRequest } from "../operations/replay-options.js";
 import type { RouteTotals } from "../operations/retention.js";
 import type { Carrier } from "../queues/carrier.js";
-import type { Beginning, BegunReplay, Catalogue, OpenTables, Record } from "./catalogue.js";
-import type { OpenedLedger } from "./execution.js";
+import type {
+  Beginning,
+  BegunReplay,
+  Catalogue,
+  CatalogueNotice,
+  ExecutionRecord,
+  OpenedLedger,
+  OpenTables,
+  StoredExecutions,
+} from "./catalogue.js";
 import { HostBlame } from "./host-blame.js";
-import type { HostMessage } from "./host-process.js";
 import type { PipelineHostSettings } from "./options.js";
-import type { PipelinePlan, RoutePlan } from "./plan.js";
-import { configOf, replayTargetOf } from "./plan.js";
+import { configOf, type PipelinePlan, type RoutePlan, replayTargetOf } from "./plan.js";
 import { type ValueHash, valueHash } from "./value-hash.js";
 import { contextOf } from "./volatile-catalogue.js";
 
@@ -71,9 +76,7 @@ const GIVE_BACK_ROWS = 400;
 /** Executions of one status that a host takes up at a time. */
 const MOST_EXECUTIONS = 100_000;
 
-export class StoreCatalogue implements Catalogue {
-  readonly lineage = true;
-  readonly durable = true;
+export class StoreCatalogue implements Catalogue, StoredExecutions {
   readonly shared: boolean;
   readonly hashOf: ValueHash | undefined;
   readonly #kernel: Kernel;
@@ -111,7 +114,7 @@ export class StoreCatalogue implements Catalogue {
   /** @throws PipelineHostTakenError, HostModuleError, StoreUnsupportedError, StoreError */
   static async open(
     kernel: Kernel,
-    tell: (message: HostMessage) => void,
+    tell: (notice: CatalogueNotice) => void,
     settings: PipelineHostSettings,
   ): Promise<StoreCatalogue> {
     const { store: source, carrier: broker, hostId = kernel.env.id(), payloads, plans, evidence } = settings;
@@ -188,6 +191,10 @@ export class StoreCatalogue implements Catalogue {
     }
   }
 
+  get stored(): StoredExecutions {
+    return this;
+  }
+
   get tables(): OpenTables {
     return { store: this.#store, payloads: this.#payloads };
   }
@@ -199,7 +206,7 @@ export class StoreCatalogue implements Catalogue {
     messages,
     trace,
     request,
-  }: Beginning): Promise<{ record: Record; isNew: boolean }> {
+  }: Beginning): Promise<{ record: ExecutionRecord; isNew: boolean }> {
     const { maxMessageBytes } = plan.policy;
     const bodies = await Promise.all(
       messages.map(async ({ value, queue }) =>
@@ -225,12 +232,12 @@ export class StoreCatalogue implements Catalogue {
     return { record: await this.#recordOf(row), isNew };
   }
 
-  async find(id: string): Promise<Record | undefined> {
+  async find(id: string): Promise<ExecutionRecord | undefined> {
     const row = await findExecution(this.#store, id);
     return row === undefined ? undefined : this.#recordOf(row);
   }
 
-  async unfinished(isKnown: (id: string) => boolean): Promise<readonly Record[]> {
+  async unfinished(isKnown: (id: string) => boolean): Promise<readonly ExecutionRecord[]> {
     const rows = await Promise.all(
       ["running", "paused"].map((status) =>
         this.#store.scan(executions, { index: "status", prefix: [status], limit: MOST_EXECUTIONS }),
@@ -240,17 +247,17 @@ export class StoreCatalogue implements Catalogue {
     return Promise.all(unknown.map((row) => this.#recordOf(row)));
   }
 
-  async unannounced(): Promise<readonly Record[]> {
+  async unannounced(): Promise<readonly ExecutionRecord[]> {
     const rows = await unannounced(this.#store);
     return Promise.all(rows.map((row) => this.#recordOf(row)));
   }
 
-  announced({ number }: Record): Promise<void> {
+  announced({ number }: ExecutionRecord): Promise<void> {
     return announced(this.#store, this.#claim, number);
   }
 
   async strand(
-    { number, pipeline }: Record,
+    { number, pipeline }: ExecutionRecord,
     plan: PipelinePlan | "no pipeline" | "no version",
   ): Promise<readonly MissingPart[] | undefined> {
     if (typeof plan !== "string") return strand(this.#store, number, partsOf(plan.definition));
@@ -278,7 +285,7 @@ export class StoreCatalogue implements Catalogue {
   }
 
   async replay(
-    { number }: Record,
+    { number }: ExecutionRecord,
     plan: PipelinePlan,
     to: string,
     request: ReplayRequest,
@@ -295,7 +302,7 @@ export class StoreCatalogue implements Catalogue {
     return { record, messages: record.inputs };
   }
 
-  async open(record: Record, plan: PipelinePlan, listener: LedgerListener): Promise<OpenedLedger> {
+  async open(record: ExecutionRecord, plan: PipelinePlan, listener: LedgerListener): Promise<OpenedLedger> {
     const { number } = record;
     // Steps that an earlier process of the execution submitted are written first: no process works on a message that is being settled.
     const before = this.#ledgers.get(number);
@@ -340,29 +347,29 @@ export class StoreCatalogue implements Catalogue {
     return { ledger, sources: new Map(open) };
   }
 
-  pause({ number }: Record, paused: boolean): Promise<boolean> {
+  pause({ number }: ExecutionRecord, paused: boolean): Promise<boolean> {
     return setPaused(this.#store, number, paused);
   }
 
-  async end({ number }: Record, as: "failed" | "cancelled", error: unknown): Promise<boolean> {
+  async end({ number }: ExecutionRecord, as: "failed" | "cancelled", error: unknown): Promise<boolean> {
     const stored = error === undefined ? null : await this.#payloads.storeThrown(error);
     return endExecution(this.#store, number, as, stored);
   }
 
-  async giveUp({ number }: Record, request: GiveUpRequest): Promise<GivenUp> {
+  async giveUp({ number }: ExecutionRecord, request: GiveUpRequest): Promise<GivenUp> {
     const [row] = await this.#store.get(executions, [[number]]);
     const { config } = row as ExecutionRow;
     const routes = routesByQueue(config === null ? undefined : await this.#payloads.load(config));
     return giveUp(this.#store, row as ExecutionRow, routes, request);
   }
 
-  async move({ number }: Record, plan: PipelinePlan, request: MoveRequest): Promise<Moved> {
+  async move({ number }: ExecutionRecord, plan: PipelinePlan, request: MoveRequest): Promise<Moved> {
     const [row] = await this.#store.get(executions, [[number]]);
     const target = await replayTargetOf(plan, this.#payloads);
     return move(this.#store, row as ExecutionRow, target, request);
   }
 
-  ended({ number }: Record): void {
+  ended({ number }: ExecutionRecord): void {
     // The ledger has written it.
     this.#ledgers.delete(number);
   }
@@ -382,27 +389,15 @@ export class StoreCatalogue implements Catalogue {
     await this.#store.close();
   }
 
-  async #recordOf(row: ExecutionRow): Promise<Record> {
-    const { number, id, pipeline, status, pending, done, dead, inputs, created, ended } = row;
-    const stranded = strandedOf(row);
+  async #recordOf(row: ExecutionRow): Promise<ExecutionRecord> {
+    const { number, trace, input, error, totals } = row;
     return {
+      ...summaryOf(row),
+      ...(totals !== null && { totals: JSON.parse(totals as string) as readonly RouteTotals[] }),
       number,
-      id,
-      pipeline,
-      status: status as ExecutionStatus,
-      pending,
-      done,
-      dead,
-      inputs,
-      created,
-      ended: ended ?? undefined,
-      ...(row.totals !== null && { totals: JSON.parse(row.totals as string) as readonly RouteTotals[] }),
-      ...fatesOf(row),
-      ...(stranded !== undefined && { stranded }),
-      ...(row.version !== null && { version: row.version }),
-      trace: row.trace ?? null,
-      input: row.input === null ? undefined : await this.#payloads.load(row.input),
-      error: row.error === null ? undefined : await this.#payloads.load(row.error),
+      trace: trace ?? null,
+      input: input === null ? undefined : await this.#payloads.load(input),
+      error: error === null ? undefined : await this.#payloads.load(error),
     };
   }
 }

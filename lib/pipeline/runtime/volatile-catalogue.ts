@@ -3,14 +3,12 @@
 import type { Kernel } from "../../process/kernel.js";
 import type { Ended, LedgerContext, LedgerCounts, LedgerListener, SourcePlace } from "../ledger/ledger.js";
 import { VolatileLedger } from "../ledger/volatile-ledger.js";
-import { NoLineageError } from "../operations/errors.js";
-import type { Beginning, Catalogue, Record } from "./catalogue.js";
-import type { OpenedLedger } from "./execution.js";
+import type { Beginning, Catalogue, ExecutionRecord, OpenedLedger } from "./catalogue.js";
 import type { PipelinePlan } from "./plan.js";
 
-type Changing = { -readonly [K in keyof Record]: Record[K] };
+type Changing = { -readonly [K in keyof ExecutionRecord]: ExecutionRecord[K] };
 
-interface Entry {
+interface KnownExecution {
   readonly record: Changing;
   /** Let go of when the ledger has them. */
   messages: Beginning["messages"];
@@ -23,13 +21,10 @@ const MOST_ENDED = 1_000;
 const BEGIN: SourcePlace = { given: 0, checkpoint: undefined };
 
 export class VolatileCatalogue implements Catalogue {
-  readonly lineage = false;
-  readonly durable = false;
-  readonly tables = undefined;
-  readonly shared = false;
+  readonly stored = undefined;
   readonly hashOf = undefined;
   readonly #kernel: Kernel;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, KnownExecution>();
   readonly #ended = new Set<string>();
   #last = 0;
 
@@ -37,75 +32,44 @@ export class VolatileCatalogue implements Catalogue {
     this.#kernel = kernel;
   }
 
-  async create({ id, plan, input, messages, trace }: Beginning): Promise<{ record: Record; isNew: boolean }> {
+  async create({
+    id,
+    plan,
+    input,
+    messages,
+    trace,
+  }: Beginning): Promise<{ record: ExecutionRecord; isNew: boolean }> {
     const known = this.#entries.get(id);
     if (known !== undefined) return { record: current(known), isNew: false };
     const pending = plan.sources.length + messages.length;
     const record: Changing = {
       id,
       pipeline: plan.name,
-      ...(plan.version !== 1 && { version: plan.version }),
       status: "running",
+      inputs: messages.length,
+      done: 0,
+      dead: 0,
+      pending,
+      created: this.#kernel.env.wallTime(),
+      ended: undefined,
+      ...(plan.version !== 1 && { version: plan.version }),
       number: ++this.#last,
       input,
       error: undefined,
       trace: trace ?? null,
-      pending,
-      done: 0,
-      dead: 0,
-      inputs: messages.length,
-      created: this.#kernel.env.wallTime(),
-      ended: undefined,
     };
-    const entry: Entry = { record, messages, ledger: undefined };
+    const entry: KnownExecution = { record, messages, ledger: undefined };
     this.#entries.set(id, entry);
     return { record: current(entry), isNew: true };
   }
 
-  async find(id: string): Promise<Record | undefined> {
+  async find(id: string): Promise<ExecutionRecord | undefined> {
     const entry = this.#entries.get(id);
     return entry === undefined ? undefined : current(entry);
   }
 
-  async unfinished(): Promise<readonly Record[]> {
-    return [];
-  }
-
-  async unannounced(): Promise<readonly Record[]> {
-    return [];
-  }
-
-  async announced(): Promise<void> {
-    // No caller can have missed it.
-  }
-
-  async replay(): Promise<never> {
-    throw new NoLineageError();
-  }
-
-  async giveUp(): Promise<never> {
-    throw new NoLineageError();
-  }
-
-  async move(): Promise<never> {
-    throw new NoLineageError();
-  }
-
-  async strand(): Promise<undefined> {
-    // It ends with its host, and so with its definition.
-    return undefined;
-  }
-
-  async offered(): Promise<readonly []> {
-    return [];
-  }
-
-  async giveBack(): Promise<void> {
-    // There are no other hosts.
-  }
-
-  async open({ id }: Record, plan: PipelinePlan, listener: LedgerListener): Promise<OpenedLedger> {
-    const entry = this.#entries.get(id) as Entry;
+  async open({ id }: ExecutionRecord, plan: PipelinePlan, listener: LedgerListener): Promise<OpenedLedger> {
+    const entry = this.#entries.get(id) as KnownExecution;
     const names = plan.sources.map(({ source }) => source.name);
     const { messages } = entry;
     const ledger = new VolatileLedger({
@@ -119,21 +83,21 @@ export class VolatileCatalogue implements Catalogue {
     return { ledger, sources: new Map(names.map((name) => [name, BEGIN])) };
   }
 
-  async pause({ id }: Record, paused: boolean): Promise<boolean> {
-    const { record } = this.#entries.get(id) as Entry;
+  async pause({ id }: ExecutionRecord, paused: boolean): Promise<boolean> {
+    const { record } = this.#entries.get(id) as KnownExecution;
     if (record.ended !== undefined) return false;
     record.status = paused ? "paused" : "running";
     return true;
   }
 
-  async end(record: Record, as: "failed" | "cancelled", error: unknown): Promise<boolean> {
+  async end(record: ExecutionRecord, as: "failed" | "cancelled", error: unknown): Promise<boolean> {
     const entry = this.#entries.get(record.id);
     if (entry === undefined || entry.record.ended !== undefined) return false;
     this.ended(record, as, error);
     return true;
   }
 
-  ended({ id }: Record, as: Ended, error: unknown): void {
+  ended({ id }: ExecutionRecord, as: Ended, error: unknown): void {
     const entry = this.#entries.get(id);
     if (entry === undefined || entry.record.ended !== undefined) return;
     Object.assign(entry.record, current(entry), { status: as, error, ended: this.#kernel.env.wallTime() });
@@ -154,7 +118,7 @@ export class VolatileCatalogue implements Catalogue {
   }
 }
 
-function current({ record, ledger }: Entry): Record {
+function current({ record, ledger }: KnownExecution): ExecutionRecord {
   return { ...record, ...ledger?.counts() };
 }
 

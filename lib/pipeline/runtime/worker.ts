@@ -4,24 +4,26 @@
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import { InvariantError } from "../../process/errors.js";
+import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import type { WorkTap } from "../../process/taps.js";
 import { isThenable } from "../../process/thenable.js";
 import type { RouteOutcome } from "../../service/telemetry/pipeline-taps.js";
-import type { Message } from "../ledger/ledger.js";
+import type { Ledger, Message } from "../ledger/ledger.js";
+import { type AttemptContext, NOT_BEGUN, RouteAttempt, type Segment } from "./attempt.js";
 import { type BatchOutcome, type BatchRun, emitBatch } from "./batch-run.js";
-import { NOT_BEGUN, Passage, type PassageContext, type Segment } from "./passage.js";
-import type { BatchPlan } from "./plan.js";
+import type { RoutePlan } from "./plan.js";
+import { refusal } from "./verdict.js";
 
 /** Messages that a worker was given. Changed in place by the worker, read by the processor. */
-export interface Run {
+export interface MessageRun {
   readonly worker: number;
   readonly messages: readonly Message[];
   /** The attempts at the first messages, in their order, with their outcomes. */
-  readonly ended: Passage[];
+  readonly ended: RouteAttempt[];
   /** The attempt at the message at hand, which is the one behind those that have ended. */
-  atHand: Passage | undefined;
+  atHand: RouteAttempt | undefined;
   /** A breaker did not admit the message at hand: it and those behind it go back. */
   isHeld: boolean;
   /** The processor was notified of attempts that it has not read. */
@@ -31,24 +33,19 @@ export interface Run {
 }
 
 /** Told by a worker: outcomes were added to its run. */
-export interface Progress {
+export interface WorkerProgress {
   readonly type: "progress";
-  readonly run: Run | BatchRun;
+  readonly run: MessageRun | BatchRun;
 }
 
 export interface WorkerSettings {
-  readonly place: PassageContext;
-  readonly segment: Segment;
-  readonly batch: BatchPlan | undefined;
-  /** Why a message is not let in, if it is not. */
-  readonly refusal: (message: Message) => Error | undefined;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
+  readonly kernel: Kernel;
+  readonly ledger: Ledger;
+  readonly plan: RoutePlan;
+  readonly context: AttemptContext;
   /** All attempts are measured; else those alone that wait for an adapter, for their limit of time. */
   readonly isMeasured: boolean;
-  readonly processor: Pid<Progress>;
-  /** Runs the code of a batch of several messages, so that it is known what ends a process. */
-  runBatch<T>(fn: () => T): T;
+  readonly processor: Pid<WorkerProgress>;
 }
 
 /** Runs code of adapters in the name of a message. */
@@ -57,42 +54,42 @@ function inName<T>(message: Message, fn: () => T): T {
 }
 
 /** Runs code of an attempt in the name of its message, and within its span. */
-function named<T>({ message }: Passage, tap: WorkTap<RouteOutcome> | undefined, fn: () => T): T {
+function named<T>({ message }: RouteAttempt, tap: WorkTap<RouteOutcome> | undefined, fn: () => T): T {
   return tap === undefined ? inName(message, fn) : tap.around(() => inName(message, fn));
 }
 
 /** Apart from the worker's method: an attempt of a message without a name makes no closure. */
 function beginNamed(
-  passage: Passage,
+  attempt: RouteAttempt,
   tap: WorkTap<RouteOutcome> | undefined,
   segment: Segment,
 ): PromiseLike<unknown> | undefined {
-  return named(passage, tap, () => passage.begin(segment));
+  return named(attempt, tap, () => attempt.begin(segment));
 }
 
 /**
  * The behaviour of a worker. When an attempt takes too long its processor aborts it, and the worker waits for its adapter: so long it keeps
  * its permit. An adapter that does not end all the same is left behind: the processor ends the worker, and its exit returns the permit.
  */
-export class Worker implements Callbacks<Run | BatchRun> {
+export class Worker implements Callbacks<MessageRun | BatchRun> {
   readonly #settings: WorkerSettings;
   /** A run with attempts that have ended, of which the processor will be notified when the timer fires. */
-  #untold: Run | undefined;
+  #untold: MessageRun | undefined;
   #isTelling = false;
 
   constructor(settings: WorkerSettings) {
     this.#settings = settings;
   }
 
-  handle(ctx: Context<Run | BatchRun>, run: Run | BatchRun): unknown {
+  handle(ctx: Context<MessageRun | BatchRun>, run: MessageRun | BatchRun): unknown {
     return "batch" in run ? this.#batch(ctx, run) : this.#messages(ctx, run);
   }
 
   /** Takes messages through the adapters. There is no promise as long as adapters answer at once. */
-  #messages(ctx: Context<Run | BatchRun>, run: Run): unknown {
-    for (let passage = this.#next(ctx, run); passage !== undefined; passage = this.#next(ctx, run)) {
-      const wait = this.#begin(ctx, run, passage);
-      if (wait !== undefined) return this.#late(ctx, run, passage, wait);
+  #messages(ctx: Context<MessageRun | BatchRun>, run: MessageRun): unknown {
+    for (let attempt = this.#next(ctx, run); attempt !== undefined; attempt = this.#next(ctx, run)) {
+      const wait = this.#begin(ctx, run, attempt);
+      if (wait !== undefined) return this.#late(ctx, run, attempt, wait);
     }
     this.#tell(ctx, run);
     return undefined;
@@ -100,17 +97,21 @@ export class Worker implements Callbacks<Run | BatchRun> {
 
   /** Goes on with an adapter that has promised its answer: one wait for each such adapter, and nothing around it. */
   async #late(
-    ctx: Context<Run | BatchRun>,
-    run: Run,
-    first: Passage,
+    ctx: Context<MessageRun | BatchRun>,
+    run: MessageRun,
+    first: RouteAttempt,
     promise: PromiseLike<unknown>,
   ): Promise<void> {
     let wait: PromiseLike<unknown> | undefined = promise;
-    for (let passage: Passage | undefined = first; passage !== undefined; passage = this.#next(ctx, run)) {
-      if (passage !== first) wait = this.#begin(ctx, run, passage);
+    for (
+      let attempt: RouteAttempt | undefined = first;
+      attempt !== undefined;
+      attempt = this.#next(ctx, run)
+    ) {
+      if (attempt !== first) wait = this.#begin(ctx, run, attempt);
       if (wait !== undefined) {
         if (run.ended.length > 0) this.#tellSoon(ctx, run);
-        if (passage.beganMs === NOT_BEGUN) passage.beganMs = this.#settings.now();
+        if (attempt.beganMs === NOT_BEGUN) attempt.beganMs = this.#now();
       }
       while (wait !== undefined) {
         let given: unknown;
@@ -119,92 +120,98 @@ export class Worker implements Callbacks<Run | BatchRun> {
         } catch (error) {
           // A worker that has exited changes nothing any more: its processor has taken the message back.
           if (!ctx.alive) return;
-          this.#end(run, passage, "failed", passage.overdue ?? error);
+          this.#end(run, attempt, "failed", attempt.overdue ?? error);
           break;
         }
         if (!ctx.alive) return;
-        if (passage.overdue !== undefined) {
-          this.#end(run, passage, "failed", passage.overdue);
+        if (attempt.overdue !== undefined) {
+          this.#end(run, attempt, "failed", attempt.overdue);
           break;
         }
-        wait = this.#resume(run, passage, given);
+        wait = this.#resume(run, attempt, given);
       }
     }
     this.#tell(ctx, run);
   }
 
   /** The next message of a run, unless the run goes back. Those that are not let in have failed. */
-  #next(ctx: Context<Run | BatchRun>, run: Run): Passage | undefined {
+  #next(ctx: Context<MessageRun | BatchRun>, run: MessageRun): RouteAttempt | undefined {
     const { messages, ended } = run;
-    const { place, refusal, isMeasured, now } = this.#settings;
+    const { context, plan, isMeasured } = this.#settings;
     while (ended.length < messages.length && !run.isHeld) {
       const message = messages[ended.length] as Message;
-      const passage = new Passage(place, message, ctx);
-      const refused = refusal(message);
+      const attempt = new RouteAttempt(context, message, ctx);
+      const refused = refusal(plan.rules, message);
       if (refused === undefined) {
-        if (isMeasured) passage.beganMs = now();
-        run.atHand = passage;
-        return passage;
+        if (isMeasured) attempt.beganMs = this.#now();
+        run.atHand = attempt;
+        return attempt;
       }
-      this.#end(run, passage, "failed", refused);
+      this.#end(run, attempt, "failed", refused);
     }
     return undefined;
   }
 
   /** Returns what to wait for; undefined if the attempt is over. */
-  #begin(ctx: Context<Run | BatchRun>, run: Run, passage: Passage): PromiseLike<unknown> | undefined {
-    const { segment } = this.#settings;
-    const tap = passage.follow(ctx.self.process as Process, 1);
+  #begin(
+    ctx: Context<MessageRun | BatchRun>,
+    run: MessageRun,
+    attempt: RouteAttempt,
+  ): PromiseLike<unknown> | undefined {
+    const { segment } = this.#settings.plan;
+    const tap = attempt.follow(ctx.self.process as Process, 1);
     try {
-      const isPlain = tap === undefined && passage.message.run === undefined;
-      const wait = isPlain ? passage.begin(segment) : beginNamed(passage, tap, segment);
-      return wait ?? this.#end(run, passage, "passed");
+      const isPlain = tap === undefined && attempt.message.run === undefined;
+      const wait = isPlain ? attempt.begin(segment) : beginNamed(attempt, tap, segment);
+      return wait ?? this.#end(run, attempt, "passed");
     } catch (error) {
-      return this.#end(run, passage, "failed", error);
+      return this.#end(run, attempt, "failed", error);
     }
   }
 
-  #resume(run: Run, passage: Passage, given: unknown): PromiseLike<unknown> | undefined {
+  #resume(run: MessageRun, attempt: RouteAttempt, given: unknown): PromiseLike<unknown> | undefined {
     try {
-      const wait = named(passage, passage.tap, () => passage.resume(given));
-      return wait ?? this.#end(run, passage, "passed");
+      const wait = named(attempt, attempt.tap, () => attempt.resume(given));
+      return wait ?? this.#end(run, attempt, "passed");
     } catch (error) {
-      return this.#end(run, passage, "failed", error);
+      return this.#end(run, attempt, "failed", error);
     }
   }
 
-  #end(run: Run, passage: Passage, outcome: "passed" | "failed", error?: unknown): undefined {
-    passage.end(outcome, error);
+  #end(run: MessageRun, attempt: RouteAttempt, outcome: "passed" | "failed", error?: unknown): undefined {
+    attempt.end(outcome, error);
     run.atHand = undefined;
-    if (passage.isHeld) {
+    if (attempt.isHeld) {
       run.isHeld = true;
       return;
     }
-    run.tookMs = this.#tookMs(passage);
-    run.ended.push(passage);
+    run.tookMs = this.#tookMs(attempt);
+    run.ended.push(attempt);
   }
 
-  #batch(ctx: Context<Run | BatchRun>, run: BatchRun): unknown {
-    const { batch: plan, place } = this.#settings;
+  #batch(ctx: Context<MessageRun | BatchRun>, run: BatchRun): unknown {
+    const { plan, context, ledger } = this.#settings;
     const first = run.batch.members[0];
-    if (plan === undefined || first === undefined)
+    if (plan.batch === undefined || first === undefined)
       throw new InvariantError("batches go to routes with a batch");
-    const passage = new Passage(place, first.message, ctx);
-    passage.beganMs = this.#settings.now();
-    run.atHand = passage;
+    const attempt = new RouteAttempt(context, first.message, ctx);
+    attempt.beganMs = this.#now();
+    run.atHand = attempt;
     const { batch } = run;
-    const tap = passage.follow(ctx.self.process as Process, batch.members.length);
-    const emitted = (): BatchOutcome | Promise<BatchOutcome> => emitBatch(plan, place, passage, batch);
-    const isOne = batch.members.length === 1;
-    const emit = (): BatchOutcome | Promise<BatchOutcome> =>
-      isOne ? inName(first.message, emitted) : this.#settings.runBatch(emitted);
+    const { batch: batchPlan } = plan;
+    const tap = attempt.follow(ctx.self.process as Process, batch.members.length);
+    const emitted = (): BatchOutcome | Promise<BatchOutcome> => emitBatch(batchPlan, context, attempt, batch);
+    const emit = (): BatchOutcome | Promise<BatchOutcome> => {
+      if (batch.members.length === 1) return inName(first.message, emitted);
+      return ledger.runBatch === undefined ? emitted() : ledger.runBatch(plan.queue, emitted);
+    };
     const outcome = tap === undefined ? emit() : tap.around(emit);
     const ended = (given: BatchOutcome): void => {
-      const { overdue } = passage;
+      const { overdue } = attempt;
       const of: BatchOutcome = overdue === undefined ? given : { type: "failed", error: overdue };
-      passage.end(of.type === "emitted" ? "passed" : "failed", undefined);
-      run.tookMs = this.#tookMs(passage);
-      run.outcome = passage.isHeld ? { type: "held" } : of;
+      attempt.end(of.type === "emitted" ? "passed" : "failed", undefined);
+      run.tookMs = this.#tookMs(attempt);
+      run.outcome = attempt.isHeld ? { type: "held" } : of;
       this.#tell(ctx, run);
     };
     if (!isThenable(outcome)) return ended(outcome as BatchOutcome);
@@ -213,13 +220,16 @@ export class Worker implements Callbacks<Run | BatchRun> {
     });
   }
 
-  #tookMs({ beganMs }: Passage): number {
-    const { isMeasured, now } = this.#settings;
-    return isMeasured ? now() - beganMs : 0;
+  #tookMs({ beganMs }: RouteAttempt): number {
+    return this.#settings.isMeasured ? this.#now() - beganMs : 0;
+  }
+
+  #now(): number {
+    return this.#settings.kernel.env.now();
   }
 
   /** Finished messages need not wait for slow ones; but those that finish within one turn of the event loop are reported together. */
-  #tellSoon(ctx: Context<Run | BatchRun>, run: Run): void {
+  #tellSoon(ctx: Context<MessageRun | BatchRun>, run: MessageRun): void {
     this.#untold = run;
     if (this.#isTelling) return;
     this.#isTelling = true;
@@ -228,11 +238,11 @@ export class Worker implements Callbacks<Run | BatchRun> {
       this.#isTelling = false;
       if (this.#untold !== undefined && ctx.alive) this.#tell(ctx, this.#untold);
     };
-    this.#settings.place.kernel?.addTimer(0, { fire });
+    this.#settings.kernel.addTimer(0, { fire });
   }
 
   /** One notification is enough until the processor has read it. */
-  #tell(ctx: Context<Run | BatchRun>, run: Run | BatchRun): void {
+  #tell(ctx: Context<MessageRun | BatchRun>, run: MessageRun | BatchRun): void {
     this.#untold = undefined;
     if (run.isTold) return;
     run.isTold = true;

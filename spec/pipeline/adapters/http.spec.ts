@@ -76,7 +76,7 @@ describe("a request for each message", () => {
     const clock = testClock();
     const busy = new Response("busy", { status: 503, headers: { "retry-after": "20" } });
     const { fetch, requests } = answers(busy, new Error("broken"), Response.json(1));
-    const { result } = bench(clock.environment).passage(httpRequest("get", { url, fetch }), 1);
+    const { result } = bench(clock.environment).attempt(httpRequest("get", { url, fetch }), 1);
     await clock.advance(19_999);
     expect(requests).toHaveLength(1);
     await clock.advance(1);
@@ -106,7 +106,7 @@ describe("a request for each message", () => {
   test("fails with its last error when no attempt helps", async () => {
     const clock = testClock();
     const { fetch, requests } = answers(new Response("", { status: 429 }));
-    const { result } = bench(clock.environment).passage(httpRequest("get", { url, fetch, attempts: 4 }), 1);
+    const { result } = bench(clock.environment).attempt(httpRequest("get", { url, fetch, attempts: 4 }), 1);
     await clock.advance(60_000);
     expect(await caught(result)).toMatchObject({ status: 429, retriable: true });
     expect(requests).toHaveLength(4);
@@ -115,7 +115,7 @@ describe("a request for each message", () => {
   test("hands a wait that is longer than its own over to the route", async () => {
     const clock = testClock();
     const { fetch, requests } = answers(new Response("", { status: 429, headers: { "retry-after": "120" } }));
-    const { result } = bench(clock.environment).passage(httpRequest("get", { url, fetch }), 1);
+    const { result } = bench(clock.environment).attempt(httpRequest("get", { url, fetch }), 1);
     await clock.advance(1_000);
     expect(await caught(result)).toMatchObject({ status: 429, retriable: true, retryAfterMs: 120_000 });
     expect(requests).toHaveLength(1);
@@ -128,7 +128,7 @@ describe("a request for each message", () => {
       signals.push(signal as AbortSignal);
       return new Promise(() => undefined);
     };
-    const { result } = bench(clock.environment).passage(
+    const { result } = bench(clock.environment).attempt(
       httpRequest("get", { url, fetch, timeoutMs: 50, attempts: 2 }),
       1,
     );
@@ -141,7 +141,7 @@ describe("a request for each message", () => {
     const at = bench();
     const fetch: Fetch = (_url, { signal }) =>
       new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
-    const { result } = at.passage(httpRequest("get", { url, fetch }), 1);
+    const { result } = at.attempt(httpRequest("get", { url, fetch }), 1);
     at.abort.abort(new Error("cancelled"));
     await expect(result).rejects.toThrow("cancelled");
   });

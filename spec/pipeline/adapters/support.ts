@@ -1,16 +1,17 @@
 import { afterEach } from "vitest";
 import type { Adapter, BatchAdapter, BatchContext } from "../../../lib/pipeline/definition/adapter.js";
-import { Passage, segmentOf, toTheEnd } from "../../../lib/pipeline/runtime/passage.js";
-import { Recollections } from "../../../lib/pipeline/runtime/recollections.js";
+import { AdapterMemory } from "../../../lib/pipeline/runtime/adapter-memory.js";
+import { RouteAttempt, segmentOf, toTheEnd } from "../../../lib/pipeline/runtime/attempt.js";
 import type { System } from "../../../lib/system.js";
 
 /** A route of one adapter, in one execution, over a ledger in memory. */
 export class Bench {
   readonly stored: Map<string, unknown> = new Map<string, unknown>();
   readonly abort: AbortController = new AbortController();
-  readonly memory: Recollections = new Recollections(async (adapter, key) =>
-    this.stored.get(`${adapter}/${key}`),
-  );
+  readonly memory: AdapterMemory = new AdapterMemory({
+    recall: async (adapter, key) => this.stored.get(`${adapter}/${key}`),
+    forget: () => undefined,
+  });
   readonly system: System;
   /** Counts the messages. */
   #n = 0;
@@ -20,11 +21,11 @@ export class Bench {
   }
 
   /** One attempt at a message. */
-  passage<I, O>(
+  attempt<I, O>(
     adapter: Adapter<I, O>,
     value: I,
     { id = `10.1${this.#n++}`, key }: { id?: string; key?: string | undefined } = {},
-  ): { readonly passage: Passage; readonly result: Promise<O[]> } {
+  ): { readonly attempt: RouteAttempt; readonly result: Promise<O[]> } {
     const { kernel } = this.system;
     const place = {
       pipeline: "p",
@@ -35,13 +36,13 @@ export class Bench {
       memory: this.memory,
     };
     const message = { id, queue: "in", value, key, attempts: 0, errors: [] };
-    const passage = new Passage(place, message, this.abort);
+    const attempt = new RouteAttempt(place, message, this.abort);
     const segment = segmentOf([{ adapter: adapter as Adapter, when: undefined }]);
     const result = (async () =>
-      (await toTheEnd(passage, passage.begin(segment))).map((item) => item.value as O))();
+      (await toTheEnd(attempt, attempt.begin(segment))).map((item) => item.value as O))();
     // Whoever looks at the result later is no reason for a warning now.
     result.catch(() => undefined);
-    return { passage, result };
+    return { attempt, result };
   }
 
   /** Takes a message through, and commits it. */
@@ -50,17 +51,17 @@ export class Bench {
     value: I,
     more?: { id?: string; key?: string | undefined },
   ): Promise<O[]> {
-    const { passage, result } = this.passage(adapter, value, more);
+    const { attempt, result } = this.attempt(adapter, value, more);
     try {
       const values = await result;
-      this.commit(passage);
+      this.commit(attempt);
       return values;
     } finally {
-      passage.release();
+      attempt.release();
     }
   }
 
-  commit({ remembered }: Passage): void {
+  commit({ remembered }: RouteAttempt): void {
     for (const { adapter, key, value } of remembered ?? []) this.stored.set(`${adapter}/${key}`, value);
   }
 

@@ -51,7 +51,7 @@ describe("messages into a topology", () => {
     const system = new System({ report: false });
     after.add(() => system.stop({ timeoutMs: 0 }));
     const at = new Bench(system);
-    const { result } = at.passage(inlet.adapter("words"), { text: "late" });
+    const { result } = at.attempt(inlet.adapter("words"), { text: "late" });
     at.abort.abort(new Error("too late"));
     await expect(result).rejects.toThrow("too late");
     const running = await system.start(words);

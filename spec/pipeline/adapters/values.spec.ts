@@ -82,20 +82,20 @@ describe("deduplicate", () => {
 
   test("lets one of two pass that are in work together [Y89]", async () => {
     const at = bench();
-    const first = at.passage(once, { id: "a" });
-    const second = at.passage(once, { id: "a" });
+    const first = at.attempt(once, { id: "a" });
+    const second = at.attempt(once, { id: "a" });
     expect(await first.result).toEqual([{ id: "a" }]);
-    at.commit(first.passage);
-    first.passage.release();
+    at.commit(first.attempt);
+    first.attempt.release();
     expect(await second.result).toEqual([]);
   });
 
   test("lets the second pass when the first fails or is lost in a crash [Y89]", async () => {
     const at = bench();
-    const first = at.passage(once, { id: "a" });
-    const second = at.passage(once, { id: "a" });
+    const first = at.attempt(once, { id: "a" });
+    const second = at.attempt(once, { id: "a" });
     await first.result;
-    first.passage.release();
+    first.attempt.release();
     expect(await second.result).toEqual([{ id: "a" }]);
   });
 
@@ -129,7 +129,7 @@ describe("a throttle", () => {
     const slow = throttle<string>("slow", { permits: 1, perMs: 1_000, key: (value) => value });
     expect(await at.pass(slow, "a")).toEqual(["a"]);
     expect(await at.pass(slow, "b")).toEqual(["b"]);
-    const { result } = at.passage(slow, "a");
+    const { result } = at.attempt(slow, "a");
     await clock.advance(10);
     at.abort.abort(new Error("cancelled"));
     await expect(result).rejects.toThrow("cancelled");

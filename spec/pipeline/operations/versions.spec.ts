@@ -7,7 +7,7 @@ import { definePipeline, type PipelineDefinition } from "../../../lib/pipeline/d
 import { route } from "../../../lib/pipeline/definition/route.js";
 import { Versions } from "../../../lib/pipeline/definition/versions.js";
 import { pipelineHost } from "../../../lib/pipeline/host.js";
-import { ABSENT_MS } from "../../../lib/pipeline/runtime/orphans-machine.js";
+import { ABSENT_MS } from "../../../lib/pipeline/runtime/stranded-machine.js";
 import { inStore, runCommand } from "../../cli/pipelines/support.js";
 import { Life, lines, PLACES, placeOf, takes } from "./change-support.js";
 

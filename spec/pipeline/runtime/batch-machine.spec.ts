@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  type BatchingConfig,
+  type BatchingEffect,
+  type BatchingEvent,
   decide,
-  type GatheringConfig,
-  type GatheringEffect,
-  type GatheringEvent,
   initial,
 } from "../../../lib/pipeline/runtime/batch-machine.js";
 
-const CONFIG: GatheringConfig = {
+const CONFIG: BatchingConfig = {
   size: 3,
   bytes: Number.POSITIVE_INFINITY,
   everyMs: 100,
@@ -16,9 +16,9 @@ const CONFIG: GatheringConfig = {
 };
 
 /** A gathering of numbers that is fed events one by one. */
-function gathering(config: Partial<GatheringConfig> = {}) {
+function gathering(config: Partial<BatchingConfig> = {}) {
   const state = initial<number>({ ...CONFIG, ...config });
-  const feed = (event: GatheringEvent<number>): readonly GatheringEffect<number>[] => decide(state, event)[1];
+  const feed = (event: BatchingEvent<number>): readonly BatchingEffect<number>[] => decide(state, event)[1];
   const add = (message: number, more: { key?: string; values?: number; bytes?: number } = {}) =>
     feed({
       type: "add",
@@ -94,7 +94,7 @@ test("every message comes into one batch, in its order, within the limits", () =
       const due = new Map<string, number[]>();
       const added = new Map<string, number[]>();
       const timers = new Set<string>();
-      const take = (event: GatheringEvent<number>): void => {
+      const take = (event: BatchingEvent<number>): void => {
         for (const effect of feed(event)) {
           if (effect.type === "set timer") {
             expect(timers.has(effect.key)).toBe(false);

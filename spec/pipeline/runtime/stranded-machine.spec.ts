@@ -6,13 +6,13 @@ import {
   ABSENT_MS,
   decide,
   initial,
-  type OrphanKind,
-  type OrphansEvent,
-  orphanKey,
-} from "../../../lib/pipeline/runtime/orphans-machine.js";
+  type PipelineVersion,
+  type StrandedEvent,
+  versionKey,
+} from "../../../lib/pipeline/runtime/stranded-machine.js";
 import { sized } from "../../support/proof.js";
 
-const kind: fc.Arbitrary<OrphanKind> = fc.record({
+const kind: fc.Arbitrary<PipelineVersion> = fc.record({
   pipeline: fc.constantFrom("a", "b"),
   version: fc.integer({ min: 1, max: 2 }),
 });
@@ -22,16 +22,16 @@ const look = fc.record({
   offered: fc.array(kind, { maxLength: 2 }),
 });
 
-const includes = (kinds: readonly OrphanKind[], one: OrphanKind): boolean =>
-  kinds.some((other) => orphanKey(other) === orphanKey(one));
+const includes = (kinds: readonly PipelineVersion[], one: PipelineVersion): boolean =>
+  kinds.some((other) => versionKey(other) === versionKey(one));
 
 /** A version is stranded at a look when all looks of the last 30 s and one before missed it, and the streak has not said so before. */
-function isStranded(past: readonly OrphansEvent[], one: OrphanKind): boolean {
-  const missed = (event: OrphansEvent): boolean =>
+function isStranded(past: readonly StrandedEvent[], one: PipelineVersion): boolean {
+  const missed = (event: StrandedEvent): boolean =>
     includes(event.wanted, one) && !includes(event.offered, one);
   const end = past.length - 1;
   let begin = end + 1;
-  while (begin > 0 && missed(past[begin - 1] as OrphansEvent)) begin--;
+  while (begin > 0 && missed(past[begin - 1] as StrandedEvent)) begin--;
   const streak = past.slice(begin);
   const from = streak[0]?.now ?? 0;
   return streak.findIndex(({ now }) => now - from >= ABSENT_MS) === streak.length - 1 && streak.length > 0;
@@ -42,10 +42,10 @@ it("executions are stranded once no host has offered their version for half a mi
     fc.property(fc.array(look, { maxLength: 12 }), (looks) => {
       let state = initial;
       let now = 0;
-      const past: OrphansEvent[] = [];
+      const past: StrandedEvent[] = [];
       for (const { waitMs, wanted, offered } of looks) {
         now += waitMs;
-        const event: OrphansEvent = { type: "looked", wanted, offered, now };
+        const event: StrandedEvent = { type: "looked", wanted, offered, now };
         past.push(event);
         const [next, effects] = decide(state, event);
         state = next;

@@ -5,7 +5,7 @@ import type { AdapterContext, Item, Stage } from "../../../lib/pipeline/definiti
 import { many } from "../../../lib/pipeline/definition/adapter.js";
 import { queue } from "../../../lib/pipeline/definition/queue.js";
 import { type AnyRoute, route } from "../../../lib/pipeline/definition/route.js";
-import { Passage, segmentOf, toTheEnd } from "../../../lib/pipeline/runtime/passage.js";
+import { RouteAttempt, segmentOf, toTheEnd } from "../../../lib/pipeline/runtime/attempt.js";
 import { valueHash } from "../../../lib/pipeline/runtime/value-hash.js";
 import { isThenable } from "../../../lib/process/thenable.js";
 
@@ -14,13 +14,13 @@ const place = { pipeline: "p", execution: "e", route: "r", clock: undefined };
 const by = new AbortController();
 
 function pass(of: AnyRoute | { readonly stages: readonly Stage[] }, value: unknown, clock?: () => number) {
-  const passage = new Passage({ ...place, clock }, { ...message, value }, by);
-  const wait = passage.begin(segmentOf(of.stages));
-  return { passage, result: wait === undefined ? passage.items : toTheEnd(passage, wait) };
+  const attempt = new RouteAttempt({ ...place, clock }, { ...message, value }, by);
+  const wait = attempt.begin(segmentOf(of.stages));
+  return { attempt, result: wait === undefined ? attempt.items : toTheEnd(attempt, wait) };
 }
 const lines = queue<string>("lines");
 
-describe("a passage", () => {
+describe("an attempt", () => {
   test("takes the result of each adapter to the next one, without a promise as long as they answer at once", () => {
     const upper = route("r", { from: lines })
       .via("upper", (line) => line.toUpperCase())
@@ -82,9 +82,13 @@ describe("a passage", () => {
   test("hashes what each call got, if it failed too, and nothing that has no hash", async () => {
     const hash = valueHash(new Payloads());
     const calls = async (stages: AnyRoute, of = hash) => {
-      const passage = new Passage({ ...place, clock: () => 1, hash: of }, { ...message, value: "ab" }, by);
-      await (async () => toTheEnd(passage, passage.begin(segmentOf(stages.stages))))().catch(() => undefined);
-      return passage.calls?.map(({ status, input, output }) => [status, input, output]);
+      const attempt = new RouteAttempt(
+        { ...place, clock: () => 1, hash: of },
+        { ...message, value: "ab" },
+        by,
+      );
+      await (async () => toTheEnd(attempt, attempt.begin(segmentOf(stages.stages))))().catch(() => undefined);
+      return attempt.calls?.map(({ status, input, output }) => [status, input, output]);
     };
     const [ab, nine] = [hash("ab"), hash(9)];
     expect([ab, nine]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), hash(9)]);
@@ -128,10 +132,10 @@ describe("a passage", () => {
         return many([line, line, line]);
       })
       .via("end", () => undefined);
-    const { passage, result } = pass(mixed, "abc", () => now);
+    const { attempt, result } = pass(mixed, "abc", () => now);
     await result;
     const ended = { adapter: "end", status: "ended", startedMs: 5, tookMs: 0, gave: 0 };
-    expect(passage.calls).toEqual([
+    expect(attempt.calls).toEqual([
       { adapter: "skipped", status: "skipped", startedMs: 0, tookMs: 0, gave: 1 },
       { adapter: "sync", status: "completed", startedMs: 0, tookMs: 0, gave: 1 },
       { adapter: "late", status: "completed", startedMs: 0, tookMs: 5, gave: 3 },
@@ -152,12 +156,12 @@ describe("a passage", () => {
     const failing = route("r", { from: lines })
       .via("fine", (line) => line)
       .via("bad", fail);
-    const passage = new Passage({ ...place, clock: () => 1 }, message, by);
-    const run = async () => toTheEnd(passage, passage.begin(segmentOf(failing.stages)));
+    const attempt = new RouteAttempt({ ...place, clock: () => 1 }, message, by);
+    const run = async () => toTheEnd(attempt, attempt.begin(segmentOf(failing.stages)));
     await expect(run()).rejects.toThrow("no");
-    expect(passage.adapter).toBe("bad");
+    expect(attempt.adapter).toBe("bad");
     expect(
-      passage.calls?.map(({ adapter, status, error }) => [adapter, status, error?.split(":")[0]]),
+      attempt.calls?.map(({ adapter, status, error }) => [adapter, status, error?.split(":")[0]]),
     ).toEqual([
       ["fine", "completed", undefined],
       ["bad", "failed", expect.stringMatching(/Error$/)],
@@ -175,7 +179,7 @@ const steps = fc.array(
   { maxLength: 6 },
 );
 
-test("a passage gives what a list of values gives that is mapped step by step", async () => {
+test("an attempt gives what a list of values gives that is mapped step by step", async () => {
   const holds = { always: () => true, never: () => false, even: (n: number) => n % 2 === 0 };
   const does = {
     add: (n: number) => [n + 1],

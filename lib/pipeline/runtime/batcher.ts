@@ -3,32 +3,32 @@
 import { OptionError } from "../../process/errors.js";
 import type { BatchSettings } from "../definition/resolve.js";
 import {
+  type BatchingEffect,
+  type BatchingEvent,
+  type BatchingState,
   decide,
-  type GatheringEffect,
-  type GatheringEvent,
-  type GatheringState,
   initial,
 } from "./batch-machine.js";
 import type { Batch, Member } from "./processor-machine.js";
 
 /** What a gathering uses of its processor. */
-export interface GatheringPort {
+export interface BatcherPort {
   bytesOf(value: unknown): number;
-  /** Calls {@link Gathering.late} after a time; returns the call that cancels that. */
+  /** Calls {@link Batcher.late} after a time; returns the call that cancels that. */
   lateAfter(ms: number, key: string): () => void;
   due(batch: Batch): void;
   /** The number of held messages has changed. */
   held(): void;
 }
 
-export class Gathering {
+export class Batcher {
   readonly #settings: BatchSettings;
-  readonly #port: GatheringPort;
-  readonly #state: GatheringState<Member>;
+  readonly #port: BatcherPort;
+  readonly #state: BatchingState<Member>;
   readonly #timers = new Map<string, () => void>();
 
   /** @param prefetch - at least so many messages may be held */
-  constructor(settings: BatchSettings, prefetch: number, port: GatheringPort) {
+  constructor(settings: BatchSettings, prefetch: number, port: BatcherPort) {
     this.#settings = settings;
     this.#port = port;
     const { size, bytes, everyMs } = settings;
@@ -67,12 +67,12 @@ export class Gathering {
     this.#take({ type: "flush" });
   }
 
-  #take(event: GatheringEvent<Member>): void {
+  #take(event: BatchingEvent<Member>): void {
     for (const effect of decide(this.#state, event)[1]) this.#carryOut(effect);
     this.#port.held();
   }
 
-  #carryOut(effect: GatheringEffect<Member>): void {
+  #carryOut(effect: BatchingEffect<Member>): void {
     switch (effect.type) {
       case "due": {
         const key = this.#settings.byKey && effect.key !== "" ? effect.key : undefined;

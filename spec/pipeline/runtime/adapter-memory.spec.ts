@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { AdapterContext } from "../../../lib/pipeline/definition/adapter.js";
 import { queue } from "../../../lib/pipeline/definition/queue.js";
 import { route } from "../../../lib/pipeline/definition/route.js";
-import { Passage, segmentOf, toTheEnd } from "../../../lib/pipeline/runtime/passage.js";
-import { Recollections } from "../../../lib/pipeline/runtime/recollections.js";
+import { AdapterMemory } from "../../../lib/pipeline/runtime/adapter-memory.js";
+import { RouteAttempt, segmentOf, toTheEnd } from "../../../lib/pipeline/runtime/attempt.js";
 import { System } from "../../../lib/system.js";
 import { testClock } from "../../../lib/testing/index.js";
 
@@ -11,8 +11,11 @@ import { testClock } from "../../../lib/testing/index.js";
 function ledger() {
   const stored = new Map<string, unknown>();
   return {
-    memory: new Recollections(async (adapter, key) => stored.get(`${adapter}/${key}`)),
-    commit({ remembered }: Passage) {
+    memory: new AdapterMemory({
+      recall: async (adapter, key) => stored.get(`${adapter}/${key}`),
+      forget: () => undefined,
+    }),
+    commit({ remembered }: RouteAttempt) {
       for (const { adapter, key, value } of remembered ?? []) stored.set(`${adapter}/${key}`, value);
     },
   };
@@ -25,13 +28,13 @@ const counting = route("r", { from: lines }).via("count", async (line, ctx: Adap
   return before + 1;
 });
 
-function passageOf(memory: Recollections, value: string) {
+function attemptOf(memory: AdapterMemory, value: string) {
   const abort = new AbortController();
   const place = { pipeline: "p", execution: "e", route: "r", clock: undefined, memory };
   const message = { id: `10.1${value}`, queue: "lines", value, key: undefined, attempts: 0, errors: [] };
-  const passage = new Passage(place, message, abort);
-  const result = toTheEnd(passage, passage.begin(segmentOf(counting.stages)));
-  return { passage, result, abort };
+  const attempt = new RouteAttempt(place, message, abort);
+  const result = toTheEnd(attempt, attempt.begin(segmentOf(counting.stages)));
+  return { attempt, result, abort };
 }
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -39,45 +42,45 @@ describe("what adapters remember", () => {
   test("is there for the next message once it is committed", async () => {
     const { memory, commit } = ledger();
     for (const n of [1, 2, 3]) {
-      const { passage, result } = passageOf(memory, "a");
+      const { attempt, result } = attemptOf(memory, "a");
       expect(await result).toMatchObject([{ value: n }]);
-      commit(passage);
-      passage.release();
+      commit(attempt);
+      attempt.release();
     }
   });
 
   test("is read by one message in work at a time for each key", async () => {
     const { memory, commit } = ledger();
-    const first = passageOf(memory, "a");
-    const second = passageOf(memory, "a");
-    const other = passageOf(memory, "b");
+    const first = attemptOf(memory, "a");
+    const second = attemptOf(memory, "a");
+    const other = attemptOf(memory, "b");
     expect(await first.result).toMatchObject([{ value: 1 }]);
     expect(await other.result).toMatchObject([{ value: 1 }]);
     await settled();
-    expect(second.passage.remembered).toBeUndefined();
-    commit(first.passage);
-    first.passage.release();
+    expect(second.attempt.remembered).toBeUndefined();
+    commit(first.attempt);
+    first.attempt.release();
     expect(await second.result).toMatchObject([{ value: 2 }]);
   });
 
   test("is forgotten with an attempt that fails", async () => {
     const { memory } = ledger();
-    const first = passageOf(memory, "a");
-    const second = passageOf(memory, "a");
+    const first = attemptOf(memory, "a");
+    const second = attemptOf(memory, "a");
     await first.result;
-    first.passage.release();
+    first.attempt.release();
     expect(await second.result).toMatchObject([{ value: 1 }]);
   });
 
   test("is waited for no longer than the attempt lasts", async () => {
     const { memory } = ledger();
-    const first = passageOf(memory, "a");
-    const second = passageOf(memory, "a");
+    const first = attemptOf(memory, "a");
+    const second = attemptOf(memory, "a");
     await first.result;
     second.abort.abort(new Error("too late"));
     await expect(second.result).rejects.toThrow("too late");
-    first.passage.release();
-    expect(await passageOf(memory, "a").result).toMatchObject([{ value: 1 }]);
+    first.attempt.release();
+    expect(await attemptOf(memory, "a").result).toMatchObject([{ value: 1 }]);
   });
 
   test("is seen by later values of the same message", async () => {
@@ -85,11 +88,11 @@ describe("what adapters remember", () => {
     const abort = new AbortController();
     const place = { pipeline: "p", execution: "e", route: "r", clock: undefined, memory };
     const message = { id: "10.10", queue: "lines", value: "a", key: undefined, attempts: 0, errors: [] };
-    const passage = new Passage(place, message, abort);
+    const attempt = new RouteAttempt(place, message, abort);
     const twice = ["a", "a"].map((value) => ({ value, key: undefined }));
-    const wait = passage.beginWith(segmentOf(counting.stages), twice);
-    expect(await toTheEnd(passage, wait)).toMatchObject([{ value: 1 }, { value: 2 }]);
-    expect(passage.remembered).toHaveLength(2);
+    const wait = attempt.beginWith(segmentOf(counting.stages), twice);
+    expect(await toTheEnd(attempt, wait)).toMatchObject([{ value: 1 }, { value: 2 }]);
+    expect(attempt.remembered).toHaveLength(2);
   });
 });
 
@@ -99,9 +102,9 @@ test("an adapter waits by the clock of its system, and no longer than its attemp
   const abort = new AbortController();
   const place = { pipeline: "p", execution: "e", route: "r", clock: undefined, kernel: system.kernel };
   const message = { id: "10.10", queue: "lines", value: "a", key: undefined, attempts: 0, errors: [] };
-  const passage = new Passage(place, message, abort);
-  const short = passage.sleep(10).then(() => "slept");
-  const long = passage.sleep(1_000);
+  const attempt = new RouteAttempt(place, message, abort);
+  const short = attempt.sleep(10).then(() => "slept");
+  const long = attempt.sleep(1_000);
   await clock.advance(10);
   expect(await short).toBe("slept");
   abort.abort(new Error("cancelled"));

@@ -1,4 +1,4 @@
-// The passage of one message through adapters: in sequence, past those whose condition is false, and on with each value where an
+// One attempt at a message, its way through adapters: in sequence, past those whose condition is false, and on with each value where an
 // adapter gives several. As long as adapters answer at once, there is no promise.
 
 import { type Abortable, unwatchAbort, watchAbort } from "../../process/abort.js";
@@ -23,8 +23,8 @@ import { DeadLetterError } from "../definition/errors.js";
 import { isForGood } from "../definition/for-good.js";
 import type { Message, Remembered } from "../ledger/ledger.js";
 import type { CallRecord } from "../ledger/lineage.js";
+import type { AdapterMemory } from "./adapter-memory.js";
 import type { AdmittedCall, RouteBreakers } from "./breakers.js";
-import type { Recollections } from "./recollections.js";
 import type { ValueHash } from "./value-hash.js";
 
 /** An adapter of a segment, ready to be called. */
@@ -44,8 +44,8 @@ export function segmentOf(stages: readonly Stage[]): Segment {
   }));
 }
 
-/** What the passages of a route have in common. */
-export interface PassageContext {
+/** What the attempts of a route have in common. */
+export interface AttemptContext {
   readonly pipeline: string;
   readonly execution: string;
   readonly route: string;
@@ -58,7 +58,7 @@ export interface PassageContext {
   /** The trace to which the execution belongs. */
   readonly trace?: string | null;
   /** What adapters of the route remember. */
-  readonly memory?: Recollections;
+  readonly memory?: AdapterMemory;
   readonly breakers?: RouteBreakers | undefined;
 }
 
@@ -67,13 +67,8 @@ const NOTHING: readonly Item<unknown>[] = [];
 /** An attempt whose beginning was not noted. */
 export const NOT_BEGUN: number = Number.POSITIVE_INFINITY;
 
-/** The process that makes an attempt: its abort aborts the attempt. */
-export interface Attempting {
-  readonly signal: AbortSignal;
-}
-
 /** One attempt at one message, and its outcome. Used once. */
-export class Passage implements AdapterContext, Abortable {
+export class RouteAttempt implements AdapterContext, Abortable {
   readonly message: Message;
   /** The calls so far, if they are recorded. */
   readonly calls: CallRecord[] | undefined;
@@ -93,8 +88,9 @@ export class Passage implements AdapterContext, Abortable {
   beganMs: number = NOT_BEGUN;
   /** The attempt takes too long, and has failed by that: the result of its adapter does not count. */
   overdue: Error | undefined;
-  readonly #place: PassageContext;
-  readonly #by: Attempting;
+  readonly #context: AttemptContext;
+  /** The process that makes the attempt: its abort aborts the attempt. */
+  readonly #by: { readonly signal: AbortSignal };
   #controller: AbortController | undefined;
   #adapter = "";
   #segment: Segment = [];
@@ -105,10 +101,10 @@ export class Passage implements AdapterContext, Abortable {
   #key: string | undefined;
   #several: Several | undefined;
 
-  constructor(place: PassageContext, message: Message, by: Attempting) {
-    this.#place = place;
+  constructor(context: AttemptContext, message: Message, by: { readonly signal: AbortSignal }) {
+    this.#context = context;
     this.message = message;
-    this.calls = place.clock === undefined ? undefined : [];
+    this.calls = context.clock === undefined ? undefined : [];
     this.#by = by;
   }
 
@@ -116,7 +112,7 @@ export class Passage implements AdapterContext, Abortable {
     return this.message.id;
   }
   get idempotencyKey(): string {
-    const { execution } = this.#place;
+    const { execution } = this.#context;
     const key = `${execution}/${this.message.id}/${this.#adapter}`;
     const call = this.#several?.index ?? 0;
     return call === 0 ? key : `${key}#${call + 1}`;
@@ -136,13 +132,13 @@ export class Passage implements AdapterContext, Abortable {
     return this.message.key;
   }
   get pipeline(): string {
-    return this.#place.pipeline;
+    return this.#context.pipeline;
   }
   get execution(): string {
-    return this.#place.execution;
+    return this.#context.execution;
   }
   get route(): string {
-    return this.#place.route;
+    return this.#context.route;
   }
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
@@ -154,7 +150,7 @@ export class Passage implements AdapterContext, Abortable {
     return this.#controller.signal;
   }
   get kernel(): Kernel {
-    const { kernel } = this.#place;
+    const { kernel } = this.#context;
     if (kernel === undefined) throw new InvariantError("adapters that wait or call others have a system");
     return kernel;
   }
@@ -163,14 +159,14 @@ export class Passage implements AdapterContext, Abortable {
     return this.#adapter;
   }
 
-  /** A batch adapter is called, outside of this passage. */
+  /** A batch adapter is called, outside of this attempt. */
   beginBatch(adapter: string): void {
     this.#adapter = adapter;
   }
 
   /** Telemetry follows the attempt from now on. @param messages - how many it is about */
   follow(by: Process, messages: number): WorkTap<RouteOutcome> | undefined {
-    const { kernel, trace = null } = this.#place;
+    const { kernel, trace = null } = this.#context;
     const taps = kernel?.taps;
     if (taps === undefined) return undefined;
     const { pipeline, route, execution, attempt } = this;
@@ -197,7 +193,7 @@ export class Passage implements AdapterContext, Abortable {
   }
 
   async recall(key: string): Promise<unknown> {
-    const { memory } = this.#place;
+    const { memory } = this.#context;
     if (memory === undefined) throw new InvariantError("adapters that remember have a ledger");
     const adapter = this.#adapter;
     // The latest value wins, as it does in the ledger.
@@ -243,7 +239,7 @@ export class Passage implements AdapterContext, Abortable {
 
   /** Calls an adapter, if its breaker admits that. @throws CircuitOpenError */
   guarded(adapter: string, call: () => unknown): unknown {
-    const { breakers } = this.#place;
+    const { breakers } = this.#context;
     if (breakers === undefined) return call();
     try {
       this.#admitted = breakers.ask(adapter);
@@ -282,7 +278,7 @@ export class Passage implements AdapterContext, Abortable {
 
   /** The attempt has failed, or its message was submitted for settlement: attempts that wait for its recalled keys go on. */
   release(): void {
-    this.#place.memory?.release(this);
+    this.#context.memory?.release(this);
   }
 
   /**
@@ -366,14 +362,14 @@ export class Passage implements AdapterContext, Abortable {
     const isSkipped = test !== undefined && !test(value);
     if (calls === undefined) return isSkipped ? value : this.#call(adapter, value);
     if (isSkipped) return this.#record("skipped", this.#now(), value);
-    const { hash } = this.#place;
+    const { hash } = this.#context;
     return hash === undefined
       ? this.#recorded(adapter, value, calls)
       : this.#hashed(adapter, value, calls, hash);
   }
 
   #call(adapter: Adapter, value: unknown): unknown {
-    return this.#place.breakers === undefined
+    return this.#context.breakers === undefined
       ? adapter.process(value as never, this)
       : this.guarded(adapter.name, () => adapter.process(value as never, this));
   }
@@ -441,7 +437,7 @@ export class Passage implements AdapterContext, Abortable {
   }
 
   #now(): number {
-    const { clock } = this.#place;
+    const { clock } = this.#context;
     if (clock === undefined) throw new InvariantError("calls are recorded without a clock");
     return clock();
   }
@@ -480,16 +476,16 @@ export function hashesOf(hash: ValueHash, input: string | undefined, given: unkn
   return { ...(input !== undefined && { input }), ...(output !== undefined && { output }) };
 }
 
-/** Waits for the adapters of a passage that has begun, until the values that come out are known. */
+/** Waits for the adapters of an attempt that has begun, until the values that come out are known. */
 export async function toTheEnd(
-  passage: Passage,
+  attempt: RouteAttempt,
   first: PromiseLike<unknown> | undefined,
 ): Promise<readonly Item<unknown>[]> {
-  for (let wait = first; wait !== undefined; ) wait = passage.resume(await wait);
-  return passage.items;
+  for (let wait = first; wait !== undefined; ) wait = attempt.resume(await wait);
+  return attempt.items;
 }
 
-/** Several values of a passage: those that the adapter at hand gets, and what it has made of them so far. */
+/** Several values of an attempt: those that the adapter at hand gets, and what it has made of them so far. */
 class Several {
   items: readonly Item<unknown>[];
   /** The value at hand. */
