@@ -4,16 +4,15 @@ import type { Kernel } from "../process/kernel.js";
 import { type Evidence, openEvidence } from "./evidence/evidence.js";
 import { type EvidenceOption, evidencePlaceOf } from "./evidence/evidence-place.js";
 
-/** Where a host keeps its evidence. */
+/** What a host says of its evidence. */
 export interface HostEvidenceOptions {
   readonly evidence: EvidenceOption | undefined;
   readonly store: { readonly file?: string; readonly label: string };
-  /** Other processes use the store, too. */
+  /** Other processes use the store, too: its hosts count together where their lives end, and {@link Evidence.share} follows. */
   readonly shared: boolean;
-  /** Its hosts count together where their lives end: {@link Evidence.share} follows. Default false. */
-  readonly counted?: boolean;
-  /** The kind of host, and its id if it keeps one. */
-  readonly who: string;
+  readonly kind: "flows" | "pipelines" | "queues";
+  /** The id of the host, if it keeps one. */
+  readonly hostId?: string | undefined;
   /** The fencing token of the host's claim. */
   readonly token?: number;
 }
@@ -21,7 +20,7 @@ export interface HostEvidenceOptions {
 /** Opens the evidence of a host. @param opened - called when subjects that had to wait may be found again */
 export function hostEvidence(
   kernel: Kernel,
-  { evidence, store, shared, counted = false, who, token }: HostEvidenceOptions,
+  { evidence, store, shared, kind, hostId, token }: HostEvidenceOptions,
   opened: () => void,
 ): Evidence {
   const { env } = kernel;
@@ -29,10 +28,10 @@ export function hostEvidence(
   const isFiled = env.interception === undefined || typeof evidence === "object";
   return openEvidence({
     place: isFiled ? evidencePlaceOf(evidence, store, shared) : undefined,
-    who,
+    who: hostId === undefined ? kind : `${kind}-${hostId}`,
     ...(token !== undefined && { token }),
-    isCounted: counted,
-    ...(counted && { id: () => env.id() }),
+    isCounted: shared,
+    ...(shared && { id: () => env.id() }),
     now: () => env.wallTime(),
     after: (ms, fn) => {
       const timer = kernel.addTimer(ms, { fire: fn });

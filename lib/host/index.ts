@@ -6,6 +6,7 @@
  *                 standing.ts counts what hosts of a shared store have seen, standing-rows.ts keeps it there
  *     claims/     which host holds what, and which hosts are gone
  *     host-life.ts  start, services and stop of the process of a host
+ *     versions.ts   the definitions that a host can run
  *     payload/    how values become durable: codecs, limits, errors
  *     background/ work that a failing store only puts off, and the heartbeats of work that takes long
  *     handles/    how a handle outlives its host: call-machine.ts decides, host-calls.ts asks, running-hosts.ts knows which hosts run

@@ -3,6 +3,7 @@
 import { adminServer } from "../admin/admin-server.js";
 import { socketOf } from "../admin/admin-socket.js";
 import { HostCalls } from "../host/index.js";
+import { labelOf } from "../host/versions.js";
 import { checkCallOptions } from "../process/calls.js";
 import { OptionError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
@@ -18,7 +19,6 @@ import { type MessageId, sourceId } from "./definition/message-id.js";
 import type { PipelineDefinition } from "./definition/pipeline.js";
 import type { Queue } from "./definition/queue.js";
 import { checkPipeline } from "./definition/routes-graph.js";
-import { labelOf } from "./definition/versions.js";
 import { type Caller, changing, hostOperations } from "./host-operations.js";
 import type { Publication } from "./ledger/ledger.js";
 import type { DeedOptions, DeedResult, DropOptions } from "./messages/dead-options.js";

@@ -1,13 +1,13 @@
 // Operations on the executions of a store, for programs.
 
 import { type PayloadOptions, Payloads } from "../host/payload/payloads.js";
+import { labelOf } from "../host/versions.js";
 import { only } from "../process/known-options.js";
 import { kernelOf, withMethod } from "../process/options.js";
 import type { ProcessSystem } from "../process/system.js";
 import type { StoreContext, StoreSource } from "../store/index.js";
 import { storeContext } from "../store/open-store.js";
 import type { AnyPipeline } from "./definition/pipeline.js";
-import { labelOf } from "./definition/versions.js";
 import { PIPELINE_SCHEMA } from "./ledger/tables.js";
 import { UnknownPipelineError } from "./operations/errors.js";
 import type { PipelineOperations } from "./operations/operations.js";

@@ -1,7 +1,7 @@
 // The module that `--code` names: the definitions of flows that it exports, and `payloads`, the options of their values.
 
 import type { AnyFlow } from "../../flow/definition/define.js";
-import { Definitions, payloadsOf } from "../../flow/runtime/options.js";
+import { definitionsOf, payloadsOf } from "../../flow/runtime/options.js";
 import type { PayloadOptions } from "../../host/payload/payloads.js";
 import type { Values } from "../../host/payload/values.js";
 import { exportsOf, lacks, loadModule, payloadOptions, unusable } from "../shell/module.js";
@@ -23,7 +23,7 @@ export async function codeOf(module: string, load: (module: string) => Promise<o
     throw lacks(module, "no flow and no payloads", exports);
   const options: PayloadOptions = payloadOptions(module, exports);
   try {
-    const payloads = payloadsOf(options, new Definitions(definitions).errors);
+    const payloads = payloadsOf(options, definitionsOf(definitions));
     return { definitions, options, payloads };
   } catch (error) {
     throw unusable(module, (error as Error).message);

@@ -1,8 +1,8 @@
 // `signalbox pipelines check --code MODULE`: whether the executions of a store can end with new code.
 
+import { labelOf, type Versioned, Versions } from "../../host/versions.js";
 import { type MissingPart, missingParts, missingText, partsOf } from "../../pipeline/definition/missing.js";
 import type { AnyPipeline } from "../../pipeline/definition/pipeline.js";
-import { labelOf, type Versioned, Versions } from "../../pipeline/definition/versions.js";
 import { REPLAY_SOURCE } from "../../pipeline/ledger/tables.js";
 import type { ExecutionDetails } from "../../pipeline/operations/operations.js";
 import { oneLine } from "../../process/printable.js";

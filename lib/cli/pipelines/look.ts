@@ -1,7 +1,7 @@
 // Commands that look at executions, and change nothing.
 
+import { labelOf } from "../../host/versions.js";
 import { missingText } from "../../pipeline/definition/missing.js";
-import { labelOf } from "../../pipeline/definition/versions.js";
 import {
   EXECUTION_STATUSES,
   type ExecutionDetails,

@@ -10,7 +10,7 @@ import { type FlowRow, flows, journal } from "../journal/tables.js";
 import type { Deviation } from "../machine/state.js";
 import { dryReplay } from "../runtime/dry-replay.js";
 import { DivergenceError } from "../runtime/errors.js";
-import { Definitions, payloadsOf } from "../runtime/options.js";
+import { type Definitions, definitionsOf, payloadsOf } from "../runtime/options.js";
 import { FLOW_DEFAULTS } from "../runtime/port.js";
 
 /** The finding of the replay of a flow. */
@@ -56,8 +56,8 @@ export interface CheckOptions {
 
 /** Replays every flow in flight. The results come one by one, in no order; as many are in memory as are replayed at once. */
 export async function* checkFlows(options: CheckOptions): AsyncGenerator<CheckedFlow, void, undefined> {
-  const definitions = new Definitions(options.definitions);
-  const payloads = payloadsOf(options.payloads ?? {}, definitions.errors);
+  const definitions = definitionsOf(options.definitions);
+  const payloads = payloadsOf(options.payloads ?? {}, definitions);
   const running = new Set<Promise<CheckedFlow>>();
   const done: CheckedFlow[] = [];
   for await (const row of inFlight(options.store)) {
@@ -98,9 +98,9 @@ async function checkFlow(
 ): Promise<CheckedFlow> {
   const { id, name, version } = row;
   const of = { id, name, version };
-  const definition = definitions.find(name, version);
+  const definition = definitions.get(name, version);
   if (definition === undefined) {
-    const known = definitions.names.join(", ") || "none";
+    const known = definitions.ids.join(", ") || "none";
     return {
       ...of,
       problem: "unknown",

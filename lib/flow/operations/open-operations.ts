@@ -38,7 +38,7 @@ export function openFlowOperations(system: ProcessSystem, store: StoreSource): P
 export async function openOperations(
   source: StoreSource,
   context: StoreContext,
-  payloads: ValueCodec = payloadsOf({}, []),
+  payloads: ValueCodec = payloadsOf({}),
 ): Promise<OpenFlowOperations> {
   const store = await source.open(OPERATED_SCHEMAS, context);
   const port = portOn(store, context.environment, (ms, fn) => context.after(ms, fn), payloads);

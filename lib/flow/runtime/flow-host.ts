@@ -235,8 +235,8 @@ export class FlowHost implements AsyncDisposable {
       throw new OptionError("flow", flow, "a definition made by defineFlow()");
     const { name, version } = flow;
     const { definitions, queues, payloads } = this.#settings;
-    const definition = definitions.find(name, version);
-    if (definition === undefined) throw new UnknownFlowError(name, version, definitions.names);
+    const definition = definitions.get(name, version);
+    if (definition === undefined) throw new UnknownFlowError(name, version, definitions.ids);
     const timing = checkTiming(options, definition.options.queue, queues);
     const isAttached = flag("attach", attach ?? false);
     return (given, input) => {

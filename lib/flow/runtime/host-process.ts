@@ -97,14 +97,16 @@ export class HostProcess implements Callbacks<HostMessage> {
 
   #openEvidence(): Evidence {
     const { kernel, store, claim, settings, taking } = this.#host;
-    const { evidence, hostId } = settings;
-    const { shared } = store;
-    const who = hostId === undefined ? "flows" : `flows-${hostId}`;
-    return hostEvidence(
-      kernel,
-      { evidence, store: settings.store, shared, counted: shared, who, token: claim.token },
-      () => taking.pollSoon(),
-    );
+    const { evidence, hostId, store: source } = settings;
+    const of = {
+      kind: "flows",
+      hostId,
+      evidence,
+      store: source,
+      shared: store.shared,
+      token: claim.token,
+    } as const;
+    return hostEvidence(kernel, of, () => taking.pollSoon());
   }
 
   async #serve(): Promise<void> {
@@ -150,7 +152,7 @@ export class HostProcess implements Callbacks<HostMessage> {
     const { kernel, ctx, store, claim, timer, orders, payloads, background, settings } = this.#host;
     return {
       ...{ store, claim, after: timer },
-      flows: [...new Set(settings.definitions.all.map(({ name }) => name))],
+      flows: settings.definitions.names,
       cron: cronLoader(),
       starting: (id, flow, input) => orders.startOf(id, orders.known(flow, undefined), input as Stored),
       cancelling: (id) => orders.wishFor(id, "cancel"),

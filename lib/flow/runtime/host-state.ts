@@ -84,7 +84,7 @@ export class HostState {
   }
 
   definition(name: string, version: number | undefined): FlowDefinition<never> | undefined {
-    return this.settings.definitions.find(name, version);
+    return this.settings.definitions.get(name, version);
   }
 
   /** Milliseconds since 1970 by the store's clock. */

@@ -4,9 +4,9 @@ import type { Background } from "../../host/background/background.js";
 import type { Service } from "../../host/host-life.js";
 import { checkEvidence, type EvidenceOption, RunningHosts } from "../../host/index.js";
 import { errorClassesOf } from "../../host/payload/error-classes.js";
-import type { ErrorClass } from "../../host/payload/error-record.js";
 import { type PayloadOptions, Payloads } from "../../host/payload/payloads.js";
 import { type Values, valueCodec } from "../../host/payload/values.js";
+import { Versions } from "../../host/versions.js";
 import { type Duration, LONGEST_DURATION_MS } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -85,6 +85,9 @@ export interface RetentionOptions {
 /** Starts of a host that are on their way to its store at a time. */
 const STARTS_AT_ONCE = 500;
 
+/** The flows that a host can run. */
+export type Definitions = Versions<FlowDefinition<never>>;
+
 /** Options of a host, checked. */
 export interface HostSettings {
   /** The hosts of this definition that run. */
@@ -106,52 +109,27 @@ export interface HostSettings {
   readonly services: readonly HostService[];
 }
 
-/** Definitions by name and version. */
-export class Definitions {
-  readonly #byName = new Map<string, Map<number, FlowDefinition<never>>>();
-
-  /** @throws OptionError when two have the same name and version */
-  constructor(flows: readonly AnyFlow[]) {
-    if (!Array.isArray(flows)) throw new OptionError("flows", flows, "a list of flow definitions");
-    for (const [i, flow] of flows.entries()) {
-      if (typeof flow?.body !== "function")
-        throw new OptionError(`flows[${i}]`, flow, "a definition made by defineFlow()");
-      const versions = this.#byName.get(flow.name) ?? new Map<number, FlowDefinition<never>>();
-      if (versions.has(flow.version))
-        throw new OptionError(
-          `flows[${i}]`,
-          flow.name,
-          `a name and version that no other flow of the host has`,
-        );
-      versions.set(flow.version, flow as FlowDefinition<never>);
-      this.#byName.set(flow.name, versions);
-    }
+/** The definitions of a host. @throws OptionError when two have the same name and version */
+export function definitionsOf(flows: readonly AnyFlow[]): Definitions {
+  if (!Array.isArray(flows)) throw new OptionError("flows", flows, "a list of flow definitions");
+  const definitions: Definitions = new Versions();
+  for (const [i, flow] of flows.entries()) {
+    if (typeof flow?.body !== "function")
+      throw new OptionError(`flows[${i}]`, flow, "a definition made by defineFlow()");
+    if (!definitions.add(flow))
+      throw new OptionError(
+        `flows[${i}]`,
+        flow.name,
+        "a name and version that no other flow of the host has",
+      );
   }
-
-  /** The definition of a version, or the newest. */
-  find(name: string, version?: number): FlowDefinition<never> | undefined {
-    const versions = this.#byName.get(name);
-    return versions?.get(version ?? Math.max(...versions.keys()));
-  }
-
-  get all(): readonly FlowDefinition<never>[] {
-    return [...this.#byName.values()].flatMap((versions) => [...versions.values()]);
-  }
-
-  /** The classes of errors that the flows register. */
-  get errors(): readonly ErrorClass[] {
-    return this.all.flatMap(({ options }) => options.errors ?? []);
-  }
-
-  get names(): string[] {
-    return [...this.#byName].flatMap(([name, versions]) => [...versions.keys()].map((v) => `${name} ${v}`));
-  }
+  return definitions;
 }
 
 const CHECKS = {
   store: (path: string, given: unknown) =>
     withMethod(path, given as StoreSource, "open", 'a store such as sqlite("flows.db") or memory()'),
-  flows: (_path: string, given: unknown) => new Definitions(given as readonly AnyFlow[]),
+  flows: (_path: string, given: unknown) => definitionsOf(given as readonly AnyFlow[]),
   name: maybe(text),
   hostId: maybe(text),
   verify: flag,
@@ -175,7 +153,7 @@ export function checkHost(options: FlowHostOptions, services: readonly HostServi
   for (const { name, options: own } of definitions.all)
     if (own.queue !== undefined) checkQueueName(`the queue of flow ${name}`, own.queue, queues);
   for (const [i, one] of (schedules ?? []).entries())
-    if (definitions.find(one?.flow?.name) === undefined)
+    if (!definitions.has(one?.flow?.name))
       throw new OptionError(`schedules[${i}]`, one, "a schedule(…) of one of the flows of the host");
   return {
     ...settings,
@@ -183,7 +161,7 @@ export function checkHost(options: FlowHostOptions, services: readonly HostServi
     starts: new Turns(STARTS_AT_ONCE),
     services,
     definitions,
-    payloads: payloadsOf(payloads, definitions.errors),
+    payloads: payloadsOf(payloads, definitions),
   };
 }
 
@@ -254,11 +232,9 @@ export interface ServedHost {
 /** Makes a child of a host, when the host has its store. */
 export type HostService = (host: ServedHost) => Service;
 
-/**
- * @param errors - the classes that the host's flows register
- * @throws OptionError
- */
-export function payloadsOf(options: PayloadOptions, errors: readonly ErrorClass[]): Values {
+/** With the classes of errors that the flows register. @throws OptionError */
+export function payloadsOf(options: PayloadOptions, definitions?: Definitions): Values {
+  const errors = (definitions?.all ?? []).flatMap((flow) => flow.options.errors ?? []);
   const classes = [...errorClassesOf(flowErrors), ...errors, ...(options.errors ?? [])];
   const payloads = new Payloads({ ...options, errors: [...new Set(classes)] });
   return {

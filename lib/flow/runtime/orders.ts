@@ -90,7 +90,7 @@ export class Orders {
   known(name: string, version: number | undefined): FlowDefinition<never> {
     const definition = this.#host.definition(name, version);
     if (definition === undefined)
-      throw new UnknownFlowError(name, version, this.#host.settings.definitions.names);
+      throw new UnknownFlowError(name, version, this.#host.settings.definitions.ids);
     return definition;
   }
 

@@ -179,8 +179,7 @@ export async function openQueues(system: ProcessSystem, options: QueuesOptions):
     withMethod("carrier", options.carrier, "open", "a broker, such as jetstream({ servers })");
   const socket = socketOf(options);
   const store = await openStore(system, options.store, [QUEUE_SCHEMA, STANDING_SCHEMA]);
-  const { shared } = store;
-  const kept = { evidence: place, store: options.store, shared, counted: shared, who: "queues" };
+  const kept = { kind: "queues", evidence: place, store: options.store, shared: store.shared } as const;
   const opened = new Set<() => void>();
   const evidence = hostEvidence(system.kernel, kept, () => {
     for (const fn of opened) fn();

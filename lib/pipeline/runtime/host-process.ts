@@ -4,6 +4,7 @@
 import { isCurable } from "../../host/background/background.js";
 import { Waiters } from "../../host/handles/waiters.js";
 import { HostLife, type Service } from "../../host/host-life.js";
+import { labelOf } from "../../host/versions.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
@@ -14,7 +15,6 @@ import type { ReplyTo } from "../../process/request.js";
 import { FencedError } from "../../store/index.js";
 import { Queue } from "../../supervisor/queue.js";
 import { countRestart, type RestartLimits } from "../../supervisor/restart-rule.js";
-import { labelOf } from "../definition/versions.js";
 import { ExecutionGoneError } from "../ledger/errors.js";
 import type { Ended, Publication } from "../ledger/ledger.js";
 import type { GivenUp, GiveUpRequest, Moved, MoveRequest } from "../operations/change-options.js";

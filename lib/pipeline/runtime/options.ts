@@ -2,12 +2,12 @@
 
 import { checkEvidence, type EvidenceOption, RunningHosts } from "../../host/index.js";
 import { type PayloadOptions, Payloads } from "../../host/payload/payloads.js";
+import { Versions } from "../../host/versions.js";
 import { OptionError } from "../../process/errors.js";
 import { asGiven, checked, maybe, ms } from "../../process/option-schema.js";
 import { text, withMethod } from "../../process/options.js";
 import type { StoreSource } from "../../store/index.js";
 import type { AnyPipeline } from "../definition/pipeline.js";
-import { Versions } from "../definition/versions.js";
 import { MOST_MESSAGE_BYTES } from "../ledger/limits.js";
 import {
   checkRetention,

@@ -140,13 +140,12 @@ export class StoreCatalogue implements Catalogue, StoredExecutions {
         await store.close();
         throw error;
       });
-    const who = settings.hostId === undefined ? "pipelines" : `pipelines-${settings.hostId}`;
     const blame = new HostBlame(kernel, {
+      kind: "pipelines",
+      hostId: settings.hostId,
       evidence,
       store: source,
       shared: store.shared,
-      counted: store.shared,
-      who,
       token: claim.token,
     });
     const catalogue = new StoreCatalogue(kernel, store, claim, codecs, carrier, hashOf, blame);

@@ -390,7 +390,7 @@ describe("a flow whose code changed", () => {
         definition: second,
         row: row as FlowRow,
         history: rows.map(({ head, value }) => decodeEntry(head, value)),
-        payloads: payloadsOf({}, []),
+        payloads: payloadsOf({}),
         limits: FLOW_DEFAULTS,
       }),
     );

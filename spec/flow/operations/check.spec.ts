@@ -7,7 +7,7 @@ import { CHECK_LIMITS, checkFlows } from "../../../lib/flow/operations/check.js"
 import { payloadsOf } from "../../../lib/flow/runtime/options.js";
 import { flows, journal, START, storedFlows } from "./support/stored-flows.js";
 
-const payloads = payloadsOf({}, []);
+const payloads = payloadsOf({});
 const value = (of: unknown): string => payloads.encode(of, "", "result") as string;
 
 test("names the flows that do not fit the code, and changes nothing", async () => {

@@ -3,9 +3,9 @@
 import { memory, type StoreSource } from "signalbox/store";
 import { testClock } from "signalbox/testing";
 import { describe, expect, test } from "vitest";
+import { Versions } from "../../../lib/host/versions.js";
 import { definePipeline, type PipelineDefinition } from "../../../lib/pipeline/definition/pipeline.js";
 import { route } from "../../../lib/pipeline/definition/route.js";
-import { Versions } from "../../../lib/pipeline/definition/versions.js";
 import { pipelineHost } from "../../../lib/pipeline/host.js";
 import { ABSENT_MS } from "../../../lib/pipeline/runtime/stranded-machine.js";
 import { inStore, runCommand } from "../../cli/pipelines/support.js";

@@ -19,8 +19,7 @@ describe("programs with durable queues that share a store", () => {
   let ends: SharedEnds;
 
   function born(box: EvidenceBox): void {
-    const label = "test";
-    const options = { evidence: box, store: { label }, shared: true, counted: true, who: "queues" };
+    const options = { kind: "queues", evidence: box, store: { label: "test" }, shared: true } as const;
     evidence = hostEvidence(system.kernel, options, () => undefined);
     ends = new SharedEnds(system.kernel, store, evidence);
   }

@@ -1,11 +1,11 @@
-// Which version of a definition runs an execution: its own, or one that says that it goes on with it. Pure.
+// The definitions of a durable host. Which version of a definition runs an execution: its own, or one that says that it goes on with it. Pure.
 
 /** What is compared. */
 export interface Versioned {
   readonly name: string;
   readonly version: number;
-  /** Versions whose executions in flight it goes on with. */
-  readonly compatibleWith: readonly number[];
+  /** Versions whose executions in flight it goes on with. Absent: none. */
+  readonly compatibleWith?: readonly number[];
 }
 
 /** Definitions by name and version. */
@@ -38,7 +38,7 @@ export class Versions<D extends Versioned> {
     if (own !== undefined) return own;
     const others = [...(this.#byName.get(name)?.values() ?? [])];
     return others
-      .filter(({ compatibleWith }) => compatibleWith.includes(version))
+      .filter(({ compatibleWith }) => compatibleWith?.includes(version))
       .sort((a, b) => b.version - a.version)[0];
   }
 
@@ -48,6 +48,11 @@ export class Versions<D extends Versioned> {
 
   get all(): D[] {
     return [...this.#byName.values()].flatMap((versions) => [...versions.values()]);
+  }
+
+  /** Names, each with its version. */
+  get ids(): string[] {
+    return this.all.map(({ name, version }) => `${name} ${version}`);
   }
 
   /** For people: names, with versions other than 1. */
