@@ -152,19 +152,20 @@ const NOTHING: Effects = [];
 const SELECT: Effects = [{ type: "select" }];
 const DELIVER: Effects = [{ type: "deliver" }];
 // The place in the queue is given up after the delivery, which uses the slot that the place had reserved.
-const DELIVER_FROM_QUEUE: Effects = [...DELIVER, { type: "leave-queue" }];
+const DELIVER_FROM_QUEUE: Effects = /* @__PURE__ */ DELIVER.concat({ type: "leave-queue" });
 const STOP_PATIENCE: Effects = [{ type: "stop-patience" }];
-const DELIVER_AFTER_PATIENCE: Effects = [...STOP_PATIENCE, ...DELIVER_FROM_QUEUE];
+const DELIVER_AFTER_PATIENCE: Effects = /* @__PURE__ */ STOP_PATIENCE.concat(DELIVER_FROM_QUEUE);
 const WAIT: Effects = [{ type: "wait", consumer: undefined }];
-const WAIT_PATIENTLY: Effects = [{ type: "start-patience" }, ...WAIT];
+const START_PATIENCE: Effects = [{ type: "start-patience" }];
+const WAIT_PATIENTLY: Effects = /* @__PURE__ */ START_PATIENCE.concat(WAIT);
 const LEAVE_QUEUE: Effects = [{ type: "leave-queue" }];
 const WITHDRAW: Effects = [{ type: "withdraw" }];
 const RELEASE: Effects = [{ type: "release", exited: false }];
 const RELEASE_EXITED: Effects = [{ type: "release", exited: true }];
-const RESELECT: Effects = [...RELEASE, ...SELECT];
-const RESELECT_EXITED: Effects = [...RELEASE_EXITED, ...SELECT];
-const COMPENSATE: Effects = [...RELEASE_EXITED, { type: "compensate" }];
-const COMPLETE: Effects = [...RELEASE, { type: "complete" }, { type: "end" }];
+const RESELECT: Effects = /* @__PURE__ */ RELEASE.concat(SELECT);
+const RESELECT_EXITED: Effects = /* @__PURE__ */ RELEASE_EXITED.concat(SELECT);
+const COMPENSATE: Effects = /* @__PURE__ */ RELEASE_EXITED.concat({ type: "compensate" });
+const COMPLETE: Effects = /* @__PURE__ */ RELEASE.concat({ type: "complete" }, { type: "end" });
 const FAIL_OVERDUE: Effects = [{ type: "fail-overdue" }];
 const SHUT_DOWN: Effects = [{ type: "shut-down" }];
 const END: Effect<never> = { type: "end" };
@@ -183,7 +184,7 @@ function stateOf<C extends Identified>(
   return { phase, attempt, consumer, isQueued, patience, past };
 }
 
-const START: State<never> = stateOf("selecting", 0, undefined, false, UNUSED, NO_PAST);
+const START: State<never> = /* @__PURE__ */ stateOf("selecting", 0, undefined, false, UNUSED, NO_PAST);
 const BEGUN: Decision<never> = [START, SELECT];
 
 export function initial<C extends Identified>(): State<C> {

@@ -45,8 +45,8 @@ import type { DispatchTap } from "./taps.js";
 import type { Flights } from "./watcher.js";
 import "./events.js";
 
-const DONE = stop();
-const STOPPED = stop("shutdown");
+const DONE = /* @__PURE__ */ stop();
+const STOPPED = /* @__PURE__ */ stop("shutdown");
 const BEGIN = { type: "begin" } as const;
 const WITHDRAWN = { type: "withdrawn" } as const;
 const CONVERSATION = { label: "dispatch", trapExit: true } as const;

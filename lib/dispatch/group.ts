@@ -49,10 +49,15 @@ export interface GroupOptions<T> extends DispatchSettings<T> {
   readonly windowBytes?: number;
 }
 
-const GROUP_OPTIONS: readonly (keyof GroupOptions<never>)[] = [
-  ...DISPATCH_SETTINGS,
-  ...(["name", "route", "maxWaiting", "window", "windowMs", "windowBytes"] as const),
-];
+const SETTINGS: readonly (keyof GroupOptions<never>)[] = DISPATCH_SETTINGS;
+const GROUP_OPTIONS = /* @__PURE__ */ SETTINGS.concat(
+  "name",
+  "route",
+  "maxWaiting",
+  "window",
+  "windowMs",
+  "windowBytes",
+);
 
 /**
  * A group of consumers that take envelopes with a payload `T` and reply with `R`. A join or a leave takes effect at the next

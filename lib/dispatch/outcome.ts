@@ -29,8 +29,8 @@ export interface Outcome<T, R = unknown> {
   readonly duplicate: boolean;
 }
 
-const NOBODY: readonly string[] = Object.freeze([]);
-const NO_TIMINGS: readonly RerouteTiming[] = Object.freeze([]);
+const NOBODY: readonly string[] = /* @__PURE__ */ Object.freeze([]);
+const NO_TIMINGS: readonly RerouteTiming[] = /* @__PURE__ */ Object.freeze([]);
 
 /** The receipt for the callers of one dispatch. @param held - what the consumer has settled, or survived */
 export function outcomeOf<T>(

@@ -90,8 +90,13 @@ export type FullSettings<T> = Required<Omit<DispatchSettings<T>, "compensate">> 
 
 /** Checks settings, and completes them from `base` or the defaults. @throws OptionError */
 export const DISPATCH_SETTINGS: readonly (keyof DispatchSettings<never>)[] = [
-  ...(["deadlineMs", "maxAttempts", "onCrash", "compensate", "compensationTimeoutMs"] as const),
-  ...(["patienceMs", "handoffMs"] as const),
+  "deadlineMs",
+  "maxAttempts",
+  "onCrash",
+  "compensate",
+  "compensationTimeoutMs",
+  "patienceMs",
+  "handoffMs",
 ];
 
 export function settingsOf<T>(

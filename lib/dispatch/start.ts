@@ -12,7 +12,10 @@ import type { Outcome } from "./outcome.js";
 import { JoiningRequest } from "./request.js";
 import { DISPATCH_SETTINGS, type FullSettings, settingsOf } from "./settings.js";
 
-export const DISPATCH_OPTIONS: ReadonlySet<string> = new Set<string>([...DISPATCH_SETTINGS, "signal"]);
+const SETTINGS: readonly string[] = DISPATCH_SETTINGS;
+export const DISPATCH_OPTIONS: ReadonlySet<string> = /* @__PURE__ */ new Set(
+  /* @__PURE__ */ SETTINGS.concat("signal"),
+);
 
 /** Starts a conversation for the envelope, or joins the one that is in flight. */
 export function startDispatch<T, R = unknown>(

@@ -72,8 +72,18 @@ export interface Graph {
 
 /** Dark enough to read on white, light enough to see on black. */
 export const PALETTE: readonly string[] = [
-  ...["#1f6fb2", "#b3452c", "#2e8540", "#7a4fb5", "#a06a00", "#0f8080"],
-  ...["#b83280", "#5f6b1a", "#4a5ad4", "#8a4b2a", "#4f6d7a", "#c2410c"],
+  "#1f6fb2",
+  "#b3452c",
+  "#2e8540",
+  "#7a4fb5",
+  "#a06a00",
+  "#0f8080",
+  "#b83280",
+  "#5f6b1a",
+  "#4a5ad4",
+  "#8a4b2a",
+  "#4f6d7a",
+  "#c2410c",
 ];
 
 /** @throws OptionError */

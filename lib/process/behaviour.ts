@@ -97,7 +97,7 @@ export class SetAside {
   }
 }
 
-const STOP_NORMAL = new Stop(toReason("normal"));
+const STOP_NORMAL = /* @__PURE__ */ new Stop(toReason("normal"));
 
 /**
  * Ends the process when a callback or body returns it.

@@ -14,13 +14,15 @@ async function published(): Promise<readonly OutputChunk[]> {
 
 const chunks = await published();
 
+const PACKAGES = /^(?:node:|eventemitter3|nanoid)/;
+
 /** The code that a bundler makes for a program that imports these names from a published entry. */
-async function bundleOf(names: string, entry: string): Promise<string> {
+async function bundleOf(names: string, entry: string, minify = false): Promise<string> {
   const files = new Map(chunks.map(({ fileName, code }) => [`/${fileName}`, code]));
   files.set("/user.js", `export { ${names} } from "/${entry}";`);
   const bundle = await rolldown({
     input: "/user.js",
-    external: /^(?:node:|eventemitter3|nanoid)/,
+    external: PACKAGES,
     plugins: [
       {
         name: "published",
@@ -30,7 +32,28 @@ async function bundleOf(names: string, entry: string): Promise<string> {
       },
     ],
   });
-  const { output } = await bundle.generate({ minify: false });
+  const { output } = await bundle.generate({ minify });
+  return output[0].code;
+}
+
+/** The same made of the sources: a module of which the program uses nothing is left out whole. */
+async function bundleOfSources(names: string): Promise<string> {
+  const { resolve, tsconfig } = input;
+  const index = new URL("../../lib/index.ts", import.meta.url).pathname;
+  const bundle = await rolldown({
+    input: "user",
+    external: PACKAGES,
+    ...(resolve === undefined ? {} : { resolve }),
+    ...(tsconfig === undefined ? {} : { tsconfig }),
+    plugins: [
+      {
+        name: "user",
+        resolveId: (id) => (id === "user" ? id : null),
+        load: (id) => (id === "user" ? `export { ${names} } from ${JSON.stringify(index)};` : null),
+      },
+    ],
+  });
+  const { output } = await bundle.generate({ minify: true });
   return output[0].code;
 }
 
@@ -52,5 +75,12 @@ describe("the published bundle", () => {
     for (const name of ["ConsumerGroup", "Conversation", "Supervisor", "TopologyRef", "defineServer"]) {
       expect(code, name).not.toMatch(new RegExp(`class ${name}\\b|\\b${name} = class|function ${name}\\b`));
     }
+  });
+
+  it("runs nothing of the floors that share a file with the System: who takes it alone gets no part of them", async () => {
+    const ofSources = await bundleOfSources("System");
+    expect(ofSources.length).toBeGreaterThan(10_000);
+    const published = await bundleOf("System", "index.js", true);
+    expect(published.length / ofSources.length).toBeLessThan(1.003);
   });
 });

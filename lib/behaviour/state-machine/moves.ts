@@ -108,10 +108,10 @@ export class Step {
   }
 }
 
-const NO_ACTIONS: readonly Action[] = Object.freeze([]);
+const NO_ACTIONS: readonly Action[] = /* @__PURE__ */ Object.freeze([]);
 
 /** The step that changes nothing. */
-export const KEEP: Step = new Step("keep", undefined, NO_ACTIONS);
+export const KEEP: Step = /* @__PURE__ */ new Step("keep", undefined, NO_ACTIONS);
 
 type Words = readonly [first: unknown, event?: unknown];
 
@@ -150,8 +150,8 @@ function checkReplyTo(to: ReplyTo<never>): ReplyTo<never> {
   return to;
 }
 
-const STATE: TimeoutKey = Object.freeze({ timeout: "state" });
-const EVENT: TimeoutKey = Object.freeze({ timeout: "event" });
+const STATE: TimeoutKey = /* @__PURE__ */ Object.freeze({ timeout: "state" });
+const EVENT: TimeoutKey = /* @__PURE__ */ Object.freeze({ timeout: "event" });
 
 /** The `m` of every handler, without the types of its machine. It has no state, so all machines share it. */
 export const moves = {
@@ -182,13 +182,16 @@ export const moves = {
 } as const;
 
 /** The same with the data of a machine: one of its own for each handler that is called, for the data change between them. */
-class DataMoves {
-  readonly data: unknown;
-  constructor(data: unknown) {
-    this.data = data;
+const DataMoves = /* @__PURE__ */ (() => {
+  class Moves {
+    readonly data: unknown;
+    constructor(data: unknown) {
+      this.data = data;
+    }
   }
-}
-Object.assign(DataMoves.prototype, moves);
+  Object.assign(Moves.prototype, moves);
+  return Moves;
+})();
 
 /** Makes the `m` of a handler. */
 export function movesWith(data: unknown): typeof moves {

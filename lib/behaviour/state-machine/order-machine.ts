@@ -125,7 +125,7 @@ export interface EndState {
 
 type Decision = readonly [Order, readonly OrderEffect[]];
 
-const NOTHING: readonly never[] = Object.freeze([]);
+const NOTHING: readonly never[] = /* @__PURE__ */ Object.freeze([]);
 
 /** A machine that is in `state` and has nothing to do. */
 export function initial(rules: Rules, state: NamedState, data?: unknown): Order {

@@ -14,10 +14,9 @@ export interface MachinePictureOptions {
 
 /** The name of the node from which the machine starts. No state can have it, for states have names of users. */
 const START = "\u0000start";
-const COLOUR = PALETTE[0] as string;
 
 function edge(from: string, to: string, label: string, style: GraphEdge["style"] = "solid"): GraphEdge {
-  return { from, to, label, colour: COLOUR, style };
+  return { from, to, label, colour: PALETTE[0] as string, style };
 }
 
 /** Events with the same two states share an edge. Postponed events have none: they wait, wherever the machine goes. */

@@ -20,7 +20,7 @@ export interface Transition<S, D = undefined> {
 }
 
 /** The `from` of a transition without a call, so that a handler may reply all the same: the reply is discarded. */
-const NOBODY = Object.freeze({ open: false }) as unknown as ReplyTo<never>;
+const NOBODY = /* @__PURE__ */ Object.freeze({ open: false }) as unknown as ReplyTo<never>;
 
 /** @throws what the handler throws, and the errors of a bad step */
 export function transitionOf(
