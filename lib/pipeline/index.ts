@@ -107,10 +107,28 @@ export { ExecutionGoneError, MessageTooLargeError, StepTooLargeError } from "./l
 export type { LedgerCounts, Setback } from "./ledger/ledger.js";
 export type { CallRecord, MessageChange } from "./ledger/lineage.js";
 export type { ExecutionStatus } from "./ledger/tables.js";
+export type {
+  Carrier,
+  CarrierContext,
+  CarrierDelivery,
+  CarrierSource,
+  Consumption,
+  Letter,
+} from "./messages/carrier.js";
 export type { Fate } from "./messages/dead-machine.js";
 export type { DeedOptions, DeedResult, DropOptions, LetterFilter } from "./messages/dead-options.js";
 export type { DeadLetterRecord } from "./messages/dead-records.js";
-export { DeadLetterNotFoundError } from "./messages/errors.js";
+export {
+  CarrierError,
+  ChannelGoneError,
+  DeadLetterNotFoundError,
+  LetterTooLargeError,
+  QueueClosedError,
+  QueueFullError,
+  QueueStatusError,
+  QueueTimeoutError,
+} from "./messages/errors.js";
+export { type JetStreamOptions, jetstream } from "./messages/jetstream.js";
 export {
   type OpenPipelineOperations,
   openPipelineOperations,
@@ -164,25 +182,7 @@ export type {
 export type { ReplayOptions } from "./operations/replay-options.js";
 export type { PipelineRetentionOptions, RouteTotals } from "./operations/retention.js";
 export type { OperationWaitOptions } from "./operations/waits.js";
-export type {
-  Carrier,
-  CarrierContext,
-  CarrierDelivery,
-  CarrierSource,
-  Consumption,
-  Letter,
-} from "./queues/carrier.js";
 export { type DeadLetter, DeadLetters, type QueueReplayOptions } from "./queues/dead-letters.js";
-export {
-  CarrierError,
-  ChannelGoneError,
-  LetterTooLargeError,
-  QueueClosedError,
-  QueueFullError,
-  QueueStatusError,
-  QueueTimeoutError,
-} from "./queues/errors.js";
-export { type JetStreamOptions, jetstream } from "./queues/jetstream.js";
 export {
   QUEUE_DEFAULTS,
   QUEUE_LIMITS,

@@ -11,10 +11,10 @@ import type { Kernel } from "../../process/kernel.js";
 import { outside } from "../../process/origin.js";
 import { ConflictError, type Store, type Write } from "../../store/index.js";
 import type { MessageId } from "../definition/message-id.js";
-import type { Carrier, CarrierDelivery, Consumption } from "../queues/carrier.js";
-import { Channels } from "../queues/channels.js";
-import { QUEUE_LIMITS } from "../queues/limits.js";
-import { decide, initial, type OutboxEffect, type OutboxEvent } from "../queues/outbox-machine.js";
+import type { Carrier, CarrierDelivery, Consumption } from "../messages/carrier.js";
+import { Channels } from "../messages/channels.js";
+import { MESSAGE_LIMITS } from "../messages/limits.js";
+import { decide, initial, type OutboxEffect, type OutboxEvent } from "../messages/outbox-machine.js";
 import { LedgerLetters } from "./ledger-letters.js";
 import type { LedgerState, StoreLedgerOptions } from "./ledger-state.js";
 import type { LiveMessage } from "./live-message.js";
@@ -160,7 +160,7 @@ export class Carriage {
     try {
       return await this.#take(queue, letters);
     } catch (error) {
-      for (const letter of letters) letter.nak(QUEUE_LIMITS.again.maxMs);
+      for (const letter of letters) letter.nak(MESSAGE_LIMITS.again.maxMs);
       throw error;
     }
   }
@@ -268,7 +268,7 @@ export class Carriage {
   /** Publishes, marks, and acknowledges last, as outbox-machine.ts decides. */
   #shipped(parcels: readonly Parcel[], letters: readonly CarrierDelivery[], ended: () => void): void {
     const kernel = this.#kernel;
-    const begin = initial<Parcel>(QUEUE_LIMITS.again);
+    const begin = initial<Parcel>(MESSAGE_LIMITS.again);
     const loop = new EffectLoop(begin, decide<Parcel>, (effect: OutboxEffect<Parcel>) => {
       // The rest of the shipment stays in the outbox, and its letters come again.
       if (this.#isClosed && effect.type !== "ack") return ended();
@@ -397,7 +397,7 @@ export class Carriage {
   async #lookAtAll(): Promise<void> {
     for (const queue of this.#queues) await this.#lookAtOutbox(queue);
     this.#sinceChannels += LOOK_MS;
-    if (this.#sinceChannels < QUEUE_LIMITS.lookMs || this.#isClosed) return;
+    if (this.#sinceChannels < MESSAGE_LIMITS.lookMs || this.#isClosed) return;
     this.#sinceChannels = 0;
     // A broker that is away is asked again the next time.
     await this.#channels.look(this.#queues).catch(() => undefined);

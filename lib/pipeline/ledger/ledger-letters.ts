@@ -1,9 +1,9 @@
 // Answers channels.ts from the ledger of an execution: which channel counts, and which messages have to be sent.
 
 import { ConflictError, type Store, type Write } from "../../store/index.js";
-import type { NamedChannel } from "../queues/channel-machine.js";
-import type { Letters } from "../queues/channels.js";
-import { QUEUE_LIMITS } from "../queues/limits.js";
+import type { NamedChannel } from "../messages/channel-machine.js";
+import type { Letters } from "../messages/channels.js";
+import { MESSAGE_LIMITS } from "../messages/limits.js";
 import type { Place } from "./step-writes.js";
 import { carriedChannels, executions, type MessageRow, messages, outbox } from "./tables.js";
 
@@ -94,7 +94,7 @@ export class LedgerLetters implements Letters {
 
   async #resend(queue: string, channel: string): Promise<void> {
     const { scope, claim } = this.#place;
-    const limit = QUEUE_LIMITS.portion;
+    const limit = MESSAGE_LIMITS.portion;
     const prefix = [scope, queue];
     for (let from: { readonly lane: number; readonly id: string } | undefined; ; ) {
       // Lanes in their order, and within a lane the ids.

@@ -1,4 +1,14 @@
-// The limits of operations on dead letters.
+// The limits of messages, and of operations on dead letters.
+
+/** Fixed limits: no option sets them. */
+export const MESSAGE_LIMITS = {
+  /** Most messages of one publication, and most that a subscriber holds. */
+  portion: 10_000,
+  /** How often it is looked for what others have left behind, and for what came without a notification. */
+  lookMs: 5_000,
+  /** The wait before a failed store or broker is asked again. */
+  again: { minMs: 100, maxMs: 5_000 },
+} as const;
 
 /** Fixed limits: no option sets them. */
 export const DEAD_LIMITS = {

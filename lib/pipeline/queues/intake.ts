@@ -2,11 +2,17 @@
 
 import type { Kernel } from "../../process/kernel.js";
 import { type Claim, ConflictError, FencedError } from "../../store/index.js";
-import type { Carrier, CarrierDelivery, Consumption } from "./carrier.js";
-import type { Channels } from "./channels.js";
-import { QUEUE_LIMITS } from "./limits.js";
+import type { Carrier, CarrierDelivery, Consumption } from "../messages/carrier.js";
+import type { Channels } from "../messages/channels.js";
+import { MESSAGE_LIMITS } from "../messages/limits.js";
+import {
+  decide,
+  initial,
+  type OutboxEffect,
+  type OutboxEvent,
+  type OutboxState,
+} from "../messages/outbox-machine.js";
 import type { Outbox, Sendable } from "./outbox.js";
-import { decide, initial, type OutboxEffect, type OutboxEvent, type OutboxState } from "./outbox-machine.js";
 import type { QueueStore, Taken } from "./queue-store.js";
 import { type QueuedRow, queued } from "./tables.js";
 
@@ -136,7 +142,7 @@ export class CarriedIntake implements Intake {
         dueInMs: undefined,
       };
     } catch (error) {
-      for (const delivery of deliveries) delivery.nak(QUEUE_LIMITS.again.maxMs);
+      for (const delivery of deliveries) delivery.nak(MESSAGE_LIMITS.again.maxMs);
       throw error;
     }
   }
@@ -166,7 +172,7 @@ export class CarriedIntake implements Intake {
     number: number,
     row: QueuedRow | undefined,
   ): Promise<QueuedRow | undefined> {
-    const item: Item = { number, delivery, state: initial(QUEUE_LIMITS.again) };
+    const item: Item = { number, delivery, state: initial(MESSAGE_LIMITS.again) };
     if (this.#items.has(number)) {
       // It may be of a later round than the delivery at hand: acknowledged, it would be the last one of a message that is ready.
       delivery.nak(IN_WORK_MS);
@@ -181,7 +187,7 @@ export class CarriedIntake implements Intake {
       if (error instanceof ConflictError) return undefined;
       // Whether it was taken or not, it is delivered again.
       this.#items.delete(number);
-      delivery.nak(error instanceof FencedError ? 0 : QUEUE_LIMITS.again.maxMs);
+      delivery.nak(error instanceof FencedError ? 0 : MESSAGE_LIMITS.again.maxMs);
       return undefined;
     });
     if (this.#items.get(number) === item)

@@ -59,20 +59,14 @@ export const QUEUE_DEFAULTS: {
 
 /** Fixed limits: no option sets them. */
 export const QUEUE_LIMITS = {
-  /** Most messages of one publication, and most that a subscriber holds. */
-  portion: 10_000,
   /** Most characters of an id or a key. */
   idCharacters: 512,
   /** Most errors that a message keeps. The first ones are dropped. */
   historyEntries: 100,
   /** Most characters of an error that a message keeps. */
   errorCharacters: 1_000,
-  /** How often a subscriber looks for what dead subscribers held, and for messages whose notification was lost. */
-  lookMs: 5_000,
   /** How often a publication is repeated when others settle the same ids meanwhile. */
   publishAttempts: 10,
-  /** The wait before a failed store or broker is asked again. */
-  again: { minMs: 100, maxMs: 5_000 },
   /** A count of messages is used for so long where several processes publish. */
   countMs: 5_000,
 } as const;

@@ -5,9 +5,9 @@ import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { Store, Write } from "../../store/index.js";
-import type { Carrier } from "./carrier.js";
-import type { Channels } from "./channels.js";
-import { QUEUE_LIMITS } from "./limits.js";
+import type { Carrier } from "../messages/carrier.js";
+import type { Channels } from "../messages/channels.js";
+import { MESSAGE_LIMITS } from "../messages/limits.js";
 import type { QueueStore } from "./queue-store.js";
 import { channels, QUEUE_TOPICS, queued } from "./tables.js";
 
@@ -79,7 +79,7 @@ export class Outbox {
     const rows = await this.#store.scan(queued, {
       index: "parent",
       prefix: [parent],
-      limit: QUEUE_LIMITS.portion,
+      limit: MESSAGE_LIMITS.portion,
     });
     return rows.filter(({ unsent }) => unsent !== null);
   }
@@ -153,7 +153,7 @@ export class OutboxProcess implements Callbacks<Note> {
       },
       () => {
         // The store or the broker is away: messages to send are still marked.
-        const { again } = QUEUE_LIMITS;
+        const { again } = MESSAGE_LIMITS;
         const inMs = backoffMs(again, ++this.#failures, this.#ctx.alive ? this.#ctx.random() : 0);
         this.#note({ type: "looked", inMs });
       },
@@ -162,7 +162,7 @@ export class OutboxProcess implements Callbacks<Note> {
 
   /** When to look again. */
   async #look(): Promise<number> {
-    let inMs: number = QUEUE_LIMITS.lookMs;
+    let inMs: number = MESSAGE_LIMITS.lookMs;
     // If it cannot be asked for one queue, the others are sent all the same.
     await this.#channels.look(this.#queues.keys()).catch(() => undefined);
     for (const queue of this.#queues.values()) {

@@ -1,9 +1,9 @@
 // Answers channels.ts from the tables of queues: which channel counts, and which messages have to be sent.
 
 import { ConflictError, type Store } from "../../store/index.js";
-import type { NamedChannel } from "./channel-machine.js";
-import type { Letters } from "./channels.js";
-import { QUEUE_LIMITS } from "./limits.js";
+import type { NamedChannel } from "../messages/channel-machine.js";
+import type { Letters } from "../messages/channels.js";
+import { MESSAGE_LIMITS } from "../messages/limits.js";
 import { newRound } from "./rounds.js";
 import { channels, queued } from "./tables.js";
 
@@ -40,7 +40,7 @@ export class QueueLetters implements Letters {
   }
 
   async resend(queue: string, channel: string): Promise<void> {
-    const limit = QUEUE_LIMITS.portion;
+    const limit = MESSAGE_LIMITS.portion;
     for (let after = 0; ; ) {
       const rows = await this.#store.scan(queued, { index: "ready", prefix: [queue], after, limit });
       await newRound(this.#store, queue, rows, { ready: queue, held: null }, { unsent: queue });

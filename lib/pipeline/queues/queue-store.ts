@@ -11,7 +11,8 @@ import {
   type WriteSet,
 } from "../../store/index.js";
 import type { Columns, RowOf, Table } from "../../store/table.js";
-import { QueueFullError } from "./errors.js";
+import { QueueFullError } from "../messages/errors.js";
+import { MESSAGE_LIMITS } from "../messages/limits.js";
 import { QUEUE_LIMITS, type QueuePolicy } from "./limits.js";
 import type { Beats } from "./message-beats.js";
 import { newRound } from "./rounds.js";
@@ -189,7 +190,7 @@ export class QueueStore {
       index: "due",
       prefix: [name],
       below: this.time.now() + 1,
-      limit: QUEUE_LIMITS.portion,
+      limit: MESSAGE_LIMITS.portion,
     };
     const set = { delayed: null, due: null, ready: name };
     if (!this.carried) await this.store.take(queued, { ...range, set });
@@ -321,7 +322,7 @@ export class QueueStore {
     const lost = await this.store.scan(queued, {
       index: "held",
       prefix: [token],
-      limit: QUEUE_LIMITS.portion,
+      limit: MESSAGE_LIMITS.portion,
     });
     if (lost.some(({ queue }) => queue !== this.name)) throw new InvariantError("a claim is of one queue");
     const isHeld = { held: token };
@@ -357,7 +358,7 @@ export class QueueStore {
   async #oldest<C extends Columns>(table: Table<C>, index: string): Promise<RowOf<C>[]> {
     const { store, name, policy } = this;
     const prefix = [name];
-    const limit = QUEUE_LIMITS.portion;
+    const limit = MESSAGE_LIMITS.portion;
     const over = (await store.count(table, { index, prefix })) - policy.rememberMost;
     const below = Math.floor(this.time.now() - policy.rememberMs);
     const old = await store.scan(table, { index, prefix, below, limit });

@@ -25,10 +25,11 @@ import type { ProcessSystem } from "../../process/system.js";
 import { openStore, type Store, type StoreSource } from "../../store/index.js";
 import type { QuarantinePolicy } from "../definition/policy.js";
 import { checkName } from "../definition/queue.js";
-import type { CarrierSource } from "./carrier.js";
-import { Channels } from "./channels.js";
+import type { CarrierSource } from "../messages/carrier.js";
+import { Channels } from "../messages/channels.js";
+import { QueueClosedError } from "../messages/errors.js";
+import { MESSAGE_LIMITS } from "../messages/limits.js";
 import { DeadLetters } from "./dead-letters.js";
-import { QueueClosedError } from "./errors.js";
 import { type Carriage, CarriedIntake, type Intake, StoreIntake } from "./intake.js";
 import {
   QUEUE_DEFAULTS,
@@ -378,8 +379,8 @@ export class MessageQueue<in out T> {
    */
   async publishMany(messages: readonly NewQueueMessage<T>[]): Promise<Published[]> {
     this.#open();
-    if (!Array.isArray(messages) || messages.length > QUEUE_LIMITS.portion)
-      throw new OptionError("messages", messages, `an array of at most ${QUEUE_LIMITS.portion} messages`);
+    if (!Array.isArray(messages) || messages.length > MESSAGE_LIMITS.portion)
+      throw new OptionError("messages", messages, `an array of at most ${MESSAGE_LIMITS.portion} messages`);
     const all: NewMessage[] = [];
     for (const [i, { value, ...options }] of messages.entries())
       all.push(await this.#message(i, value, options));
@@ -578,8 +579,8 @@ function checkSubscriber(given: Partial<SubscriberPolicy>): SubscriberPolicy {
   only("", given, ["concurrency", "prefetch", "timeoutMs", "overrunMs"]);
   const policy = { ...QUEUE_DEFAULTS.subscriber, ...given };
   const prefetch = count("prefetch", policy.prefetch, 1);
-  if (prefetch > QUEUE_LIMITS.portion)
-    throw new OptionError("prefetch", prefetch, `a whole number, at most ${QUEUE_LIMITS.portion}`);
+  if (prefetch > MESSAGE_LIMITS.portion)
+    throw new OptionError("prefetch", prefetch, `a whole number, at most ${MESSAGE_LIMITS.portion}`);
   const concurrency = Math.min(prefetch, count("concurrency", policy.concurrency, 1));
   const timeoutMs = delay("timeoutMs", policy.timeoutMs, 1, true);
   return { prefetch, concurrency, timeoutMs, overrunMs: delay("overrunMs", policy.overrunMs, 0, true) };

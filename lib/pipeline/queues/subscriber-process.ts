@@ -17,9 +17,10 @@ import { reportLate } from "../../process/report-failure.js";
 import { spawnIn } from "../../process/spawn-in.js";
 import type { QueueOutcome } from "../../service/telemetry/pipeline-taps.js";
 import { type Claim, ConflictError, FencedError, StoreClosedError } from "../../store/index.js";
-import { QueueStatusError } from "./errors.js";
+import { QueueStatusError } from "../messages/errors.js";
+import { MESSAGE_LIMITS } from "../messages/limits.js";
 import type { Intake } from "./intake.js";
-import { QUEUE_LIMITS, type SubscriberPolicy } from "./limits.js";
+import type { SubscriberPolicy } from "./limits.js";
 import { type Beats, MessageBeats } from "./message-beats.js";
 import type { Sendable } from "./outbox.js";
 import type { Child, QueueStore, Settlement } from "./queue-store.js";
@@ -89,7 +90,7 @@ export class SubscriberProcess implements Callbacks<Note> {
   constructor(settings: SubscriberSettings) {
     this.#settings = settings;
     const { concurrency, prefetch } = settings;
-    const first = initial<QueuedRow, Settlement>({ concurrency, prefetch, again: QUEUE_LIMITS.again });
+    const first = initial<QueuedRow, Settlement>({ concurrency, prefetch, again: MESSAGE_LIMITS.again });
     this.#loop = new EffectLoop(first, decide<QueuedRow, Settlement>, (effect) => this.#carryOut(effect));
   }
 
@@ -345,7 +346,7 @@ export class SubscriberProcess implements Callbacks<Note> {
 
   /** Looks for messages that were left behind, and for those without a notification. */
   async #look(): Promise<void> {
-    this.#ctx.sendAfter(this.#ctx.self, { type: "look" }, QUEUE_LIMITS.lookMs);
+    this.#ctx.sendAfter(this.#ctx.self, { type: "look" }, MESSAGE_LIMITS.lookMs);
     try {
       await this.#settings.ends.share();
       await this.#queue.time.read();

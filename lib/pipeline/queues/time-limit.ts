@@ -2,7 +2,7 @@
 
 import type { BodyContext } from "../../process/body-context.js";
 import { shutdown } from "../../process/reason.js";
-import { QueueTimeoutError } from "./errors.js";
+import { QueueTimeoutError } from "../messages/errors.js";
 import type { SubscriberPolicy } from "./limits.js";
 
 export class TimeLimit {

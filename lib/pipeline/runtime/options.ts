@@ -9,12 +9,12 @@ import { text, withMethod } from "../../process/options.js";
 import type { StoreSource } from "../../store/index.js";
 import type { AnyPipeline } from "../definition/pipeline.js";
 import { MOST_MESSAGE_BYTES } from "../ledger/limits.js";
+import type { CarrierSource } from "../messages/carrier.js";
 import {
   checkRetention,
   type PipelineRetention,
   type PipelineRetentionOptions,
 } from "../operations/retention.js";
-import type { CarrierSource } from "../queues/carrier.js";
 import { type PipelinePlan, planOf } from "./plan.js";
 
 /** Options of {@link pipelineHost}. */

@@ -36,6 +36,7 @@ import {
   REOPENED_TOPIC,
   sources,
 } from "../ledger/tables.js";
+import type { Carrier } from "../messages/carrier.js";
 import { startReplay } from "../operations/begin-replay.js";
 import type { GivenUp, GiveUpRequest, Moved, MoveRequest } from "../operations/change-options.js";
 import { PipelineHostTakenError } from "../operations/errors.js";
@@ -45,7 +46,6 @@ import { summaryOf } from "../operations/message-view.js";
 import { move } from "../operations/move.js";
 import type { ReplayRequest } from "../operations/replay-options.js";
 import type { RouteTotals } from "../operations/retention.js";
-import type { Carrier } from "../queues/carrier.js";
 import type {
   Beginning,
   BegunReplay,

@@ -9,7 +9,7 @@ import { definePipeline } from "../../../lib/pipeline/definition/pipeline.js";
 import { queue } from "../../../lib/pipeline/definition/queue.js";
 import { route } from "../../../lib/pipeline/definition/route.js";
 import { type PipelineHost, pipelineHost } from "../../../lib/pipeline/host.js";
-import { jetstream } from "../../../lib/pipeline/queues/jetstream.js";
+import { jetstream } from "../../../lib/pipeline/messages/jetstream.js";
 import { describeNats, type NatsServer, startNats } from "../../support/nats.js";
 import { until } from "../queues/waits.js";
 import { all, lines, system, words } from "./support.js";

@@ -3,7 +3,7 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { memory, pglite, postgres, sqlite } from "signalbox/store";
 import { afterAll, beforeAll } from "vitest";
-import { jetstream } from "../../../lib/pipeline/queues/jetstream.js";
+import { jetstream } from "../../../lib/pipeline/messages/jetstream.js";
 import type { QueuesOptions } from "../../../lib/pipeline/queues/queues.js";
 import { newFolder } from "../../store/sqlite/support.js";
 import { describeNats, type NatsServer, startNats } from "../../support/nats.js";

@@ -2,8 +2,11 @@
 
 import { System } from "signalbox";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DeadLetterNotFoundError } from "../../../lib/pipeline/messages/errors.js";
-import { QueueClosedError, QueueFullError } from "../../../lib/pipeline/queues/errors.js";
+import {
+  DeadLetterNotFoundError,
+  QueueClosedError,
+  QueueFullError,
+} from "../../../lib/pipeline/messages/errors.js";
 import {
   type MessageQueue,
   openQueues,

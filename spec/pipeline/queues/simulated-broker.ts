@@ -8,8 +8,8 @@ import type {
   CarrierSource,
   Consumption,
   Letter,
-} from "../../../lib/pipeline/queues/carrier.js";
-import { CarrierError, ChannelGoneError } from "../../../lib/pipeline/queues/errors.js";
+} from "../../../lib/pipeline/messages/carrier.js";
+import { CarrierError, ChannelGoneError } from "../../../lib/pipeline/messages/errors.js";
 
 const LABEL = "the simulated broker";
 /** How long a delivery may stay unacknowledged. */

@@ -12,7 +12,7 @@ import {
   type NamedChannel,
 } from "./channel-machine.js";
 import { ChannelGoneError, QueueClosedError } from "./errors.js";
-import { QUEUE_LIMITS } from "./limits.js";
+import { MESSAGE_LIMITS } from "./limits.js";
 
 /** Called with each channel that is opened. */
 type Watcher = (channel: string) => void;
@@ -118,7 +118,7 @@ class Channel {
     this.#letters = letters;
     this.#carrier = carrier;
     this.#kernel = kernel;
-    this.#loop = new EffectLoop(initial(QUEUE_LIMITS.again), decide, (effect) => this.#carryOut(effect));
+    this.#loop = new EffectLoop(initial(MESSAGE_LIMITS.again), decide, (effect) => this.#carryOut(effect));
   }
 
   tell(event: ChannelEvent): void {

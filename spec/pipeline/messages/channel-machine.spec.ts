@@ -9,7 +9,7 @@ import {
   decide,
   initial,
   type NamedChannel,
-} from "../../../lib/pipeline/queues/channel-machine.js";
+} from "../../../lib/pipeline/messages/channel-machine.js";
 import { sized } from "../../support/proof.js";
 
 const AGAIN = { minMs: 10, maxMs: 100, jitter: 0 };

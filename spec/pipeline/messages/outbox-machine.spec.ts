@@ -9,7 +9,7 @@ import {
   type OutboxEffect,
   type OutboxEvent,
   type OutboxState,
-} from "../../../lib/pipeline/queues/outbox-machine.js";
+} from "../../../lib/pipeline/messages/outbox-machine.js";
 import { sized } from "../../support/proof.js";
 
 const AGAIN = { minMs: 10, maxMs: 100, jitter: 0 };

@@ -26,7 +26,7 @@ import type {
   Letter,
 } from "./carrier.js";
 import { CarrierError, ChannelGoneError, LetterTooLargeError } from "./errors.js";
-import { QUEUE_LIMITS } from "./limits.js";
+import { MESSAGE_LIMITS } from "./limits.js";
 
 /** What {@link jetstream} is given. */
 export interface JetStreamOptions {
@@ -337,7 +337,7 @@ class Consuming implements Consumption {
   #pause(failures: number): Promise<void> {
     const { environment, after } = this.#context;
     return new Promise((resolve) =>
-      after(backoffMs(QUEUE_LIMITS.again, failures, environment.random()), resolve),
+      after(backoffMs(MESSAGE_LIMITS.again, failures, environment.random()), resolve),
     );
   }
 

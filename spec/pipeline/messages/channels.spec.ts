@@ -2,9 +2,9 @@
 
 import { System } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Carrier } from "../../../lib/pipeline/queues/carrier.js";
-import { Channels, type Letters } from "../../../lib/pipeline/queues/channels.js";
-import { gate, until } from "./waits.js";
+import type { Carrier } from "../../../lib/pipeline/messages/carrier.js";
+import { Channels, type Letters } from "../../../lib/pipeline/messages/channels.js";
+import { gate, until } from "../queues/waits.js";
 
 const STEPS = ["make", "name", "resend"] as const;
 
