@@ -6,15 +6,15 @@
 // A letter is no more than a hint: its message is taken in the store, so a letter that comes twice, late, or from before changes nothing.
 // A ready message without a holder has a row in the outbox or a letter in the channel; channels.ts looks after letters that the broker loses.
 
-import { EffectLoop } from "../../process/effect-loop.js";
 import type { Kernel } from "../../process/kernel.js";
 import { outside } from "../../process/origin.js";
-import { ConflictError, type Store, type Write } from "../../store/index.js";
+import type { Store, Write } from "../../store/index.js";
 import type { MessageId } from "../definition/message-id.js";
-import type { Carrier, CarrierDelivery, Consumption } from "../messages/carrier.js";
+import type { CarrierDelivery } from "../messages/carrier.js";
 import { Channels } from "../messages/channels.js";
+import { Inbox } from "../messages/inbox.js";
 import { MESSAGE_LIMITS } from "../messages/limits.js";
-import { decide, initial, type OutboxEffect, type OutboxEvent } from "../messages/outbox-machine.js";
+import { Outbox, type OutboxRows, type Sendable, Shipment } from "../messages/outbox.js";
 import { LedgerLetters } from "./ledger-letters.js";
 import type { LedgerState, StoreLedgerOptions } from "./ledger-state.js";
 import type { LiveMessage } from "./live-message.js";
@@ -28,26 +28,13 @@ interface Spot {
   readonly id: MessageId;
 }
 
-/** A message that is to be sent. */
-interface Parcel extends Spot {
-  /** When its row of the outbox was written: a later one is another one. */
-  readonly round: number;
-  /** The channel that has confirmed it. */
-  readonly channel?: string;
-}
+/** A message that is to be sent. Its round is when its row of the outbox was written. */
+interface Parcel extends Spot, Sendable {}
 
 /** Parcels to send, and letters to acknowledge after them. */
-interface Shipment {
+interface Load {
   readonly parcels: readonly Parcel[];
   readonly letters: readonly CarrierDelivery[];
-}
-
-/** The letters of one queue that have arrived and were not looked at. */
-interface Inbox {
-  readonly arrived: CarrierDelivery[];
-  readonly waiting: (() => void)[];
-  readonly unwatch: () => void;
-  consumption: { readonly channel: string; readonly of: Consumption } | undefined;
 }
 
 /** How often the outbox is searched for messages that others have left behind, in milliseconds. */
@@ -68,16 +55,16 @@ const keyOf = ({ queue, lane, id }: Spot): string => `${queue} ${lane} ${id}`;
 
 export class Carriage {
   readonly #ledger: LedgerState;
-  readonly #carrier: Carrier;
   readonly #kernel: Kernel;
   readonly #channels: Channels;
+  readonly #outbox: Outbox<Parcel>;
   readonly #queues: readonly string[];
   readonly #inboxes = new Map<string, Inbox>();
   /** Letters of the messages that this host has. */
   readonly #inWork = new Map<string, CarrierDelivery>();
   /** Keys of the messages that are being sent, or wait to be sent. */
   readonly #underWay = new Set<string>();
-  #waiting: Shipment[] = [];
+  #waiting: Load[] = [];
   #shipments = 0;
   /** Queues whose outbox is sent regardless of its age. */
   readonly #hurry = new Set<string>();
@@ -90,7 +77,6 @@ export class Carriage {
 
   constructor(ledger: LedgerState, { carrier, kernel }: NonNullable<StoreLedgerOptions["carried"]>) {
     this.#ledger = ledger;
-    this.#carrier = carrier;
     this.#kernel = kernel;
     const { queues } = ledger.options;
     this.#queues = queues;
@@ -100,7 +86,13 @@ export class Carriage {
       hurry: (queue) => this.hasten([queue]),
     });
     this.#channels = new Channels(letters, carrier, kernel);
-    for (const queue of queues) this.#open(queue);
+    this.#outbox = new Outbox(ledger.store, carrier, this.#channels, parcelRows(ledger));
+    const channels = this.#channels;
+    for (const queue of queues) {
+      const prefetch = Math.max(FEWEST, AHEAD * ledger.inWork(queue));
+      const news = (): void => ledger.handOut.news(queue);
+      this.#inboxes.set(queue, new Inbox({ queue, carrier, channels, prefetch, news }));
+    }
     this.#lookLater();
   }
 
@@ -119,43 +111,14 @@ export class Carriage {
 
   // ── from the broker ──────────────────────────────────────────────────────────────────────────────────────────
 
-  #open(queue: string): void {
-    const prefetch = Math.max(FEWEST, AHEAD * this.#ledger.inWork(queue));
-    const inbox: Inbox = {
-      arrived: [],
-      waiting: [],
-      consumption: undefined,
-      unwatch: this.#channels.watch(queue, (channel) => this.#consume(queue, inbox, channel, prefetch)),
-    };
-    this.#inboxes.set(queue, inbox);
-  }
-
-  #consume(queue: string, inbox: Inbox, channel: string, prefetch: number): void {
-    if (this.#isClosed || inbox.consumption?.channel === channel) return;
-    void inbox.consumption?.of.close();
-    const deliver = async (letter: CarrierDelivery): Promise<void> => {
-      if (this.#isClosed) return letter.nak(0);
-      inbox.arrived.push(letter);
-      this.#ledger.handOut.news(queue);
-      if (inbox.arrived.length >= prefetch) await new Promise<void>((resolve) => inbox.waiting.push(resolve));
-    };
-    const gone = (): void => {
-      inbox.consumption = undefined;
-      this.#channels.gone(queue, channel);
-    };
-    inbox.consumption = { channel, of: this.#carrier.consume(channel, prefetch, deliver, gone) };
-  }
-
   /** Whether letters of this queue have arrived that were not looked at. */
   has(queue: string): boolean {
-    return (this.#inboxes.get(queue)?.arrived.length ?? 0) > 0;
+    return this.#inboxes.get(queue)?.isEmpty === false;
   }
 
   /** Messages whose letters have arrived, and that have no holder. This host holds them from now on. */
   async take(queue: string, count: number): Promise<readonly MessageRow[]> {
-    const inbox = this.#inboxes.get(queue);
-    const letters = inbox?.arrived.splice(0, count) ?? [];
-    for (const goOn of inbox?.waiting.splice(0) ?? []) goOn();
+    const letters = this.#inboxes.get(queue)?.take(count) ?? [];
     if (letters.length === 0) return [];
     try {
       return await this.#take(queue, letters);
@@ -265,87 +228,22 @@ export class Carriage {
     });
   }
 
-  /** Publishes, marks, and acknowledges last, as outbox-machine.ts decides. */
   #shipped(parcels: readonly Parcel[], letters: readonly CarrierDelivery[], ended: () => void): void {
-    const kernel = this.#kernel;
-    const begin = initial<Parcel>(MESSAGE_LIMITS.again);
-    const loop = new EffectLoop(begin, decide<Parcel>, (effect: OutboxEffect<Parcel>) => {
-      // The rest of the shipment stays in the outbox, and its letters come again.
-      if (this.#isClosed && effect.type !== "ack") return ended();
-      const inMs = effect.type === "ack" ? 0 : effect.inMs;
-      const work = (): void => follow(this.#carryOut(effect, letters));
-      if (inMs > 0) kernel.addTimer(inMs, { fire: () => (this.#isClosed ? ended() : work()) });
-      else work();
-    });
-    const follow = (work: Promise<OutboxEvent<Parcel>>): void => {
-      const tell = (event: OutboxEvent<Parcel>): void => {
-        loop.dispatch(event);
-        if (loop.state.phase === "ended") ended();
-      };
-      work.then(tell, () => tell({ type: "failed", roll: kernel.env.random() }));
-    };
-    loop.dispatch({ type: "taken" });
-    loop.dispatch({ type: "settled", children: parcels });
-  }
-
-  async #carryOut(
-    effect: OutboxEffect<Parcel>,
-    letters: readonly CarrierDelivery[],
-  ): Promise<OutboxEvent<Parcel>> {
-    switch (effect.type) {
-      case "publish":
-        return { type: "confirmed", children: await this.#publish(effect.children) };
-      case "mark":
-        return { type: (await this.#mark(effect.children)) ? "marked" : "void" };
-      case "ack":
+    const shipment = new Shipment({
+      outbox: this.#outbox,
+      kernel: this.#kernel,
+      ack: () => {
         // Nothing waits for the broker's word: a letter that comes again is of a message that is gone.
         for (const letter of letters) letter.ackUnconfirmed();
-        return { type: "acked" };
-      default:
-        return effect satisfies never;
-    }
-  }
-
-  async #publish(parcels: readonly Parcel[]): Promise<Parcel[]> {
-    const { token } = this.#ledger.place.claim;
-    const sent = await Promise.all(
-      [...byQueue(parcels)].map(([queue, some]) =>
-        this.#channels.use(queue, async (channel) => {
-          const letters = some.map(({ lane, id, round }) => ({
-            id: `${token}/${id}/${lane}/${round}`,
-            body: JSON.stringify([lane, id]),
-          }));
-          await this.#carrier.publish(channel, letters);
-          return some.map((parcel) => ({ ...parcel, channel }));
-        }),
-      ),
-    );
-    return sent.flat();
-  }
-
-  /** False: the store names another channel, so the broker may have lost what it has confirmed. */
-  async #mark(parcels: readonly Parcel[]): Promise<boolean> {
-    const { store, place } = this.#ledger;
-    const { scope } = place;
-    for (const [queue, some] of byQueue(parcels)) {
-      const writes = some.map(({ lane, id, round }): Write => {
-        const row = { table: outbox, key: [scope, queue, lane, id] };
-        return { type: "when", ...row, is: { round }, writes: [{ type: "delete", ...row }] };
-      });
-      const expect = [...new Set(some.map(({ channel }) => channel))].map((channel) => ({
-        table: carriedChannels,
-        key: [scope, queue],
-        is: { channel: channel ?? null },
-      }));
-      try {
-        await store.commit({ expect, writes });
-      } catch (error) {
-        if (!(error instanceof ConflictError)) throw error;
-        await this.#channels.look([queue]);
-        return false;
-      }
-    }
-    return true;
+      },
+      // The rest of the shipment stays in the outbox, and its letters come again.
+      goesOn: () => !this.#isClosed,
+      moved: (phase) => {
+        if (phase === "ended") ended();
+      },
+    });
+    shipment.tell({ type: "taken" });
+    shipment.tell({ type: "settled", children: parcels });
   }
 
   // ── what is due, and what others have left behind ────────────────────────────────────────────────────────────
@@ -434,12 +332,7 @@ export class Carriage {
     this.#cancelLook?.();
     this.#cancelDue?.();
     this.#waiting = [];
-    for (const { arrived, waiting, consumption, unwatch } of this.#inboxes.values()) {
-      unwatch();
-      for (const letter of arrived.splice(0)) letter.nak(0);
-      for (const goOn of waiting.splice(0)) goOn();
-      void consumption?.of.close();
-    }
+    for (const inbox of this.#inboxes.values()) void inbox.close();
     for (const letter of this.#inWork.values()) letter.nak(0);
     this.#inWork.clear();
     this.#channels.close();
@@ -464,12 +357,16 @@ function spotIn(queue: string, body: string): Spot | undefined {
   }
 }
 
-function byQueue(parcels: readonly Parcel[]): Map<string, Parcel[]> {
-  const all = new Map<string, Parcel[]>();
-  for (const parcel of parcels) {
-    const some = all.get(parcel.queue);
-    if (some === undefined) all.set(parcel.queue, [parcel]);
-    else some.push(parcel);
-  }
-  return all;
+function parcelRows({ place: { scope, claim } }: LedgerState): OutboxRows<Parcel> {
+  return {
+    letter: ({ lane, id, round }) => ({
+      id: `${claim.token}/${id}/${lane}/${round}`,
+      body: JSON.stringify([lane, id]),
+    }),
+    marked: ({ queue, lane, id, round }) => {
+      const row = { table: outbox, key: [scope, queue, lane, id] };
+      return { type: "when", ...row, is: { round }, writes: [{ type: "delete", ...row }] };
+    },
+    named: (queue, channel) => ({ table: carriedChannels, key: [scope, queue], is: { channel } }),
+  };
 }

@@ -2,17 +2,12 @@
 
 import type { Kernel } from "../../process/kernel.js";
 import { type Claim, ConflictError, FencedError } from "../../store/index.js";
-import type { Carrier, CarrierDelivery, Consumption } from "../messages/carrier.js";
+import type { Carrier, CarrierDelivery } from "../messages/carrier.js";
 import type { Channels } from "../messages/channels.js";
+import { Inbox } from "../messages/inbox.js";
 import { MESSAGE_LIMITS } from "../messages/limits.js";
-import {
-  decide,
-  initial,
-  type OutboxEffect,
-  type OutboxEvent,
-  type OutboxState,
-} from "../messages/outbox-machine.js";
-import type { Outbox, Sendable } from "./outbox.js";
+import { type Outbox, Shipment } from "../messages/outbox.js";
+import { type QueuedSendable, unsentChildren } from "./outbox.js";
 import type { QueueStore, Taken } from "./queue-store.js";
 import { type QueuedRow, queued } from "./tables.js";
 
@@ -22,7 +17,7 @@ export interface Intake {
   start(prefetch: number, news: () => void): Promise<void>;
   take(claim: Claim, count: number): Promise<Taken>;
   /** A message is settled, or is to be tried again, and has these children. */
-  settled(number: number, children: readonly Sendable[]): void;
+  settled(number: number, children: readonly QueuedSendable[]): void;
   /** The subscriber does not have these messages any more. */
   lost(numbers: readonly number[]): void;
   close(): Promise<void>;
@@ -61,14 +56,7 @@ export class StoreIntake implements Intake {
 export interface Carriage {
   readonly carrier: Carrier;
   readonly channels: Channels;
-  readonly outbox: Outbox;
-}
-
-/** A delivery whose message is in work, or whose children are being sent. */
-interface Item {
-  readonly number: number;
-  readonly delivery: CarrierDelivery;
-  state: OutboxState<Sendable>;
+  readonly outbox: Outbox<QueuedSendable>;
 }
 
 /** A delivery of a message that is in work here comes again after this time, in milliseconds. */
@@ -77,56 +65,30 @@ const IN_WORK_MS = 1_000;
 /** Messages that a broker says are ready. Each is taken in the store before it is handled. */
 export class CarriedIntake implements Intake {
   readonly #queue: QueueStore;
-  readonly #carrier: Carrier;
-  readonly #channels: Channels;
-  readonly #outbox: Outbox;
+  readonly #carriage: Carriage;
   readonly #kernel: Kernel;
-  readonly #arrived: CarrierDelivery[] = [];
-  /** Messages that this subscriber has, by their numbers. */
-  readonly #items = new Map<number, Item>();
-  readonly #pending = new Set<Promise<unknown>>();
-  #consumption: { readonly channel: string; readonly of: Consumption } | undefined;
-  #unwatch: (() => void) | undefined;
-  /** Consumptions that wait until there is room for their next delivery: a closed one, too. */
-  readonly #waiting: (() => void)[] = [];
+  /** The deliveries of messages that this subscriber has, or whose children are being sent, by their numbers. */
+  readonly #items = new Map<number, Shipment<QueuedSendable>>();
+  readonly #pending = new Set<Shipment<QueuedSendable>>();
+  #inbox: Inbox | undefined;
   #isClosed = false;
 
-  constructor(queue: QueueStore, { carrier, channels, outbox }: Carriage, kernel: Kernel) {
+  constructor(queue: QueueStore, carriage: Carriage, kernel: Kernel) {
     this.#queue = queue;
-    this.#carrier = carrier;
-    this.#channels = channels;
-    this.#outbox = outbox;
+    this.#carriage = carriage;
     this.#kernel = kernel;
   }
 
   /** Not waited for: the broker may be away. */
   start(prefetch: number, news: () => void): Promise<void> {
-    const { name } = this.#queue;
-    const deliver = (delivery: CarrierDelivery) => this.#deliver(delivery, prefetch, news);
-    this.#unwatch = this.#channels.watch(name, (channel) => {
-      if (this.#isClosed || this.#consumption?.channel === channel) return;
-      void this.#consumption?.of.close();
-      const gone = (): void => {
-        this.#consumption = undefined;
-        this.#channels.gone(name, channel);
-      };
-      this.#consumption = { channel, of: this.#carrier.consume(channel, prefetch, deliver, gone) };
-    });
+    this.#inbox = new Inbox({ queue: this.#queue.name, ...this.#carriage, prefetch, news });
     return Promise.resolve();
-  }
-
-  async #deliver(delivery: CarrierDelivery, prefetch: number, news: () => void): Promise<void> {
-    if (this.#isClosed) return delivery.nak(0);
-    this.#arrived.push(delivery);
-    news();
-    if (this.#arrived.length >= prefetch) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   async take(claim: Claim, count: number): Promise<Taken> {
     // One that says no number is of a stranger.
-    const [deliveries, strange] = parted(this.#arrived.splice(0, count));
+    const [deliveries, strange] = parted(this.#inbox?.take(count) ?? []);
     for (const delivery of strange) delivery.ack().catch(() => undefined);
-    for (const goOn of this.#waiting.splice(0)) goOn();
     const numbers = deliveries.map(({ body }) => Number(body));
     try {
       const rows = await this.#queue.store.get(
@@ -138,7 +100,7 @@ export class CarriedIntake implements Intake {
       );
       return {
         rows: taken.filter((row) => row !== undefined),
-        more: this.#arrived.length > 0,
+        more: this.#inbox?.isEmpty === false,
         dueInMs: undefined,
       };
     } catch (error) {
@@ -147,23 +109,18 @@ export class CarriedIntake implements Intake {
     }
   }
 
-  settled(number: number, children: readonly Sendable[]): void {
-    this.#tell(number, { type: "settled", children });
+  settled(number: number, children: readonly QueuedSendable[]): void {
+    this.#items.get(number)?.tell({ type: "settled", children });
   }
 
   lost(numbers: readonly number[]): void {
-    for (const number of numbers) this.#tell(number, { type: "lost" });
+    for (const number of numbers) this.#items.get(number)?.tell({ type: "lost" });
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#unwatch?.();
-    const closed = this.#consumption?.of.close();
-    // Others need not wait until the broker finds out. Before the end of the consumption it would deliver to this one again.
-    for (const delivery of this.#arrived.splice(0)) delivery.nak(0);
-    for (const goOn of this.#waiting.splice(0)) goOn();
-    await closed;
-    await Promise.allSettled(this.#pending);
+    await this.#inbox?.close();
+    await Promise.all([...this.#pending].map(({ work }) => work));
   }
 
   async #takeOne(
@@ -172,15 +129,15 @@ export class CarriedIntake implements Intake {
     number: number,
     row: QueuedRow | undefined,
   ): Promise<QueuedRow | undefined> {
-    const item: Item = { number, delivery, state: initial(MESSAGE_LIMITS.again) };
     if (this.#items.has(number)) {
       // It may be of a later round than the delivery at hand: acknowledged, it would be the last one of a message that is ready.
       delivery.nak(IN_WORK_MS);
       return undefined;
     }
+    const item = this.#shipment(number, delivery);
     this.#items.set(number, item);
     if (row === undefined) {
-      this.#advance(item, { type: "gone", children: await this.#outbox.childrenOf(number) });
+      item.tell({ type: "gone", children: await unsentChildren(this.#queue.store, number) });
       return undefined;
     }
     const taken = await this.#queue.takeNumber(claim, row).catch((error: unknown) => {
@@ -190,64 +147,26 @@ export class CarriedIntake implements Intake {
       delivery.nak(error instanceof FencedError ? 0 : MESSAGE_LIMITS.again.maxMs);
       return undefined;
     });
-    if (this.#items.get(number) === item)
-      this.#advance(item, { type: taken === undefined ? "elsewhere" : "taken" });
+    if (this.#items.get(number) === item) item.tell({ type: taken === undefined ? "elsewhere" : "taken" });
     return taken;
   }
 
-  #tell(number: number, event: OutboxEvent<Sendable>): void {
-    const item = this.#items.get(number);
-    if (item !== undefined) this.#advance(item, event);
-  }
-
-  #advance(item: Item, event: OutboxEvent<Sendable>): void {
-    const [state, effects] = decide(item.state, event);
-    item.state = state;
-    for (const effect of effects) this.#carryOut(item, effect);
-    const { phase } = state;
-    // From here on the store knows nothing of the message: another delivery of it is looked at anew.
-    if ((phase === "acking" || phase === "ended") && this.#items.get(item.number) === item)
-      this.#items.delete(item.number);
-  }
-
-  #carryOut(item: Item, effect: OutboxEffect<Sendable>): void {
-    switch (effect.type) {
-      case "publish":
-        this.#later(effect.inMs, item, async () => {
-          const children = await this.#outbox.send(effect.children);
-          return { type: "confirmed", children };
-        });
-        return;
-      case "mark":
-        this.#later(effect.inMs, item, async () => {
-          const isMarked = await this.#outbox.mark(effect.children).then(() => true, refused);
-          return { type: isMarked ? "marked" : "void" };
-        });
-        return;
-      case "ack":
-        this.#later(0, item, async () => {
-          await item.delivery.ack();
-          return { type: "acked" };
-        });
-        return;
-      default:
-        effect satisfies never;
-    }
-  }
-
-  #later(inMs: number, item: Item, work: () => Promise<OutboxEvent<Sendable>>): void {
-    // The next subscriber that gets the message finds the work that is not done by then.
-    if (this.#isClosed && inMs > 0) return;
-    if (inMs > 0) {
-      this.#kernel.addTimer(inMs, { fire: () => this.#later(0, item, work) });
-      return;
-    }
-    const pending = work().then(
-      (done) => this.#advance(item, done),
-      () => this.#advance(item, { type: "failed", roll: this.#kernel.env.random() }),
-    );
-    this.#pending.add(pending);
-    void pending.finally(() => this.#pending.delete(pending));
+  #shipment(number: number, delivery: CarrierDelivery): Shipment<QueuedSendable> {
+    const item: Shipment<QueuedSendable> = new Shipment({
+      outbox: this.#carriage.outbox,
+      kernel: this.#kernel,
+      ack: () => delivery.ack(),
+      // The next subscriber that gets the message finds the work that is not done by then.
+      goesOn: (isAgain) => !(this.#isClosed && isAgain),
+      moved: (phase) => {
+        // From here on the store knows nothing of the message: another delivery of it is looked at anew.
+        if ((phase === "acking" || phase === "ended") && this.#items.get(number) === item)
+          this.#items.delete(number);
+        if (phase === "ended") this.#pending.delete(item);
+        else if (phase !== "taking" && phase !== "working") this.#pending.add(item);
+      },
+    });
+    return item;
   }
 }
 
@@ -255,10 +174,4 @@ export class CarriedIntake implements Intake {
 function parted(all: readonly CarrierDelivery[]): [CarrierDelivery[], CarrierDelivery[]] {
   const isNumber = ({ body }: CarrierDelivery): boolean => Number.isSafeInteger(Number(body)) && body !== "";
   return [all.filter(isNumber), all.filter((delivery) => !isNumber(delivery))];
-}
-
-/** False: the store names another channel. */
-function refused(error: unknown): boolean {
-  if (error instanceof ConflictError) return false;
-  throw error;
 }

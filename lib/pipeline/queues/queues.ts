@@ -29,6 +29,7 @@ import type { CarrierSource } from "../messages/carrier.js";
 import { Channels } from "../messages/channels.js";
 import { QueueClosedError } from "../messages/errors.js";
 import { MESSAGE_LIMITS } from "../messages/limits.js";
+import { Outbox } from "../messages/outbox.js";
 import { DeadLetters } from "./dead-letters.js";
 import { type Carriage, CarriedIntake, type Intake, StoreIntake } from "./intake.js";
 import {
@@ -41,7 +42,7 @@ import {
 import { type MessageBeats, type QueueHeartbeat, shownBeat } from "./message-beats.js";
 import type { QueueOperations } from "./operations.js";
 import { queueService } from "./operations-table.js";
-import { Outbox, OutboxProcess } from "./outbox.js";
+import { OutboxProcess, queuedRows } from "./outbox.js";
 import { type QueueCounts, readCounts } from "./queue-counts.js";
 import { QueueLetters } from "./queue-letters.js";
 import { type Child, type NewMessage, QueueStore } from "./queue-store.js";
@@ -280,7 +281,7 @@ export class Queues implements AsyncDisposable {
       after: (ms, fn) => void kernel.addTimer(ms, { fire: fn }),
     });
     const channels = new Channels(new QueueLetters(this.#store), carrier, kernel);
-    const outbox = new Outbox(this.#store, carrier, channels, kernel.env.id());
+    const outbox = new Outbox(this.#store, carrier, channels, queuedRows(kernel.env.id()));
     const behaviour = new OutboxProcess(outbox, this.#store, this.#carried, channels);
     const pid = this.#system.spawn(behaviour, { label: "outbox of queues" });
     this.#carrying = { carrier, channels, outbox, pid };

@@ -22,7 +22,7 @@ import { MESSAGE_LIMITS } from "../messages/limits.js";
 import type { Intake } from "./intake.js";
 import type { SubscriberPolicy } from "./limits.js";
 import { type Beats, MessageBeats } from "./message-beats.js";
-import type { Sendable } from "./outbox.js";
+import type { QueuedSendable } from "./outbox.js";
 import type { Child, QueueStore, Settlement } from "./queue-store.js";
 import type { SharedEnds } from "./shared-ends.js";
 import { endsOf, isStatus, type Outcome, type Verdict, verdictOf, verdictOnEnd } from "./status.js";
@@ -410,7 +410,7 @@ function crashed(reason: ExitReason): Outcome {
 }
 
 /** The children that a broker has to carry, by the results of the commit that inserted them last. */
-function sendable(children: readonly Child[], results: readonly number[]): Sendable[] {
+function sendable(children: readonly Child[], results: readonly number[]): QueuedSendable[] {
   const numbers = results.slice(results.length - children.length);
   return children.flatMap(({ to, delayMs }, i) =>
     to.carried && delayMs <= 0 ? [{ number: numbers[i] as number, queue: to.name, round: 0 }] : [],
