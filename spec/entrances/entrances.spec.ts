@@ -1,9 +1,11 @@
-// Every entrance with options refuses an option that it does not know. The types say which entrances there are, so that none is forgotten.
+// Every entrance refuses an option that it does not know, and an argument that it does not take. The types say which entrances there are,
+// so that none is forgotten; they are read once, which takes seconds.
 
 import { System } from "signalbox";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Entrance, entrances } from "../support/entrances.js";
 import { allLines } from "./all.js";
+import { complaintsAbout, isCalledWithArguments } from "./hostile.js";
 import { endOf, type Lines } from "./lines.js";
 
 const ALL = entrances();
@@ -14,6 +16,7 @@ const HANDLES = new Set([
   "DynamicSupervisorRef.terminateChild 0",
 ]);
 const WITH_OPTIONS = ALL.filter(({ options }) => options.length > 0);
+const WITH_ARGUMENTS = ALL.filter(isCalledWithArguments);
 
 let system: System;
 let lines: Lines;
@@ -72,6 +75,20 @@ describe("an entrance with options", () => {
     async (name, entrance) => {
       expect(name in lines).toBe(true);
       expect(await complaints(entrance)).toEqual([]);
+    },
+  );
+});
+
+describe("an entrance", () => {
+  it("has a line in this test, if users call it with arguments [E14]", () => {
+    expect(WITH_ARGUMENTS.map(({ name }) => name).filter((name) => !(name in lines))).toEqual([]);
+  });
+
+  it.each(WITH_ARGUMENTS.map((one) => [one.name, one] as const))(
+    "%s refuses what its types do not take, with an error that has a code [E14]",
+    async (name, entrance) => {
+      expect(name in lines).toBe(true);
+      expect(await complaintsAbout(entrance, lines[name] as Lines[string], system)).toEqual([]);
     },
   );
 });

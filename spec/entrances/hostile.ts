@@ -1,11 +1,9 @@
-// Every entrance with what it cannot take, in each of its positions. The types say which entrances there are, and what each takes.
+// An entrance with what it cannot take, in each of its positions. The types say what each takes.
 
-import { type Pid, SignalboxError, System } from "signalbox";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Pid, SignalboxError, type System } from "signalbox";
 import { isError } from "../../lib/process/show.js";
-import { type Entrance, entrances } from "../support/entrances.js";
+import type { Entrance } from "../support/entrances.js";
 import { HOSTILE, Unreadable } from "../support/hostile-values.js";
-import { allLines } from "./all.js";
 import { type End, endOf, type Lines } from "./lines.js";
 
 /** What users write and the library calls: it gets what the library gives. */
@@ -68,18 +66,10 @@ const ALSO_TAKEN: Readonly<Record<string, readonly string[]>> = {
 
 const FLOORS =
   /^(system\.ts|process|behaviour|supervisor|dispatch|store|topology|service|otel|xstate|flow|pipeline)/;
-const ALL = entrances().filter(
-  ({ name, parameters, file }) =>
-    parameters > 0 && isCalledByUsers(name) && !MADE_BY_THE_LIBRARY.test(name) && FLOORS.test(file),
-);
 
-let system: System;
-let lines: Lines;
-beforeAll(async () => {
-  system = new System({ report: false });
-  lines = await allLines(system);
-});
-afterAll(() => system.stop({ timeoutMs: 0 }));
+/** Whether users call it with arguments: what the library calls, and what it alone makes, is no entrance for them. */
+export const isCalledWithArguments = ({ name, parameters, file }: Entrance): boolean =>
+  parameters > 0 && isCalledByUsers(name) && !MADE_BY_THE_LIBRARY.test(name) && FLOORS.test(file);
 
 /** Most turns of the host in which an entrance refuses what it is given. */
 const TURNS = 20;
@@ -102,16 +92,20 @@ function faultOf(end: End, right: End, isTaken: boolean): string | undefined {
 }
 
 /** Whether a process is left that was not there before. A flow that an earlier call has started may run meanwhile, and ends. */
-async function leaves(before: ReadonlySet<Pid<unknown>>): Promise<boolean> {
+async function leaves(system: System, before: ReadonlySet<Pid<unknown>>): Promise<boolean> {
   const left = system.processes().filter((pid) => !before.has(pid));
   for (let i = 0; i < TURNS && left.some((pid) => pid.process !== undefined); i++)
     await new Promise((resolve) => setImmediate(resolve));
   return left.some((pid) => pid.process !== undefined);
 }
 
-async function complaintsAbout({ name, takes }: Entrance): Promise<string[]> {
+/** What is wrong with how an entrance takes wrong arguments. @param line - calls it with right ones */
+export async function complaintsAbout(
+  { name, takes }: Entrance,
+  line: Lines[string],
+  system: System,
+): Promise<string[]> {
   const complaints: string[] = [];
-  const line = lines[name] as Lines[string];
   const right = await endOf(await line(), TURNS);
   for (const [at, allowed] of takes.entries())
     for (const [kind, value] of Object.entries(HOSTILE)) {
@@ -122,22 +116,8 @@ async function complaintsAbout({ name, takes }: Entrance): Promise<string[]> {
       const isTaken = [...allowed, ...(ALSO_TAKEN[`${name} ${at}`] ?? [])].includes(kind);
       const fault = faultOf(end, right, isTaken);
       if (fault !== undefined) complaints.push(`argument ${at}, ${kind}: ${fault}`);
-      if (end.how === "refused" && (await leaves(before)))
+      if (end.how === "refused" && (await leaves(system, before)))
         complaints.push(`argument ${at}, ${kind}: refused, but a process was left`);
     }
   return complaints;
 }
-
-describe("an entrance", () => {
-  it("has a line in this test, if users call it with arguments [E14]", () => {
-    expect(ALL.map(({ name }) => name).filter((name) => !(name in lines))).toEqual([]);
-  });
-
-  it.each(ALL.map((one) => [one.name, one] as const))(
-    "%s refuses what its types do not take, with an error that has a code [E14]",
-    async (name, entrance) => {
-      expect(name in lines).toBe(true);
-      expect(await complaintsAbout(entrance)).toEqual([]);
-    },
-  );
-});
