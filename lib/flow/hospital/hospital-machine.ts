@@ -1,5 +1,5 @@
 // The flow hospital as a pure machine. It decides about a flow whose code, process or checkpoint fails. The model is Corda's
-// StaffedFlowHospital: a staff that diagnoses, medical records, wards. Here a flow also leaves the hospital while the host runs.
+// StaffedFlowHospital: a staff that diagnoses, medical records. Here a flow also leaves the hospital while the host runs.
 //
 //     waiting    discharged, but not before its time
 //     observed   kept until a person acts, or the code changes
@@ -24,11 +24,11 @@ export interface HospitalConfig extends Omit<HospitalLimits, "maxCrashes"> {
   readonly atStart: "keep" | "discharge";
 }
 
-export type Ward = "waiting" | "observed" | "failing" | "out";
+export type PatientStatus = "waiting" | "observed" | "failing" | "out";
 
 export interface Patient {
   readonly flow: string;
-  readonly ward: Ward;
+  readonly status: PatientStatus;
   /** The last run that failed; 0 for one that this host has not seen run. */
   readonly run: number;
   readonly record: HospitalRecord;
@@ -38,8 +38,8 @@ export interface HospitalState {
   readonly config: HospitalConfig;
   /** By flow. Mutable. */
   readonly patients: Map<string, Patient>;
-  /** The flows of each ward, those that came first before others. Mutable. */
-  readonly wards: { readonly [ward in Ward]: Set<string> };
+  /** The flows of each status, those that came first before others. Mutable. */
+  readonly byStatus: { readonly [status in PatientStatus]: Set<string> };
 }
 
 /** Selects the patients that have all of these. */
@@ -148,7 +148,7 @@ export function initial(config: HospitalConfig): HospitalState {
   return {
     config,
     patients: new Map(),
-    wards: { waiting: new Set(), observed: new Set(), failing: new Set(), out: new Set() },
+    byStatus: { waiting: new Set(), observed: new Set(), failing: new Set(), out: new Set() },
   };
 }
 
@@ -188,10 +188,10 @@ function admit(state: HospitalState, event: Admitted): readonly HospitalEffect[]
   const { config } = state;
   const { flow, symptom, suspension } = event;
   const known = state.patients.get(flow);
-  if (known !== undefined && (known.ward === "failing" || event.run <= known.run)) return [];
+  if (known !== undefined && (known.status === "failing" || event.run <= known.run)) return [];
   const past = pastOf(known, suspension);
   const consultation = found(state, event, past);
-  const effects: HospitalEffect[] = known?.ward === "waiting" ? [{ type: "cancel", flow }] : [];
+  const effects: HospitalEffect[] = known?.status === "waiting" ? [{ type: "cancel", flow }] : [];
   for (const { staff, message } of consultation.failed)
     effects.push({ type: "notify", notice: { type: "staff-failed", flow, staff, message } });
   const hasBed = known !== undefined || makeRoom(state, effects);
@@ -218,8 +218,8 @@ function admit(state: HospitalState, event: Admitted): readonly HospitalEffect[]
     discharges: past.discharges + (isDischarged ? 1 : 0),
     visits: [...past.visits, visit].slice(-config.maxVisits),
   };
-  const [ward, effect] = outcome(flow, decided, record);
-  if (hasBed) move(state, { flow, ward, run: event.run, record });
+  const [status, effect] = outcome(flow, decided, record);
+  if (hasBed) move(state, { flow, status, run: event.run, record });
   return [...effects, effect];
 }
 
@@ -270,7 +270,11 @@ function verdict(
   }
 }
 
-function outcome(flow: string, decided: Decided, record: HospitalRecord): readonly [Ward, HospitalEffect] {
+function outcome(
+  flow: string,
+  decided: Decided,
+  record: HospitalRecord,
+): readonly [PatientStatus, HospitalEffect] {
   switch (decided) {
     case "fail":
       return ["failing", { type: "fail", flow, record }];
@@ -294,24 +298,24 @@ function inShort({ stack: _, ...symptom }: Symptom): Symptom {
   return { ...symptom, message: symptom.message.slice(0, SHORT) };
 }
 
-/** Puts a patient into its ward, and out of any other. */
+/** Puts a patient among those of its status, and out of any other. */
 function move(state: HospitalState, patient: Patient): void {
   remove(state, patient.flow);
   state.patients.set(patient.flow, patient);
-  state.wards[patient.ward].add(patient.flow);
+  state.byStatus[patient.status].add(patient.flow);
 }
 
 function remove(state: HospitalState, flow: string): void {
   const known = state.patients.get(flow);
   if (known === undefined) return;
   state.patients.delete(flow);
-  state.wards[known.ward].delete(flow);
+  state.byStatus[known.status].delete(flow);
 }
 
 /** Whether one more flow can be remembered. To make room, the first flow that runs, or else the first observed one, is forgotten. */
 function makeRoom(state: HospitalState, effects: HospitalEffect[]): boolean {
   if (state.patients.size < state.config.maxFlows) return true;
-  const [forgotten] = state.wards.out.size > 0 ? state.wards.out : state.wards.observed;
+  const [forgotten] = state.byStatus.out.size > 0 ? state.byStatus.out : state.byStatus.observed;
   if (forgotten === undefined) return false;
   remove(state, forgotten);
   effects.push({ type: "notify", notice: { type: "forgotten", flow: forgotten } });
@@ -326,19 +330,20 @@ function fresh(record: HospitalRecord): HospitalRecord {
 
 /** Lets a patient run again. Its counts start anew, as if it had not failed here before, unless its timer discharges it. */
 function release(state: HospitalState, patient: Patient, by: DischargedBy): HospitalEffect[] {
-  const { flow, ward } = patient;
+  const { flow, status } = patient;
   const { dueAt: _, ...rest } = patient.record;
   const record = by === "timer" ? rest : fresh(patient.record);
-  if (state.patients.has(flow)) move(state, { ...patient, ward: "out", record });
-  const effects: HospitalEffect[] = ward === "waiting" && by !== "timer" ? [{ type: "cancel", flow }] : [];
+  if (state.patients.has(flow)) move(state, { ...patient, status: "out", record });
+  const effects: HospitalEffect[] = status === "waiting" && by !== "timer" ? [{ type: "cancel", flow }] : [];
   return [...effects, { type: "discharge", flow, by, record }];
 }
 
 function dischargeAll(state: HospitalState, filter: PatientFilter): readonly HospitalEffect[] {
-  const flows = filter.flow === undefined ? [...state.wards.waiting, ...state.wards.observed] : [filter.flow];
+  const flows =
+    filter.flow === undefined ? [...state.byStatus.waiting, ...state.byStatus.observed] : [filter.flow];
   return flows.flatMap((flow) => {
     const patient = state.patients.get(flow);
-    const isIn = patient?.ward === "waiting" || patient?.ward === "observed";
+    const isIn = patient?.status === "waiting" || patient?.status === "observed";
     return isIn && matches(patient.record, filter) ? release(state, patient, "hand") : [];
   });
 }
@@ -357,8 +362,8 @@ function observeByHand(
   { flow, definition, code, run, reason, suspension, now }: Extract<HospitalEvent, { type: "observed" }>,
 ): readonly HospitalEffect[] {
   const known = state.patients.get(flow);
-  if (known?.ward === "failing" || known?.ward === "observed") return [];
-  const effects: HospitalEffect[] = known?.ward === "waiting" ? [{ type: "cancel", flow }] : [];
+  if (known?.status === "failing" || known?.status === "observed") return [];
+  const effects: HospitalEffect[] = known?.status === "waiting" ? [{ type: "cancel", flow }] : [];
   const past = pastOf(known, suspension);
   const symptom: Symptom = { kind: "requested", name: "HospitalizeError", message: reason };
   const by = ["hand"];
@@ -374,12 +379,12 @@ function observeByHand(
     visits: [...past.visits, visit].slice(-state.config.maxVisits),
   };
   if (known !== undefined || makeRoom(state, effects))
-    move(state, { flow, ward: "observed", run: Math.max(run, known?.run ?? 0), record });
+    move(state, { flow, status: "observed", run: Math.max(run, known?.run ?? 0), record });
   return [...effects, { type: "observe", flow, record }];
 }
 
 function leave(state: HospitalState, flow: string): readonly HospitalEffect[] {
-  const isTimed = state.wards.waiting.has(flow);
+  const isTimed = state.byStatus.waiting.has(flow);
   remove(state, flow);
   return isTimed ? [{ type: "cancel", flow }] : [];
 }
@@ -390,7 +395,7 @@ function isOfCode({ kind }: Symptom): boolean {
 }
 
 function changeCode(state: HospitalState, definition: string, code: string): readonly HospitalEffect[] {
-  return [...state.wards.observed].flatMap((flow) => {
+  return [...state.byStatus.observed].flatMap((flow) => {
     const patient = state.patients.get(flow) as Patient;
     const { record } = patient;
     const isMeant = record.definition === definition && record.code !== code && isOfCode(record.symptom);
@@ -400,7 +405,7 @@ function changeCode(state: HospitalState, definition: string, code: string): rea
 
 function due(state: HospitalState, flow: string, now: number): readonly HospitalEffect[] {
   const patient = state.patients.get(flow);
-  if (patient?.ward !== "waiting") return [];
+  if (patient?.status !== "waiting") return [];
   const { record } = patient;
   const dueAt = record.dueAt ?? now;
   // A timer may fire early, and a clock may be set back.
@@ -416,11 +421,11 @@ function restore(
   const hasBed = makeRoom(state, effects);
   if (!isIn) {
     const { dueAt: _, ...past } = record;
-    if (hasBed) move(state, { flow, ward: "out", run: 0, record: past });
+    if (hasBed) move(state, { flow, status: "out", run: 0, record: past });
     return effects;
   }
   const { dueAt } = record;
-  const patient: Patient = { flow, ward: dueAt === undefined ? "observed" : "waiting", run: 0, record };
+  const patient: Patient = { flow, status: dueAt === undefined ? "observed" : "waiting", run: 0, record };
   if (hasBed) move(state, patient);
   if (dueAt !== undefined) {
     if (!hasBed) return [...effects, { type: "observe", flow, record: { ...record, by: ["maxFlows"] } }];

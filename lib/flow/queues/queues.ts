@@ -64,6 +64,6 @@ export function needsSlot({ queue, slot, wish }: FlowRow): boolean {
 }
 
 /** Topics of a commit by which a flow gives its slot back. */
-export function roomTopics({ queue }: FlowRow): readonly string[] {
+export function freeSlotTopics({ queue }: FlowRow): readonly string[] {
   return queue === null ? [] : [ROOM_TOPIC + queue];
 }

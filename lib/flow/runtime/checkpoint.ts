@@ -6,7 +6,7 @@ import { type BlobWriter, releaseAll } from "../journal/blobs.js";
 import { type Ask, encodeHead, type Stored } from "../journal/entry.js";
 import { END_TOPIC, type FlowRow, flows, journal, MAIL_TOPIC, mail, READY_TOPIC } from "../journal/tables.js";
 import type { Ending, Item } from "../machine/state.js";
-import { roomTopics } from "../queues/queues.js";
+import { freeSlotTopics } from "../queues/queues.js";
 import type { Call, Extra } from "./flow-asks.js";
 import type { FlowLife } from "./flow-life.js";
 
@@ -109,7 +109,7 @@ export function endSet(checkpoint: Checkpoint, ending: Ending, nextTrace?: strin
   const gone = { holder: null, wish: null, ...(owes && { due: 0 }) };
   const set = { status, outcome, finished: at, updated: at, ...gone, ...left(row) };
   parts.writes.push({ type: "update", table: flows, key: [number], set });
-  parts.notify.push(END_TOPIC + id, ...roomTopics(row));
+  parts.notify.push(END_TOPIC + id, ...freeSlotTopics(row));
   if (owes) parts.notify.push(READY_TOPIC + number);
   if (parent !== null && key !== null) {
     parts.writes.push(...letter(parent, `end/${number}`, childTopic(key), note ?? null, id, at));

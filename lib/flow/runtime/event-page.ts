@@ -109,7 +109,7 @@ export async function eventPage(
   wait: EventWait | undefined,
 ): Promise<EventPage> {
   const topics = wait === undefined ? [] : [EVENT_TOPIC + id, END_TOPIC + id];
-  const news = topics.map((topic) =>
+  const waits = topics.map((topic) =>
     watchTopic(store, topic, (wait as EventWait).timeoutMs, wait?.signal, (wait as EventWait).after),
   );
   try {
@@ -119,10 +119,10 @@ export async function eventPage(
       const rows = await store.scan(events, { index: "flow", prefix: [flow.number], after, limit: PAGE });
       const isLast = rows.length < PAGE && (wait === undefined || isEnded(flow));
       if (rows.length > 0 || isLast) return { rows: await whole(store, rows), isLast };
-      if ((await Promise.race(news.map((topic) => topic.next()))) === "timeout") return { rows, isLast };
+      if ((await Promise.race(waits.map((topic) => topic.next()))) === "timeout") return { rows, isLast };
     }
   } finally {
-    for (const topic of news) topic.end();
+    for (const topic of waits) topic.end();
   }
 }
 

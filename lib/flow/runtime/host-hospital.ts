@@ -26,7 +26,7 @@ import { type SymptomKind, symptomOf } from "../hospital/symptom.js";
 import { countUnknown } from "../hospital/unknown.js";
 import type { Stored } from "../journal/entry.js";
 import { asFound, END_TOPIC, type FlowRow, flows, WISH_TOPIC } from "../journal/tables.js";
-import { roomTopics } from "../queues/queues.js";
+import { freeSlotTopics } from "../queues/queues.js";
 import { endSet } from "./checkpoint.js";
 import { FlowNotFoundError } from "./errors.js";
 import type { Call } from "./flow-asks.js";
@@ -230,8 +230,8 @@ export class HostHospital {
 
   /** A flow of this host is on its way into the hospital, or to its end: whether it is there yet, the store says later. */
   isAdmitting(flow: string): boolean {
-    const ward = this.#state.patients.get(flow)?.ward;
-    return ward !== undefined && ward !== "out";
+    const status = this.#state.patients.get(flow)?.status;
+    return status !== undefined && status !== "out";
   }
 
   // ── crashes ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -271,7 +271,7 @@ export class HostHospital {
     if (due !== undefined && typeof due !== "number") return { ...row, hospital: JSON.stringify(due) };
     // Mail for the flow changed the time at which it is looked at.
     if (row.due !== (due ?? null)) await this.#setDue(row, due ?? null);
-    else if (due !== undefined) this.#host.taking.alarmAt(due);
+    else if (due !== undefined) this.#host.acquisition.alarmAt(due);
     return undefined;
   }
 
@@ -298,7 +298,7 @@ export class HostHospital {
       expect: [{ table: flows, key: [row.number], is: { status: row.status, due: row.due, mail: row.mail } }],
       writes: [{ type: "update", table: flows, key: [row.number], set: { due } }],
     });
-    if (due !== null) this.#host.taking.alarmAt(due);
+    if (due !== null) this.#host.acquisition.alarmAt(due);
   }
 
   /** Answers what the host is asked about its hospital. */
@@ -394,7 +394,7 @@ export class HostHospital {
     switch (effect.type) {
       case "discharge":
         failure.stored?.();
-        this.#host.taking.runAgain(row);
+        this.#host.acquisition.runAgain(row);
         return;
       case "wait":
         this.#persist(failure, () => this.#keep(row, effect.record, effect.dueAt, wish));
@@ -441,7 +441,9 @@ export class HostHospital {
       updated: this.#host.now(),
     };
     const onWish = (is: string, then: Partial<FlowRow>): Write => ({
-      ...{ type: "when", ...of, is: { wish: is } },
+      type: "when",
+      ...of,
+      is: { wish: is },
       writes: [{ type: "update", ...of, set: then }],
     });
     const { results } = await store.commit({
@@ -454,10 +456,10 @@ export class HostHospital {
         ...(wish === undefined ? [] : [onWish(wish, { wish: null })]),
       ],
       // A flow that stands still notifies the waits for its end.
-      notify: [...roomTopics(row), ...(due === null ? [END_TOPIC + row.id] : [])],
+      notify: [...freeSlotTopics(row), ...(due === null ? [END_TOPIC + row.id] : [])],
     });
-    if (results[1] === 1) this.#host.taking.alarmAt(this.#host.now());
-    else if (due !== null) this.#host.taking.alarmAt(due);
+    if (results[1] === 1) this.#host.acquisition.alarmAt(this.#host.now());
+    else if (due !== null) this.#host.acquisition.alarmAt(due);
   }
 
   // ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -469,8 +471,15 @@ export class HostHospital {
   /** Ends a flow whose code does not run. */
   async #end(row: FlowRow, status: "failed" | "killed", value: Stored): Promise<void> {
     const checkpoint = {
-      ...{ row, blobs: this.#host.blobs, at: this.#host.now(), seq: 0, items: [], asks: [], calls: NO_CALLS },
-      ...{ progress: undefined, owes: true },
+      row,
+      owes: true,
+      blobs: this.#host.blobs,
+      at: this.#host.now(),
+      seq: 0,
+      items: [],
+      asks: [],
+      calls: NO_CALLS,
+      progress: undefined,
     };
     const note = row.parent === null ? {} : { note: await this.#noteOf(row, status, value) };
     const set = endSet(checkpoint, { status, value, ...note });

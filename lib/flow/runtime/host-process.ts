@@ -96,7 +96,7 @@ export class HostProcess implements Callbacks<HostMessage> {
   }
 
   #openEvidence(): Evidence {
-    const { kernel, store, claim, settings, taking } = this.#host;
+    const { kernel, store, claim, settings, acquisition } = this.#host;
     const { evidence, hostId, store: source } = settings;
     const of = {
       kind: "flows",
@@ -106,7 +106,7 @@ export class HostProcess implements Callbacks<HostMessage> {
       shared: store.shared,
       token: claim.token,
     } as const;
-    return hostEvidence(kernel, of, () => taking.pollSoon());
+    return hostEvidence(kernel, of, () => acquisition.pollSoon());
   }
 
   async #serve(): Promise<void> {
@@ -151,7 +151,9 @@ export class HostProcess implements Callbacks<HostMessage> {
   #schedulePort(): HostSchedulesPort {
     const { kernel, ctx, store, claim, timer, orders, payloads, background, settings } = this.#host;
     return {
-      ...{ store, claim, after: timer },
+      store,
+      claim,
+      after: timer,
       flows: settings.definitions.names,
       cron: cronLoader(),
       starting: (id, flow, input) => orders.startOf(id, orders.known(flow, undefined), input as Stored),
@@ -171,25 +173,28 @@ export class HostProcess implements Callbacks<HostMessage> {
   }
 
   #queuePort(): QueuePort {
-    const { kernel, store, claim, timer, taking, background } = this.#host;
+    const { kernel, store, claim, timer, acquisition, background } = this.#host;
     return {
-      ...{ store, claim, random: () => kernel.env.random(), after: timer },
+      store,
+      claim,
+      random: () => kernel.env.random(),
+      after: timer,
       accepts: (row) => this.#host.definition(row.name, row.version) !== undefined,
       failed: (queue, error) => void background.failed(`queue ${queue}`, error),
       worked: (queue) => background.worked(`queue ${queue}`),
       until: (queue, work) => background.until(`admission ${queue}`, work),
-      run: (numbers) => taking.runAdmitted(numbers),
+      run: (numbers) => acquisition.runAdmitted(numbers),
     };
   }
 
   handle(ctx: Context<HostMessage>, message: HostMessage): unknown {
-    const { store, claim, limits, taking, news, requests } = this.#host;
+    const { store, claim, limits, acquisition, notifications, requests } = this.#host;
     switch (message.type) {
       case "noted":
-        return news.noted(message.topic);
+        return notifications.noted(message.topic);
       case "poll":
         if (store.shared) ctx.sendAfter(ctx.self, message, limits.pollMs);
-        return taking.pollSoon();
+        return acquisition.pollSoon();
       case "lost":
         throw new FencedError(claim.name, claim.token);
       default:

@@ -1,10 +1,10 @@
 // The state that the parts of a flow host share: its store and its claim, the flows in its memory, and each other.
 //
 //     host-process.ts    how the host begins and ends
-//     taking.ts          which flows come into memory
+//     acquisition.ts     which flows come into memory
 //     runs.ts            how a flow runs there, what its process uses of its host, and how it leaves
 //     host-hospital.ts   what becomes of flows that fail
-//     news.ts            what the store notifies the host of
+//     notifications.ts   what the store notifies the host of
 //     requests.ts        what users ask it
 //     starting.ts        how it starts flows
 //     orders.ts          what flows and users ask of other flows
@@ -20,16 +20,16 @@ import type { FlowDefinition } from "../definition/define.js";
 import type { BlobWriter } from "../journal/blobs.js";
 import type { Queues } from "../queues/queues.js";
 import type { HostSchedules } from "../schedules/host-schedules.js";
+import { Acquisition } from "./acquisition.js";
 import { HostHospital } from "./host-hospital.js";
 import type { HostMessage } from "./messages.js";
-import { News } from "./news.js";
+import { Notifications } from "./notifications.js";
 import type { HostSettings } from "./options.js";
 import { Orders } from "./orders.js";
 import type { FlowLimits } from "./port.js";
 import { Requests } from "./requests.js";
 import { type Loaded, Runs } from "./runs.js";
 import { Starting } from "./starting.js";
-import { Taking } from "./taking.js";
 
 export class HostState {
   readonly settings: HostSettings;
@@ -48,11 +48,11 @@ export class HostState {
   readonly byId: Map<string, Loaded> = new Map();
   readonly hospital: HostHospital;
   readonly orders: Orders;
-  readonly taking: Taking;
+  readonly acquisition: Acquisition;
   readonly runs: Runs;
   readonly starting: Starting;
   readonly requests: Requests;
-  readonly news: News;
+  readonly notifications: Notifications;
   #offsetMs = 0;
 
   constructor(settings: HostSettings, ctx: Context<HostMessage>, life: HostLife<HostMessage>) {
@@ -62,11 +62,11 @@ export class HostState {
     this.life = life;
     this.hospital = new HostHospital(this);
     this.orders = new Orders(this);
-    this.taking = new Taking(this);
+    this.acquisition = new Acquisition(this);
     this.runs = new Runs(this);
     this.starting = new Starting(this);
     this.requests = new Requests(this);
-    this.news = new News(this);
+    this.notifications = new Notifications(this);
   }
 
   get background(): Background {
@@ -107,6 +107,6 @@ export class HostState {
 
   /** The host ends when it is to stop and no flow is in memory, or on its way there. */
   mayStop(): void {
-    if (this.loaded.size === 0 && !this.taking.isBusy) this.life.mayStop();
+    if (this.loaded.size === 0 && !this.acquisition.isBusy) this.life.mayStop();
   }
 }

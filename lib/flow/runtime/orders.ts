@@ -18,7 +18,7 @@ import {
 } from "../journal/tables.js";
 import { checkTiming } from "../queues/options.js";
 import { MORE_TOPIC } from "../queues/tables.js";
-import { type Farewell, farewells, farewellsAnew } from "../sessions/farewell.js";
+import { type EndNotice, endNotices, restartNotices } from "../sessions/end-notices.js";
 import { letter } from "./checkpoint.js";
 import { FlowIdTakenError, UnknownFlowError } from "./errors.js";
 import type { Extra } from "./flow-asks.js";
@@ -125,10 +125,10 @@ export class Orders {
   }
 
   /** Notifies the flows that wait for the end of this one, once. A killed flow could not cancel its children itself. */
-  async tellPeers(row: FlowRow): Promise<void> {
+  async notifyPeers(row: FlowRow): Promise<void> {
     if (row.status === "killed") await this.cancelChildren(row.number);
     const [outcome = null] = await resolved(this.#host.store, [row.outcome]);
-    const { letters, writes } = await farewells(this.#host.store, { ...row, outcome }, (stored) =>
+    const { letters, writes } = await endNotices(this.#host.store, { ...row, outcome }, (stored) =>
       this.#host.payloads.decode(stored),
     );
     const parts = await this.#posted(row, letters);
@@ -149,7 +149,7 @@ export class Orders {
    */
   async leaveSessions(row: FlowRow): Promise<ReadonlySet<number>> {
     const { store, payloads } = this.#host;
-    const { letters, writes, read } = await farewellsAnew(store, row, (stored) => payloads.decode(stored));
+    const { letters, writes, read } = await restartNotices(store, row, (stored) => payloads.decode(stored));
     if (writes.length === 0) return read;
     const parts = await this.#posted(row, letters);
     const { number, holder, status, generation } = row;
@@ -161,10 +161,10 @@ export class Orders {
     return read;
   }
 
-  /** The writes that send farewells to those flows that still exist. */
+  /** The writes that send these notices to those flows that still exist. */
   async #posted(
     { id: from }: FlowRow,
-    letters: readonly Farewell[],
+    letters: readonly EndNotice[],
   ): Promise<Required<Pick<Extra, "writes" | "notify">>> {
     const parts: Extra[] = [];
     for (const { to, topic, id, message } of letters)

@@ -12,8 +12,8 @@ import type { Ask, Entry, Stored } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import type { FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
 import type { Timing } from "../queues/options.js";
+import type { Evictable } from "./capacity.js";
 import type { Extra } from "./flow-asks.js";
-import type { Guest } from "./room.js";
 import type { Parked } from "./runs.js";
 
 /** A flow's transition. */
@@ -40,7 +40,7 @@ export interface FlowLimits {
   readonly stallMs: number;
   /** Most flows in memory at the same time. Others wait in the store; one that only waits leaves its place to them. */
   readonly mostLoaded: number;
-  /** How often a host looks for flows of dead hosts and for news whose notification was lost, where several hosts share a store. */
+  /** How often a host looks for flows of dead hosts and for changes whose notification was lost, where several hosts share a store. */
   readonly pollMs: number;
   /** How many milliseconds flows have to end their running steps when the host stops. */
   readonly drainMs: number;
@@ -132,7 +132,7 @@ export interface FlowPort {
   /** The journal is caught up, and the flow runs on. */
   caughtUp(number: number): void;
   /** A flow only waits, or works again. */
-  idle(flow: Guest, isIdle: boolean): void;
+  idle(flow: Evictable, isIdle: boolean): void;
 }
 
 /** A child that a flow starts. */

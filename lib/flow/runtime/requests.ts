@@ -43,7 +43,7 @@ export class Requests {
     if (!isEnded(row) && this.#host.loaded.get(number)?.process.isCaughtUp !== true) {
       await new Promise<void>((go, fail) => {
         this.#replaying.set(number, [...(this.#replaying.get(number) ?? []), go]);
-        this.#host.taking.takeNumber(number).catch(fail);
+        this.#host.acquisition.takeNumber(number).catch(fail);
       });
     }
     const answers = this.#host.loaded.get(number)?.process.answers;

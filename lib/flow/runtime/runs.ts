@@ -8,7 +8,7 @@ import { ConflictError, StoreClosedError } from "../../store/index.js";
 import type { Entry } from "../journal/entry.js";
 import { type FlowRow, flows } from "../journal/tables.js";
 import type { Letter } from "../machine/state.js";
-import { roomTopics } from "../queues/queues.js";
+import { freeSlotTopics } from "../queues/queues.js";
 import { replayTo, verifyingReplay } from "./dry-replay.js";
 import { FlowProcess } from "./flow-process.js";
 import { PARKED } from "./flow-rest.js";
@@ -57,12 +57,12 @@ export class Runs {
 
   /** The process of a flow has ended, and nothing of it is on the way to the store. */
   #left(loaded: Loaded, reason: ExitReason): void {
-    const { loaded: all, byId, taking, queues, requests, hospital } = this.#host;
+    const { loaded: all, byId, acquisition, queues, requests, hospital } = this.#host;
     const { row, process } = loaded;
     all.delete(row.number);
     byId.delete(row.id);
-    taking.idle(process, false);
-    taking.left();
+    acquisition.idle(process, false);
+    acquisition.left();
     queues.left(row);
     requests.left(loaded);
     requests.caughtUp(row.number);
@@ -70,9 +70,10 @@ export class Runs {
     else if (reason.type !== "normal" && reason !== PARKED) {
       hospital.failed(loaded, reason);
       // It may have been killed when its end was already on the way to the store: then it has mail to answer, and no run does that.
-      taking.takeSoon(row.number);
-    } else if (loaded.reading !== "no" || (reason !== PARKED && process.owes)) taking.takeSoon(row.number);
-    taking.vacated();
+      acquisition.takeSoon(row.number);
+    } else if (loaded.reading !== "no" || (reason !== PARKED && process.owes))
+      acquisition.takeSoon(row.number);
+    acquisition.vacated();
     this.#host.mayStop();
   }
 
@@ -104,7 +105,12 @@ export function hostPort(host: HostState): FlowPort {
   /** Reads the store for an ask about another flow. While the read fails, the flow waits. */
   const read = <T>(ask: () => Promise<T>): Promise<T> => background.until(`ask ${++asks}`, ask);
   return {
-    ...{ kernel, store, claim, payloads, blobs, limits },
+    kernel,
+    store,
+    claim,
+    payloads,
+    blobs,
+    limits,
     interceptors: settings.interceptors,
     readBack: settings.verify
       ? (definition, row, history, time) =>
@@ -123,7 +129,7 @@ export function hostPort(host: HostState): FlowPort {
     wishFor: (id, wish) => read(() => orders.wishFor(id, wish)),
     park: (number, lastLetter, row) => park(host, number, lastLetter, row),
     caughtUp: (number) => host.requests.caughtUp(number),
-    idle: (flow, isIdle) => host.taking.idle(flow, isIdle),
+    idle: (flow, isIdle) => host.acquisition.idle(flow, isIdle),
   };
 }
 
@@ -167,7 +173,7 @@ async function tryToPark(
     const [row] = await store.get(flows, [[number]]);
     if (row?.holder !== claim.token) {
       // The answer to an earlier attempt was lost: the flow is in the store, and may be another host's by now.
-      if (row !== undefined && row.due !== null) host.taking.alarmAt(row.due);
+      if (row !== undefined && row.due !== null) host.acquisition.alarmAt(row.due);
       return [];
     }
     const letters = await lettersOf(store, number, lastLetter);
@@ -195,13 +201,13 @@ async function tryToPark(
             },
           },
         ],
-        notify: leaves ? roomTopics(row) : [],
+        notify: leaves ? freeSlotTopics(row) : [],
       });
     } catch (error) {
       if (error instanceof ConflictError) continue;
       throw error;
     }
-    if (at !== null) host.taking.alarmAt(at);
+    if (at !== null) host.acquisition.alarmAt(at);
     return [];
   }
 }
@@ -214,6 +220,6 @@ export interface Loaded {
   readonly run: number;
   /** Why its process is being ended, to keep the flow in the hospital. */
   observing: string | undefined;
-  /** Its mail is being read; `again`: there was news since. */
+  /** Its mail is being read; `again`: more has come since. */
   reading: "no" | "once" | "again";
 }

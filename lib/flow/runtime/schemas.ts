@@ -7,5 +7,8 @@ import { QUEUE_SCHEMA } from "../queues/tables.js";
 import { SCHEDULE_SCHEMA } from "../schedules/tables.js";
 
 export const OPERATED_SCHEMAS: readonly Schema[] = [
-  ...[FLOW_SCHEMA, QUEUE_SCHEMA, QUEUE_LIMITS_SCHEMA, SCHEDULE_SCHEMA],
+  FLOW_SCHEMA,
+  QUEUE_SCHEMA,
+  QUEUE_LIMITS_SCHEMA,
+  SCHEDULE_SCHEMA,
 ];

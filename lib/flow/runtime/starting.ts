@@ -31,7 +31,7 @@ export class Starting {
     const writes: Write[] = [];
     const input = this.#host.blobs.split(row.input, `input/${row.id}`, writes);
     const isReady = row.waiting === null && row.due === null;
-    const atOnce = isReady && this.#host.taking.startsHere();
+    const atOnce = isReady && this.#host.acquisition.startsHere();
     const begun = isReady ? { ...row, due: 0 } : row;
     const held = atOnce ? { ...row, status: "running", holder: this.#host.claim.token, epoch: 1 } : begun;
     let number = 0;
@@ -43,14 +43,14 @@ export class Starting {
       if (number > 0 && atOnce) this.#host.runs.begin({ ...held, number }, [], []);
     } catch (error) {
       // The answer may be all that was lost: then the flow is there, and this host holds it.
-      if (isCurable(error)) this.#host.taking.takeBorn(row.id);
+      if (isCurable(error)) this.#host.acquisition.takeBorn(row.id);
       throw error;
     } finally {
-      if (atOnce && number <= 0) this.#host.taking.left();
-      if (isReady) this.#host.taking.vacated();
+      if (atOnce && number <= 0) this.#host.acquisition.left();
+      if (isReady) this.#host.acquisition.vacated();
     }
     if (number <= 0) return this.#attached(await rowOf(this.#host.store, row.id), flow);
-    if (row.due !== null) this.#host.taking.alarmAt(row.due);
+    if (row.due !== null) this.#host.acquisition.alarmAt(row.due);
     return { id: row.id, attached: false };
   }
 
@@ -97,7 +97,7 @@ export class Starting {
             };
       try {
         await this.#host.store.commit({ claim: this.#host.claim, ...change });
-        this.#host.taking.alarmAt(due);
+        this.#host.acquisition.alarmAt(due);
         return { id: found?.id ?? flow.id, attached: found !== undefined };
       } catch (error) {
         if (!(error instanceof ConflictError)) throw error;
@@ -114,7 +114,7 @@ export class Starting {
    * @throws UnknownFlowError, FlowIdTakenError, FlowInputDiffersError, StoreError
    */
   async startMany(all: readonly NewFlow[], isLast: boolean): Promise<readonly Started[]> {
-    const { store, claim, taking } = this.#host;
+    const { store, claim, acquisition } = this.#host;
     const writes: Write[] = [];
     const topics = new Set<string>();
     const now = this.#host.now();
@@ -123,7 +123,7 @@ export class Starting {
       const input = this.#host.blobs.split(flow.input, `input/${flow.id}`, writes);
       const row = newRow({ ...flow, input }, now, 0);
       for (const topic of topicsOfStart(row, false)) topics.add(topic);
-      if (row.due !== null) taking.alarmAt(Math.max(row.due, isLast ? now : now + LOOK_MS));
+      if (row.due !== null) acquisition.alarmAt(Math.max(row.due, isLast ? now : now + LOOK_MS));
       return { at: writes.push({ type: "offer", table: flows, row }) - 1, input };
     });
     const { results } = await store.commit({ claim, writes, notify: [...topics] });

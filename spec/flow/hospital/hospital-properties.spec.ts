@@ -9,7 +9,7 @@ import {
   type HospitalEvent,
   type HospitalState,
   initial,
-  type Ward,
+  type PatientStatus,
 } from "../../../lib/flow/hospital/hospital-machine.js";
 import { checkHospital } from "../../../lib/flow/hospital/options.js";
 import { parseRecord } from "../../../lib/flow/hospital/record.js";
@@ -17,15 +17,15 @@ import type { SymptomKind } from "../../../lib/flow/hospital/symptom.js";
 import { proving, sized } from "../../support/proof.js";
 import { copyOf, symptom } from "./support.js";
 
-const WARDS: readonly Ward[] = ["waiting", "observed", "failing", "out"];
+const WARDS: readonly PatientStatus[] = ["waiting", "observed", "failing", "out"];
 
 /** What holds in every state, whatever came before. */
-function checkWards({ patients, wards, config }: HospitalState): void {
+function checkWards({ patients, byStatus, config }: HospitalState): void {
   expect(patients.size).toBeLessThanOrEqual(config.maxFlows);
-  expect(WARDS.reduce((sum, ward) => sum + wards[ward].size, 0)).toBe(patients.size);
+  expect(WARDS.reduce((sum, ward) => sum + byStatus[ward].size, 0)).toBe(patients.size);
   for (const [flow, patient] of patients) {
-    expect(WARDS.filter((ward) => wards[ward].has(flow))).toEqual([patient.ward]);
-    expect(patient.record.dueAt !== undefined).toBe(patient.ward === "waiting");
+    expect(WARDS.filter((ward) => byStatus[ward].has(flow))).toEqual([patient.status]);
+    expect(patient.record.dueAt !== undefined).toBe(patient.status === "waiting");
     expect(patient.record.visits.length).toBeLessThanOrEqual(config.maxVisits);
     expect(parseRecord(JSON.stringify(patient.record))).toEqual(patient.record);
   }
@@ -37,11 +37,11 @@ function checkEffects(before: HospitalState, event: HospitalEvent, effects: read
   const flows = answers.map((effect) => ("flow" in effect ? effect.flow : ""));
   expect(new Set(flows).size).toBe(flows.length);
   for (const effect of effects) {
-    if (effect.type === "cancel") expect(before.wards.waiting).toContain(effect.flow);
-    if (effect.type === "discharge" && before.wards.waiting.has(effect.flow) && event.type !== "due")
+    if (effect.type === "cancel") expect(before.byStatus.waiting).toContain(effect.flow);
+    if (effect.type === "discharge" && before.byStatus.waiting.has(effect.flow) && event.type !== "due")
       expect(effects).toContainEqual({ type: "cancel", flow: effect.flow });
     // Nothing follows a failure but the flow's leave.
-    if (effect.type !== "notify") expect(before.wards.failing.has(effect.flow)).toBe(false);
+    if (effect.type !== "notify") expect(before.byStatus.failing.has(effect.flow)).toBe(false);
   }
 }
 
@@ -93,7 +93,7 @@ describe("every event in every state that can be reached", () => {
       JSON.stringify([...state.patients.values()].map(({ run: _, ...one }) => one));
     let states = [initial(settings.config)];
     const depth = proving ? 6 : 3;
-    const wardsSeen = new Set<Ward>();
+    const wardsSeen = new Set<PatientStatus>();
     for (let i = 0; i < depth; i++) {
       const next: HospitalState[] = [];
       for (const state of states)
@@ -103,7 +103,7 @@ describe("every event in every state that can be reached", () => {
           if (seen.has(key)) continue;
           checkEffects(state, event, effects);
           checkWards(after);
-          for (const { ward } of after.patients.values()) wardsSeen.add(ward);
+          for (const { status } of after.patients.values()) wardsSeen.add(status);
           seen.add(key);
           next.push(after);
         }

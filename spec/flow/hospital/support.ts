@@ -19,11 +19,11 @@ export function symptom(kind: SymptomKind, more: Partial<Symptom> = {}): Symptom
 
 /** The same hospital once more: `decide` updates its tables in place. */
 export function copyOf(state: HospitalState): HospitalState {
-  const { waiting, observed, failing, out } = state.wards;
+  const { waiting, observed, failing, out } = state.byStatus;
   return {
     config: state.config,
     patients: new Map(state.patients),
-    wards: {
+    byStatus: {
       waiting: new Set(waiting),
       observed: new Set(observed),
       failing: new Set(failing),
@@ -87,7 +87,7 @@ export class Driven {
   }
 
   ward(flow = "f"): string | undefined {
-    return this.state.patients.get(flow)?.ward;
+    return this.state.patients.get(flow)?.status;
   }
 }
 

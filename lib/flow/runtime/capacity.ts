@@ -1,14 +1,14 @@
 // How many flows a host has in memory, which ones wait for a place, and which one is asked to leave its place.
 
 /** Gets a place, and leaves it. */
-export interface Guest {
+export interface Evictable {
   /** Waits for others or for long, so that it may as well wait in the store. */
   readonly mayLeave: boolean;
   /** Asks it to leave memory, if it only waits. */
   leave(): void;
 }
 
-export class Room<G extends Guest> {
+export class Capacity<F extends Evictable> {
   readonly #most: number;
   #used = 0;
   /** Flows that were refused, by their numbers, the first one first. */
@@ -18,8 +18,8 @@ export class Room<G extends Guest> {
   /** More were refused than are kept: the store knows them. */
   #more = false;
   /** Flows that only wait, in the order in which they began to. */
-  readonly #idle = new Set<G>();
-  readonly #leaving = new Set<G>();
+  readonly #idle = new Set<F>();
+  readonly #leaving = new Set<F>();
 
   constructor(most: number) {
     this.#most = most;
@@ -49,7 +49,7 @@ export class Room<G extends Guest> {
     }
     if (isKept || this.#refused.size < this.#most) this.#refused.add(number);
     else this.#more = true;
-    this.#makeRoom();
+    this.#evict();
     return false;
   }
 
@@ -84,7 +84,7 @@ export class Room<G extends Guest> {
   /** The store has more flows that want a place. */
   wantsMore(): void {
     this.#more = true;
-    this.#makeRoom();
+    this.#evict();
   }
 
   /** Whether the store has flows that were refused, and which fit in now. They are not waited for any more. */
@@ -95,24 +95,24 @@ export class Room<G extends Guest> {
   }
 
   /** A flow only waits, or works again. */
-  idle(guest: G, isIdle: boolean): void {
-    this.#leaving.delete(guest);
+  idle(flow: F, isIdle: boolean): void {
+    this.#leaving.delete(flow);
     if (!isIdle) {
-      this.#idle.delete(guest);
+      this.#idle.delete(flow);
       return;
     }
-    this.#idle.add(guest);
-    this.#makeRoom();
+    this.#idle.add(flow);
+    this.#evict();
   }
 
   /** Asks the flow that has waited longest to leave, if more want a place than are leaving one. */
-  #makeRoom(): void {
+  #evict(): void {
     const wanted = this.#refused.size + (this.#more ? 1 : 0);
     if (this.#leaving.size >= wanted) return;
-    for (const guest of this.#idle) {
-      if (this.#leaving.has(guest) || !guest.mayLeave) continue;
-      this.#leaving.add(guest);
-      guest.leave();
+    for (const flow of this.#idle) {
+      if (this.#leaving.has(flow) || !flow.mayLeave) continue;
+      this.#leaving.add(flow);
+      flow.leave();
       return;
     }
   }

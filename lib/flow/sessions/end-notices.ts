@@ -10,7 +10,7 @@ import type { Question } from "./session.js";
 import { ACCEPT_MAIL, SESSION_MAIL, sessions } from "./tables.js";
 
 /** A message that is owed, and to which flow. */
-export interface Farewell {
+export interface EndNotice {
   readonly to: string;
   readonly topic: string;
   /** The same each time that this end is sent. */
@@ -20,7 +20,7 @@ export interface Farewell {
 
 /** The messages that a flow owes, and the writes after which it owes none any more. */
 export interface Owed {
-  readonly letters: readonly Farewell[];
+  readonly letters: readonly EndNotice[];
   readonly writes: readonly Write[];
 }
 
@@ -28,7 +28,7 @@ export interface Owed {
 const MOST = 10_000;
 
 /** The messages that a flow owes, and the writes after which it owes none any more. */
-export async function farewells(
+export async function endNotices(
   store: Store,
   row: FlowRow,
   decode: (stored: Stored) => unknown,
@@ -36,7 +36,7 @@ export async function farewells(
   const { number, id } = row;
   const [open, unread] = await Promise.all([openOf(store, number), unreadOf(store, number)]);
   const message = open.length === 0 ? undefined : await endOf(row, decode);
-  const letters = open.map((one) => farewell(number, one, message as Message));
+  const letters = open.map((one) => endNotice(number, one, message as Message));
   const questions = unread.filter(({ topic }) => topic.startsWith(ACCEPT_MAIL));
   for (const { value } of questions) {
     const question = await asQuestion(value, decode);
@@ -53,7 +53,7 @@ export async function farewells(
  * The messages of a flow that has begun anew and has written nothing since. It has left all sessions that are open, and reads their mail
  * no more. Questions that were not accepted stay, with the messages that the asking flow sent since.
  */
-export async function farewellsAnew(
+export async function restartNotices(
   store: Store,
   { number, id }: FlowRow,
   decode: (stored: Stored) => unknown,
@@ -68,7 +68,7 @@ export async function farewellsAnew(
   const late = unread.filter(({ topic }) => topic.startsWith(SESSION_MAIL) && !asked.has(topic));
   const cleared: Write[] = open.length === 0 ? [] : [{ type: "clear", table: sessions, prefix: [number] }];
   return {
-    letters: open.map((one) => farewell(number, one, message)),
+    letters: open.map((one) => endNotice(number, one, message)),
     writes: [...cleared, ...late.map(read)],
     read: new Set(late.map(({ position }) => position)),
   };
@@ -76,7 +76,7 @@ export async function farewellsAnew(
 
 type Message = SessionMessage<unknown, unknown>;
 
-function farewell(number: number, { session, peer }: Row<typeof sessions>, message: Message): Farewell {
+function endNotice(number: number, { session, peer }: Row<typeof sessions>, message: Message): EndNotice {
   return { to: peer, topic: SESSION_MAIL + session, id: `${session}/end/${number}`, message };
 }
 

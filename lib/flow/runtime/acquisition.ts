@@ -1,4 +1,4 @@
-// How a host takes flows from the store: those that are due, those of hosts that are gone, those that it has news of. One attempt at a
+// How a host takes flows from the store: those that are due, those of hosts that are gone, those that it was notified of. One attempt at a
 // time for each flow, and no more flows than there are places.
 
 import { isCurable } from "../../host/background/background.js";
@@ -10,13 +10,13 @@ import { resolved } from "../journal/blobs.js";
 import { type FlowRow, flows, HOST_CLAIMS, isEnded, isHeld, taken } from "../journal/tables.js";
 import { needsSlot } from "../queues/queues.js";
 import { MORE_TOPIC } from "../queues/tables.js";
+import { Capacity, type Evictable } from "./capacity.js";
 import { subjectOf } from "./host-hospital.js";
 import type { HostState } from "./host-state.js";
 import { findFlow, historyOf, lettersOf } from "./reading.js";
-import { type Guest, Room } from "./room.js";
 
-/** The next act after an attempt to take a flow. `news`: there was news of it since. `rerun`: this host got to hold it meanwhile. */
-type Next = "nothing" | "news" | "rerun";
+/** The next act after an attempt to take a flow. `retake`: the host was notified of it since. `rerun`: this host got to hold it meanwhile. */
+type Next = "nothing" | "retake" | "rerun";
 
 /** A place in the order in which flows are due. */
 interface DuePlace {
@@ -24,11 +24,11 @@ interface DuePlace {
   readonly number: number;
 }
 
-export class Taking {
+export class Acquisition {
   readonly #host: HostState;
   /** Flows that are being taken, and what is to be done after that. */
-  readonly #taking = new Map<number, Next>();
-  readonly #room: Room<Guest>;
+  readonly #acquiring = new Map<number, Next>();
+  readonly #capacity: Capacity<Evictable>;
   /** Tokens of hosts that are gone. No later host gets one of them. */
   readonly #gone = new Set<number>();
   #alarm: { readonly cancel: () => void; readonly at: number } | undefined;
@@ -36,30 +36,30 @@ export class Taking {
   #looking: "no" | "once" | "again" = "no";
 
   constructor(host: HostState) {
-    this.#room = new Room(host.limits.mostLoaded);
+    this.#capacity = new Capacity(host.limits.mostLoaded);
     this.#host = host;
   }
 
   /** Flows are on their way into memory. */
   get isBusy(): boolean {
-    return this.#taking.size > 0;
+    return this.#acquiring.size > 0;
   }
 
   // ── places ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Whether a flow that starts gets a place. */
   startsHere(): boolean {
-    return this.#room.start();
+    return this.#capacity.start();
   }
 
   /** A flow has left its place. `vacated` follows. */
   left(): void {
-    this.#room.exit();
+    this.#capacity.exit();
   }
 
   /** A flow only waits, or works again. */
-  idle(flow: Guest, isIdle: boolean): void {
-    this.#room.idle(flow, isIdle);
+  idle(flow: Evictable, isIdle: boolean): void {
+    this.#capacity.idle(flow, isIdle);
   }
 
   /** Takes a flow that was started, and whose number is not known, in the background. */
@@ -73,7 +73,7 @@ export class Taking {
   }
 
   async takeNumber(number: number): Promise<void> {
-    if (this.#taking.has(number)) return this.#news(number);
+    if (this.#acquiring.has(number)) return this.#retake(number);
     const [row] = await this.#host.store.get(flows, [[number]]);
     if (row !== undefined) await this.take(row);
     this.#notComing(number);
@@ -82,8 +82,9 @@ export class Taking {
   /** A place may be free: lets those in that wait for one. */
   vacated(): void {
     if (this.#host.isStopping) return;
-    for (let next = this.#room.next(); next !== undefined; next = this.#room.next()) this.#letIn(next);
-    if (this.#room.takesMore()) this.pollSoon();
+    for (let next = this.#capacity.next(); next !== undefined; next = this.#capacity.next())
+      this.#letIn(next);
+    if (this.#capacity.takesMore()) this.pollSoon();
   }
 
   #letIn(number: number): void {
@@ -96,7 +97,7 @@ export class Taking {
       if (row !== undefined) await this.#takeOrRun(row);
     } finally {
       this.#notComing(number);
-      if (this.#room.decline(number)) this.vacated();
+      if (this.#capacity.decline(number)) this.vacated();
     }
   }
 
@@ -107,7 +108,7 @@ export class Taking {
 
   /** A flow that was to be taken: if it was not, queries do not wait for it any more. */
   #notComing(number: number): void {
-    if (!this.#host.loaded.has(number) && !this.#taking.has(number) && !this.#room.awaits(number))
+    if (!this.#host.loaded.has(number) && !this.#acquiring.has(number) && !this.#capacity.awaits(number))
       this.#host.requests.caughtUp(number);
   }
 
@@ -142,7 +143,7 @@ export class Taking {
       // The next flows are read while these are taken.
       const next = behind((rows.at(-1) as FlowRow).number);
       await Promise.all([next, ...rows.map((row) => this.take(row))]);
-      if (this.#room.isFull) return this.#room.wantsMore();
+      if (this.#capacity.isFull) return this.#capacity.wantsMore();
       rows = await next;
     }
   }
@@ -178,7 +179,7 @@ export class Taking {
       const next = rows[due.length];
       if (next !== undefined) this.alarmAt(next.due as number);
       if (due.length < limit) return;
-      if (this.#room.isFull) return this.#room.wantsMore();
+      if (this.#capacity.isFull) return this.#capacity.wantsMore();
       const { due: at, number } = due.at(-1) as FlowRow;
       place = { due: at as number, number };
     }
@@ -197,7 +198,7 @@ export class Taking {
 
   async #takeDue(row: FlowRow): Promise<void> {
     if (isTakeable(row, this.#host.claim.token) || isEnded(row)) return this.take(row);
-    // News for a flow that waits for people: such a flow is due at no time.
+    // A notification for a flow that waits for people: such a flow is due at no time.
     if (row.holder === null)
       await this.#host.store
         .commit({
@@ -224,38 +225,38 @@ export class Taking {
   }
 
   /**
-   * Takes a flow that no host holds, and runs it. News of a flow that another host holds is for that host: the flow is taken from it
+   * Takes a flow that no host holds, and runs it. A notification of a flow that another host holds is for that host: the flow is taken from it
    * only when that host is gone.
    */
   async take(row: FlowRow): Promise<void> {
     const { number, holder } = row;
     if (holder !== null && !this.#gone.has(holder)) return;
     if (this.#host.isStopping || this.#host.loaded.has(number)) return;
-    if (this.#taking.has(number)) return this.#news(number);
-    if (isEnded(row) && row.due === 0) await this.#alone(row, () => this.#host.orders.tellPeers(row));
+    if (this.#acquiring.has(number)) return this.#retake(number);
+    if (isEnded(row) && row.due === 0) await this.#alone(row, () => this.#host.orders.notifyPeers(row));
     else if (isTakeable(row, this.#host.claim.token)) await this.#alone(row, () => this.#tryRow(row));
   }
 
-  /** There is news of a flow while it is taken. */
-  #news(number: number): void {
-    if (this.#taking.get(number) === "nothing") this.#taking.set(number, "news");
+  /** The host was notified of a flow while it takes the flow. */
+  #retake(number: number): void {
+    if (this.#acquiring.get(number) === "nothing") this.#acquiring.set(number, "retake");
   }
 
   /** One at a time for each flow. A flow that cannot be taken keeps no other from it. */
   async #alone(row: FlowRow, act: () => Promise<void>): Promise<void> {
     const { number } = row;
-    this.#taking.set(number, "nothing");
+    this.#acquiring.set(number, "nothing");
     try {
       await act();
     } catch (error) {
       this.#notTaken(row, error);
     } finally {
-      const next = this.#taking.get(number);
-      this.#taking.delete(number);
+      const next = this.#acquiring.get(number);
+      this.#acquiring.delete(number);
       const loaded = this.#host.loaded.get(number);
       this.#host.mayStop();
       if (next === "nothing") this.#notComing(number);
-      else if (loaded !== undefined) this.#host.news.reread(loaded);
+      else if (loaded !== undefined) this.#host.notifications.reread(loaded);
       else if (next === "rerun") this.rerun(row);
       else this.takeSoon(number);
     }
@@ -264,7 +265,7 @@ export class Taking {
   #notTaken(row: FlowRow, error: unknown): void {
     if (isHostOver(error)) return;
     // Another host, or an operator, was faster.
-    if (error instanceof ConflictError) this.#news(row.number);
+    if (error instanceof ConflictError) this.#retake(row.number);
     else if (isCurable(error)) this.#again(row, error);
     else {
       this.#host.queues.left(row);
@@ -287,18 +288,21 @@ export class Taking {
     if (this.#host.definition(row.name, row.version) === undefined) this.#host.hospital.unknown(row);
     else if (needsSlot(row)) await this.#queueUp(row);
     // If the list of waiting flows is full, a later look for flows that are due, or held by hosts that are gone, finds the flow again.
-    else await this.#inRoom(row.number, row.due === null && row.holder === null, () => this.#takeRow(row));
+    else
+      await this.#withinCapacity(row.number, row.due === null && row.holder === null, () =>
+        this.#takeRow(row),
+      );
   }
 
-  /** Runs a flow if there is room for it. @param run - whether it ran */
-  async #inRoom(number: number, isKept: boolean, run: () => Promise<boolean>): Promise<void> {
-    if (!this.#room.enter(number, isKept)) return;
+  /** Runs a flow if the capacity allows it. @param run - whether it ran */
+  async #withinCapacity(number: number, isKept: boolean, run: () => Promise<boolean>): Promise<void> {
+    if (!this.#capacity.enter(number, isKept)) return;
     let ran = false;
     try {
       ran = await run();
     } finally {
       if (!ran) {
-        this.#room.exit();
+        this.#capacity.exit();
         this.vacated();
       }
     }
@@ -358,7 +362,7 @@ export class Taking {
       });
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;
-      this.#news(number);
+      this.#retake(number);
     }
   }
 
@@ -397,13 +401,13 @@ export class Taking {
   async #hold(row: FlowRow, act: () => Promise<void>): Promise<void> {
     const { number, id } = row;
     if (this.#host.isStopping || this.#host.loaded.has(number) || this.#host.hospital.isAdmitting(id)) return;
-    if (this.#taking.has(number)) this.#taking.set(number, "rerun");
+    if (this.#acquiring.has(number)) this.#acquiring.set(number, "rerun");
     else await this.#alone(row, act);
   }
 
   async #runHeld(row: FlowRow): Promise<void> {
     if (row.holder !== this.#host.claim.token || !isHeld(row) || this.#host.hospital.keepsByWish(row)) return;
-    await this.#inRoom(row.number, true, async () => {
+    await this.#withinCapacity(row.number, true, async () => {
       const [input = row.input] = await resolved(this.#host.store, [row.input]);
       const read = await Promise.all([
         historyOf(this.#host.store, row),

@@ -19,7 +19,7 @@ import type { Loaded } from "./runs.js";
 /** Rows that are read at once. */
 const PAGE = 1_000;
 
-export class News {
+export class Notifications {
   readonly #host: HostState;
 
   constructor(host: HostState) {
@@ -34,12 +34,12 @@ export class News {
       this.#host.requests.checkAll();
       this.#host.queues.look();
       this.#host.schedules.keeper.look();
-      this.#host.taking.pollSoon();
+      this.#host.acquisition.pollSoon();
       return;
     }
     if (this.#host.queues.noted(topic)) return;
     if (topic === LEFT_TOPIC) {
-      this.#host.taking.pollSoon();
+      this.#host.acquisition.pollSoon();
       return;
     }
     if (topic === SCHEDULE_TOPIC) {
@@ -50,15 +50,15 @@ export class News {
       this.#mailed(Number(topic.slice(MAIL_TOPIC.length)));
     } else if (topic.startsWith(WISH_TOPIC)) this.#wished(Number(topic.slice(WISH_TOPIC.length)));
     else if (topic.startsWith(READY_TOPIC))
-      this.#host.taking.takeSoon(Number(topic.slice(READY_TOPIC.length)));
-    else if (topic.startsWith(BORN_TOPIC)) this.#host.taking.takeBorn(topic.slice(BORN_TOPIC.length));
+      this.#host.acquisition.takeSoon(Number(topic.slice(READY_TOPIC.length)));
+    else if (topic.startsWith(BORN_TOPIC)) this.#host.acquisition.takeBorn(topic.slice(BORN_TOPIC.length));
     else if (topic.startsWith(END_TOPIC)) this.#host.requests.ended(topic.slice(END_TOPIC.length));
   }
 
   #mailed(number: number): void {
     const read = async (): Promise<void> => {
       const loaded = this.#host.loaded.get(number);
-      await (loaded === undefined ? this.#host.taking.takeNumber(number) : this.#readMail(loaded));
+      await (loaded === undefined ? this.#host.acquisition.takeNumber(number) : this.#readMail(loaded));
     };
     this.#host.background.do(`mail ${number}`, read);
   }
@@ -108,7 +108,7 @@ export class News {
     const [row] = await this.#host.store.get(flows, [[number]]);
     if (row === undefined || isEnded(row)) return;
     const loaded = this.#host.loaded.get(number);
-    if (loaded === undefined) return this.#host.taking.take(row);
+    if (loaded === undefined) return this.#host.acquisition.take(row);
     this.#carryOut(loaded, row.wish);
   }
 
