@@ -1,7 +1,6 @@
 // The production Environment: the only file of the library that reaches the host's clock, timers, randomness and ids.
 // Everything here works in browsers too, except for asynchronous contexts and the owners of promises.
 
-import { nanoid } from "nanoid";
 import type {
   AsyncContext,
   Environment,
@@ -185,6 +184,29 @@ function isStrict(): boolean {
   return /.*--unhandled[-_]rejections[= ]+(\S+)/s.exec(flags)?.[1] === "strict";
 }
 
+/** The 64 characters of ids, which URLs and names of files take as they are. */
+const CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+/** An id has 126 random bits: it is as hard to guess as a UUID. */
+const ID_LENGTH = 21;
+/** The host is asked for the randomness of this many ids at a time. */
+const POOLED_IDS = 128;
+
+/** The host loads its `crypto` with the first id, so the import of the library does not wait for that. */
+function randomIds(): () => string {
+  let pool = new Uint8Array();
+  let used = 0;
+  return () => {
+    if (used === pool.length) {
+      pool = crypto.getRandomValues(new Uint8Array(POOLED_IDS * ID_LENGTH));
+      used = 0;
+    }
+    let id = "";
+    for (const end = used + ID_LENGTH; used < end; used++)
+      id += CHARACTERS.charAt((pool[used] as number) % CHARACTERS.length);
+    return id;
+  };
+}
+
 const rejections = shared("rejections", () => new Rejections());
 
 /** The Environment of a System that is given no other. */
@@ -192,7 +214,7 @@ export const production: Environment = {
   now: () => clock.now(),
   wallTime: () => Date.now(),
   random: () => Math.random(),
-  id: () => nanoid(),
+  id: randomIds(),
   createScheduler: (host: ScheduledSystem, limits: TurnLimits): Scheduler =>
     new TurnScheduler(host, hostLoop(), limits),
   captureContext,

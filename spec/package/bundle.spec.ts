@@ -14,7 +14,7 @@ async function published(): Promise<readonly OutputChunk[]> {
 
 const chunks = await published();
 
-const PACKAGES = /^(?:node:|eventemitter3|nanoid)/;
+const PACKAGES = /^(?:node:|eventemitter3)/;
 
 /** The code that a bundler makes for a program that imports these names from a published entry. */
 async function bundleOf(names: string, entry: string, minify = false): Promise<string> {
