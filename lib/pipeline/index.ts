@@ -5,7 +5,7 @@
  *     sources/     files, times, pages of HTTP and iterables as sources
  *     adapters/    adapters that ship
  *     yaml/        pipelines as YAML, and the registry of their types
- *     messages/    dead letters, of pipelines as of queues
+ *     messages/    what pipelines and queues do alike: retries, quarantine, dead letters and their records, outbox, channels of brokers
  *     ledger/      messages of executions: live, settled, and when an execution is complete; in a store or in memory
  *     queues/      durable queues without a pipeline
  *     operations/  all executions of a store: list, inspect, lineage, dead letters, replay, give up, move, retention

@@ -10,7 +10,7 @@ import { valueCodec } from "../../host/payload/values.js";
 import { showThrown } from "../../process/show.js";
 import type { Store, Write } from "../../store/index.js";
 import { PIPELINE_DEFAULTS } from "../definition/policy.js";
-import { sentenceFor } from "../definition/sentence.js";
+import { sentenceFor } from "../messages/verdict.js";
 import type { Message, Publication, Step } from "./ledger.js";
 import type { LedgerState } from "./ledger-state.js";
 import { type Body, LiveMessage, type LiveMessageFields, type LiveMessagePort } from "./live-message.js";

@@ -3,8 +3,8 @@
 import type { Payloads } from "../../host/payload/payloads.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Claim, Store } from "../../store/index.js";
-import type { Sentence } from "../definition/sentence.js";
 import type { Carrier } from "../messages/carrier.js";
+import type { Sentence } from "../messages/verdict.js";
 import { type Accused, type Blame, batchesOf, NO_BLAME } from "./blame.js";
 import { Carriage } from "./carriage.js";
 import { ExecutionWatch } from "./execution-watch.js";

@@ -5,11 +5,7 @@ import type { Duration } from "../../process/duration.js";
 import { duration } from "../../process/duration.js";
 import { only } from "../../process/known-options.js";
 import { text } from "../../process/options.js";
-import { askedWait } from "../../process/retry-after.js";
-import { showThrown } from "../../process/show.js";
-import { passes, passingWait, storeClassOf } from "../../store/error-classes.js";
-import { isForGood } from "../definition/for-good.js";
-import { sentenceFor } from "../definition/sentence.js";
+import { type AfterFailure, afterFailure, sentenceFor } from "../messages/verdict.js";
 import { QUEUE_LIMITS, type QueuePolicy } from "./limits.js";
 
 /** What a handler returns: see {@link done}, {@link retry} and {@link dead}. */
@@ -100,21 +96,15 @@ export type Outcome =
 /** What becomes of the message. */
 export type Verdict =
   | { readonly type: "done" }
-  | { readonly type: "retry"; readonly delayMs: number; readonly error: string }
-  | { readonly type: "dead"; readonly error: string; readonly evidence?: string }
+  | AfterFailure
+  /** It has ended its process. */
+  | { readonly type: "dead"; readonly error: string; readonly evidence: string }
   /** It has ended its process, and waits. None of its attempts is used up. */
   | {
       readonly type: "quarantine";
       readonly delayMs: number;
       readonly error: string;
       readonly evidence: string;
-    }
-  /** A passing error of a store was in the way, so often in a row. None of its attempts is used up. */
-  | {
-      readonly type: "setback";
-      readonly delayMs: number;
-      readonly error: string;
-      readonly setbacks: number;
     };
 
 /**
@@ -151,35 +141,29 @@ export function endsOf({
  * @param wallMs - milliseconds since 1970
  */
 export function verdictOf(
-  { attempts: most, backoff }: QueuePolicy,
+  policy: QueuePolicy,
   { attempts, history }: { readonly attempts: number; readonly history: string | null },
   outcome: Outcome,
   roll: number,
   wallMs: number,
 ): Verdict {
   const attempt = attempts + 1;
-  const again = (error: string, delayMs = backoffMs(backoff, attempt, roll)): Verdict =>
-    attempt >= most ? { type: "dead", error } : { type: "retry", delayMs, error };
   if (outcome.type === "threw") {
-    const text = showThrown(outcome.error);
-    const askedMs = askedWait(outcome.error, wallMs);
-    if (isForGood(outcome.error)) return { type: "dead", error: text };
-    if (!passes(storeClassOf(outcome.error)))
-      return again(text, Math.max(backoffMs(backoff, attempt, roll), askedMs));
-    const setbacks = (historyOf(history).at(-1)?.setbacks ?? 0) + 1;
-    return {
-      type: "setback",
-      delayMs: Math.max(passingWait(setbacks, roll), askedMs),
-      error: text,
-      setbacks,
-    };
+    const setbacks = historyOf(history).at(-1)?.setbacks ?? 0;
+    return afterFailure(policy, { attempts, setbacks }, outcome.error, roll, wallMs);
   }
   const { status } = outcome;
   switch (status.type) {
     case "done":
       return status;
     case "retry":
-      return again(status.reason, status.delayMs);
+      return attempt >= policy.attempts
+        ? { type: "dead", error: status.reason }
+        : {
+            type: "retry",
+            delayMs: status.delayMs ?? backoffMs(policy.backoff, attempt, roll),
+            error: status.reason,
+          };
     case "dead":
       return { type: "dead", error: status.reason };
     default:

@@ -20,9 +20,9 @@ import {
 } from "../definition/adapter.js";
 import { type Test, testOf } from "../definition/condition.js";
 import { DeadLetterError } from "../definition/errors.js";
-import { isForGood } from "../definition/for-good.js";
 import type { Message, Remembered } from "../ledger/ledger.js";
 import type { CallRecord } from "../ledger/lineage.js";
+import { isForGood } from "../messages/for-good.js";
 import type { AdapterMemory } from "./adapter-memory.js";
 import type { AdmittedCall, RouteBreakers } from "./breakers.js";
 import type { ValueHash } from "./value-hash.js";

@@ -11,7 +11,6 @@ import { storeContext } from "../../store/open-store.js";
 import { routesByQueue } from "../definition/configuration.js";
 import { type MissingPart, partsOf } from "../definition/missing.js";
 import { PIPELINE_DEFAULTS } from "../definition/policy.js";
-import { sentenceFor } from "../definition/sentence.js";
 import { ExecutionGoneError } from "../ledger/errors.js";
 import {
   announced,
@@ -37,6 +36,7 @@ import {
   sources,
 } from "../ledger/tables.js";
 import type { Carrier } from "../messages/carrier.js";
+import { sentenceFor } from "../messages/verdict.js";
 import { startReplay } from "../operations/begin-replay.js";
 import type { GivenUp, GiveUpRequest, Moved, MoveRequest } from "../operations/change-options.js";
 import { PipelineHostTakenError } from "../operations/errors.js";

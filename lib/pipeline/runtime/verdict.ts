@@ -1,17 +1,13 @@
 // What becomes of a message after an attempt at it. Pure.
 
-import { backoffMs } from "../../process/backoff.js";
-import { askedWait } from "../../process/retry-after.js";
-import { showThrown } from "../../process/show.js";
-import { passes, passingWait, storeClassOf } from "../../store/error-classes.js";
 import type { Item } from "../definition/adapter.js";
 import type { Test } from "../definition/condition.js";
 import { HopLimitError } from "../definition/errors.js";
-import { isForGood } from "../definition/for-good.js";
 import { childId, hopsOf } from "../definition/message-id.js";
 import type { RetryPolicy } from "../definition/policy.js";
 import type { Message, Publication, Step } from "../ledger/ledger.js";
 import type { LineageEntry } from "../ledger/lineage.js";
+import { afterFailure as verdictAfter } from "../messages/verdict.js";
 
 /** An outbound queue of a route, ready to choose. */
 export interface Exit {
@@ -55,21 +51,18 @@ export function publications(
 export function afterFailure(
   { retry }: Rules,
   message: Message,
-  error: unknown,
+  thrown: unknown,
   roll: number,
   entry: LineageEntry | undefined,
   wallMs: number,
 ): Step {
-  const attempt = message.attempts + 1;
-  const text = showThrown(error);
-  if (passes(storeClassOf(error))) {
-    const times = (message.setback?.times ?? 0) + 1;
-    const delayMs = Math.max(passingWait(times, roll), askedWait(error, wallMs));
-    return { type: "retry", message, delayMs, error: undefined, setback: { times, error: text } };
-  }
-  if (attempt >= retry.attempts || isForGood(error)) return { type: "dead", message, error: text, entry };
-  const delayMs = Math.max(backoffMs(retry.backoff, attempt, roll), askedWait(error, wallMs));
-  return { type: "retry", message, delayMs, error: text };
+  const { attempts, setback } = message;
+  const after = verdictAfter(retry, { attempts, setbacks: setback?.times ?? 0 }, thrown, roll, wallMs);
+  const { error } = after;
+  if (after.type === "dead") return { type: "dead", message, error, entry };
+  const { delayMs } = after;
+  if (after.type === "retry") return { type: "retry", message, delayMs, error };
+  return { type: "retry", message, delayMs, error: undefined, setback: { times: after.setbacks, error } };
 }
 
 /** Why a message is not let into its route. */

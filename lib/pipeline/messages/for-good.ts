@@ -1,6 +1,6 @@
 // Which errors are final: the same rule for adapters of routes and for handlers of durable queues. Pure.
 
-import { DeadLetterError, HopLimitError } from "./errors.js";
+import { DeadLetterError, HopLimitError } from "../definition/errors.js";
 
 /** Whether another attempt cannot help: the message is at fault, not a service. */
 export function isForGood(error: unknown): boolean {
