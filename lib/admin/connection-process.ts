@@ -8,7 +8,7 @@ import type { TimerRef } from "../process/owned-timer.js";
 import type { AdminLimits } from "./admin-limits.js";
 import type { Socket } from "./admin-socket.js";
 import { decide, type Effect, type Event, initial, type Problem, type State } from "./connection-machine.js";
-import { AdminProtocolError } from "./errors.js";
+import { AdminProtocolError, AdminTimeoutError } from "./errors.js";
 import { LineSplitter } from "./line-splitter.js";
 import { type AdminOperations, errorLine, serve } from "./protocol.js";
 
@@ -110,7 +110,7 @@ class Connection {
       case "write":
         return this.#write(effect.line);
       case "refuse":
-        return this.#write(errorLine(null, new AdminProtocolError(this.#text(effect.problem))));
+        return this.#write(errorLine(null, this.#refusal(effect.problem)));
       case "pause":
         return socket.pause();
       case "resume":
@@ -144,10 +144,10 @@ class Connection {
     this.#socket.write(`${line}\n`, () => written());
   }
 
-  #text(problem: Problem): string {
+  #refusal(problem: Problem): Error {
     const { requestBytes, requestMs } = this.#limits;
     return problem === "too-long"
-      ? `the request has more than ${requestBytes} bytes`
-      : `the host did not finish the request within ${requestMs} ms`;
+      ? new AdminProtocolError(`the request has more than ${requestBytes} bytes`)
+      : new AdminTimeoutError(requestMs);
   }
 }

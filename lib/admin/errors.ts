@@ -14,6 +14,22 @@ export class AdminProtocolError extends SignalboxError {
 }
 
 /**
+ * A host gave up a request to its admin socket: the request took longer than the host lets it. A change may have taken place, or may still do.
+ *
+ * @remedy Look whether the change took place. Ask for less at once: fewer flows, messages or letters.
+ */
+export class AdminTimeoutError extends SignalboxError {
+  static override readonly name: string = "AdminTimeoutError";
+  readonly code = "ERR_ADMIN_TIMEOUT";
+  /** How long a request may take, in milliseconds. */
+  readonly limitMs: number;
+  constructor(limitMs: number) {
+    super(`the host did not finish the request within ${limitMs} ms`);
+    this.limitMs = limitMs;
+  }
+}
+
+/**
  * The admin socket of a host cannot be opened: another program listens there, or something else has its name.
  *
  * @remedy Stop the other program, or remove the file; or give the host another `socket`, or none with `socket: false`.
@@ -39,7 +55,10 @@ export class RemoteOperationError extends SignalboxError {
   readonly code = "ERR_ADMIN_REMOTE";
   /** The class and the code of the error at the host. */
   readonly remote: { readonly name: string; readonly code?: string };
-  /** Of a request that got no answer: `withdrawn`: it was never sent. `kept`: the host may carry it out. Absent: the host answered. */
+  /**
+   * Of a request without a result: `withdrawn`: it was never sent. `kept`: the host may carry it out, or has given it up in the middle. Absent: the
+   * host answered.
+   */
   readonly request?: RequestFate;
   constructor(
     message: string,

@@ -182,10 +182,12 @@ export function readAnswer(id: number, line: string): Json {
   const { error } = answer;
   if (error !== undefined) {
     const { name, message, code } = error;
-    throw new RemoteOperationError(String(message), {
-      name: String(name),
-      ...(typeof code === "string" ? { code } : {}),
-    });
+    const remote = { name: String(name), ...(typeof code === "string" && { code }) };
+    throw new RemoteOperationError(
+      String(message),
+      remote,
+      code === "ERR_ADMIN_TIMEOUT" ? "kept" : undefined,
+    );
   }
   if (answer.id !== id || answer.ok === undefined)
     throw new RemoteOperationError(`the answer is not that of request ${id}`, { name: "Error" });

@@ -12,7 +12,12 @@
  *     runtime/     the process of a flow, and the host that holds flows
  */
 
-export { AdminProtocolError, AdminSocketError, RemoteOperationError } from "../admin/errors.js";
+export {
+  AdminProtocolError,
+  AdminSocketError,
+  AdminTimeoutError,
+  RemoteOperationError,
+} from "../admin/errors.js";
 export type { StoreOutage } from "../host/background/outage.js";
 export { HostGoneError } from "../host/index.js";
 export * from "../host/payload/index.js";

@@ -172,6 +172,22 @@ describe("a client that misbehaves harms no other client", () => {
     expect(await ask("pause", { id: "a" })).toBe(null);
   });
 
+  test("with a change that the host gives up: its outcome is unknown, and the error says the limit [Z698]", async () => {
+    const { path } = await served({ pause: () => new Promise(() => undefined) }, undefined, {
+      requestMs: 20,
+    });
+    const { ask } = await client(path);
+    await expect(remoteOperations(ask).pause("a")).rejects.toMatchObject({
+      ...{ code: "ERR_FLOW_OUTCOME_UNKNOWN", operation: "pause", flowId: "a" },
+      cause: {
+        ...{ code: "ERR_ADMIN_REMOTE", request: "kept", remote: { code: "ERR_ADMIN_TIMEOUT" } },
+        message: expect.stringContaining("within 20 ms"),
+      },
+    });
+    const gone = { ...{ code: "ERR_ADMIN_REMOTE", request: "kept" }, remote: { code: "ERR_ADMIN_TIMEOUT" } };
+    await expect(ask("pause", { id: "a" })).rejects.toMatchObject(gone);
+  });
+
   test("that does not read its answers is cut off [Z6]", async () => {
     const answers = { inspect: "x".repeat(30_000_000), pause: null };
     const { path, system } = await served(answers, undefined, { readMs: 20 });

@@ -121,6 +121,24 @@ test("a request that is aborted while its connection is made ends, and is never 
   expect(await third).toBe(1);
 });
 
+test("a request that is aborted while it waits behind another one ends at once, and is never sent [Z699]", async () => {
+  const { client, next, connections } = await slowHost();
+  const first = client.ask("outcome", { id: "a", timeoutMs: 10_000 });
+  const caller = new AbortController();
+  const second = client.ask("outcome", { id: "b", timeoutMs: 10_000 }, caller.signal);
+  const third = client.ask("metrics", {});
+  const reason = new Error("waits no longer");
+  caller.abort(reason);
+  await expect(second).rejects.toBe(reason);
+  (await next(0)).answer("a");
+  expect(await first).toBe("a");
+  const asked = await next(1);
+  expect(asked.op).toBe("metrics");
+  asked.answer(3);
+  expect(await third).toBe(3);
+  expect(connections()).toBe(1);
+});
+
 test("a client that was closed keeps no connection, also one that it was about to make [Z692]", async () => {
   const closing = await givenUp();
   const second = expect(closing.client.ask("metrics", {})).rejects.toMatchObject({ request: "withdrawn" });

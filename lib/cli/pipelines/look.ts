@@ -211,8 +211,10 @@ const lineage = defineCommand({
       return printMessages(operations.messages(id as string, filter), context);
     }
     if (route !== undefined) throw new Misuse("--route cannot be combined with a MESSAGE");
+    if (children && batch) throw new Misuse("--children cannot be combined with --batch");
     if (children) return printMessages(operations.children(id as string, message, range), context);
     if (batch) return printMessages(operations.batch(id as string, message, range), context);
+    for (const option of Object.keys(range)) throw new Misuse(`--${option} needs --children or --batch`);
     const found = await operations.lineage(id as string, message);
     context.show(found, () => lineageText(found, context));
     return EXIT.fine;

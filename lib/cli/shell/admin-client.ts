@@ -5,6 +5,7 @@ import type { Json } from "../../admin/json-view.js";
 import { LineSplitter } from "../../admin/line-splitter.js";
 import { type Ask, PROTOCOL_LIMITS, readAnswer, requestLine } from "../../admin/protocol.js";
 import type { RequestFate } from "../../process/errors.js";
+import { orAborted } from "../../process/or-aborted.js";
 import { after, connect, type Socket } from "./host.js";
 
 /** How long a host may take for an answer, in milliseconds. */
@@ -54,11 +55,11 @@ class Client implements AdminClient {
     this.#connection = connection;
   }
 
-  /** Requests wait for those before them. */
+  /** Requests wait for those before them, and end at once when their callers go. */
   readonly ask: Ask = (op, args, signal, changes) => {
     const asked = this.#last.then(() => this.#ask(op, args, signal, changes === true));
     this.#last = asked.catch(() => undefined);
-    return asked;
+    return signal === undefined ? asked : orAborted(asked, signal);
   };
 
   readonly close = (): void => {

@@ -251,6 +251,17 @@ describe("on a store", () => {
     expect(given).toEqual([wanted, wanted]);
   });
 
+  test.each([
+    [["lineage", "a", "10.10", "--after", "10.11"], "--after needs --children or --batch"],
+    [["lineage", "a", "10.10", "--limit", "2"], "--limit needs --children or --batch"],
+    [["lineage", "a", "10.10", "--children", "--batch"], "--children cannot be combined with --batch"],
+  ] as const)("%s is refused: a command ignores no option [Y695]", async (args, problem) => {
+    const refused = await runCommand([...args, "--store", "jobs.db"], {
+      open: async () => ({ operations: answering<PipelineOperations>({}, []), close: async () => undefined }),
+    });
+    expect(refused).toMatchObject({ code: 2, complaints: expect.stringContaining(problem) });
+  });
+
   test("replay begins a new execution, which the next run continues; a value that is gone is a no [Y110]", async () => {
     const { run, state, code } = await stored();
     const refused = await run("replay", "a", "--route", "check", ...code);
