@@ -1,6 +1,6 @@
 // The definitions of a durable host. Which version of a definition runs an execution: its own, or one that says that it goes on with it. Pure.
 
-/** What is compared. */
+/** A definition with its versions. */
 export interface Versioned {
   readonly name: string;
   readonly version: number;

@@ -60,7 +60,7 @@ export interface GivenMessages<T> {
 export interface StartExecutionOptions<Input, T> extends OperationWaitOptions {
   /** The id of the execution. A second start under it attaches to the first. Default: a new id. */
   readonly id?: string;
-  /** What the sources of the pipeline get as `ctx.input`. */
+  /** The input: sources of the pipeline find it as `ctx.input`. */
   readonly input?: Input;
   /** Messages that are there from the start. */
   readonly messages?: GivenMessages<T>;
@@ -260,7 +260,7 @@ export class PipelineRun {
     throw new ExecutionFailedError(summary, record.error);
   }
 
-  /** What the execution is, and how far it is. @throws ExecutionNotFoundError */
+  /** The status and the counts of the execution. @throws ExecutionNotFoundError */
   async status(): Promise<PipelineSummary> {
     const { id } = this;
     return summaryOf(await this.#call<ExecutionRecord>((replyTo) => ({ type: "status", id, replyTo })));
@@ -331,7 +331,7 @@ export class PipelineRun {
     return this.#operations.deadLetters(this.id, filter);
   }
 
-  /** What became of messages that were given up and are dead no more. @throws ExecutionNotFoundError, NoLineageError, OptionError */
+  /** The records of dead letters that are dead no more. @throws ExecutionNotFoundError, NoLineageError, OptionError */
   deadRecords(filter?: DeadRecordFilter): AsyncIterable<DeadMessageRecord> {
     return this.#operations.deadRecords(this.id, filter);
   }

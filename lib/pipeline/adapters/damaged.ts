@@ -1,4 +1,4 @@
-// What becomes of records that a source could not read.
+// Gives up records that a source could not read.
 
 import type { Adapter } from "../definition/adapter.js";
 import { type DamagedRecord, isDamaged } from "../sources/file-options.js";

@@ -11,7 +11,7 @@ export interface SqlTarget {
   run(sql: string, values: readonly unknown[]): void | PromiseLike<void>;
 }
 
-/** What a statement of node:sqlite, better-sqlite3 and libsql can do. */
+/** A prepared statement of node:sqlite, better-sqlite3 or libsql. */
 export interface SqliteStatement {
   /** Runs it. */
   run(...values: never[]): unknown;

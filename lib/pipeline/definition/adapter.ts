@@ -6,7 +6,7 @@ import { callable } from "../../process/options.js";
 import type { Condition } from "./condition.js";
 import type { MessageId } from "./message-id.js";
 
-/** What an adapter knows of the message at hand, and what it can do besides returning a value. */
+/** The context of an attempt: the message at hand, and the effects of an adapter besides its result. */
 export interface AdapterContext {
   /** The id of the message. */
   readonly id: MessageId;
@@ -27,7 +27,7 @@ export interface AdapterContext {
   /** Puts the message into the dead letters, even if retries are left. @throws DeadLetterError */
   giveUp(reason: string, cause?: unknown): never;
   /**
-   * What this adapter remembers under a key in this execution; undefined if nothing. If several messages in work recall one key, one goes
+   * The value that this adapter remembers under a key in this execution; undefined: none. If several messages in work recall one key, one goes
    * on at a time: the next gets its answer when the message before it is settled or has failed.
    */
   recall(key: string): Promise<unknown>;
@@ -77,7 +77,7 @@ export interface Item<out O> {
   readonly key?: string | undefined;
 }
 
-/** What an adapter returns: a value that goes on, several of them, or `undefined` if nothing goes on. */
+/** The result of an adapter: a value that goes on, several of them, or `undefined` if nothing goes on. */
 export type Adapted<O> = O | Many<O> | undefined;
 
 /** An adapter with a name, which lineage, metrics and errors show. */
@@ -95,12 +95,12 @@ export interface Adapter<in I = never, out O = unknown> {
   close?(): void | PromiseLike<void>;
 }
 
-/** What the body of a batch gets besides the values. */
+/** The context of a batch. */
 export interface BatchContext extends Omit<AdapterContext, "id" | "attempt" | "heartbeat" | "lastHeartbeat"> {
   /** The ids of the messages, in the order of the values. */
   readonly ids: readonly MessageId[];
   /**
-   * What this adapter remembers under a key in this execution; undefined if nothing. If several batches in work recall one key, one
+   * The value that this adapter remembers under a key in this execution; undefined: none. If several batches in work recall one key, one
    * goes on at a time. So recall several keys in one order, for example sorted: otherwise two batches may wait for each other until the
    * time limit of their attempts.
    */

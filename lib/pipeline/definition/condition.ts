@@ -31,7 +31,7 @@ export interface FieldCondition {
   readonly field: string;
   /** How it compares. */
   readonly operator: Operator;
-  /** What it is compared with. Left out for `exists` and `absent`. */
+  /** The value that it is compared with. Left out for `exists` and `absent`. */
   readonly value?: unknown;
 }
 

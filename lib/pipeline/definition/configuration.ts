@@ -1,4 +1,4 @@
-// What a frozen configuration says about queues. It may come from TypeScript, or from a file of YAML, or from a host of another version.
+// The queues in a frozen configuration. It may come from TypeScript, or from a file of YAML, or from a host of another version.
 
 import { PIPELINE_DEFAULTS } from "./policy.js";
 

@@ -10,9 +10,9 @@ export type Keys = readonly (string | number)[];
 export interface Fault {
   /** Where it is, such as `routes[0].to[1]`. Empty: the definition as a whole. */
   readonly path: string;
-  /** What is there, as a short text. */
+  /** The value that is there, as a short text. */
   readonly found: string;
-  /** What may be there. */
+  /** The values that are allowed. */
   readonly allowed: string;
   /** A name that was probably meant, if one is similar. */
   readonly suggestion: string | undefined;

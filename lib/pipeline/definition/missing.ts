@@ -13,7 +13,7 @@ export interface MissingPart {
   readonly name: string;
 }
 
-/** What is left of an execution. */
+/** The messages and sources that an execution still has. */
 export interface RemainingWork {
   readonly pipeline: string;
   readonly version: number;
@@ -23,7 +23,7 @@ export interface RemainingWork {
   readonly sources: readonly string[];
 }
 
-/** What a pipeline can work on. */
+/** The parts that a pipeline has. */
 export interface PipelineParts {
   readonly queues: ReadonlySet<string>;
   readonly sources: ReadonlySet<string>;

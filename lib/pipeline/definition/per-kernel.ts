@@ -1,4 +1,4 @@
-// What an adapter keeps for each system on which it runs. The definition of an adapter is shared by all hosts of a program.
+// A value of an adapter for each system on which it runs. The definition of an adapter is shared by all hosts of a program.
 
 import type { Kernel } from "../../process/kernel.js";
 import type { ProcessSystem } from "../../process/system.js";

@@ -14,7 +14,7 @@ import type { AnyRoute } from "./route.js";
 import type { Field, Shape } from "./shape.js";
 import type { Feed, Source } from "./source.js";
 
-/** What {@link definePipeline} is given. */
+/** Options of {@link definePipeline}. */
 export interface PipelineOptions<Input = unknown> extends Partial<PipelinePolicy> {
   /**
    * The version of the definition, 1 or more. An execution keeps the version with which it began. A host may have several versions of a name.
@@ -36,7 +36,7 @@ export interface PipelineOptions<Input = unknown> extends Partial<PipelinePolicy
   readonly sources?: readonly Feed[];
   /** Policies of all routes, where a route does not have its own. */
   readonly defaults?: Partial<RoutePolicy>;
-  /** What executions keep as their frozen configuration, for people: plain data. A pipeline of YAML keeps the file, without secrets. */
+  /** The frozen configuration that executions keep, for people: plain data. A pipeline of YAML keeps the file, without secrets. */
   readonly configuration?: unknown;
 }
 
@@ -46,7 +46,7 @@ export interface PipelineDefinition<in Input = never> {
   readonly name: string;
   /** The version of the definition, 1 or more. */
   readonly version: number;
-  /** What it was defined with. */
+  /** Its options. */
   readonly options: PipelineOptions;
   /** @internal Types only. */
   readonly types?: (input: Input) => void;

@@ -1,4 +1,4 @@
-// What policies may be: one table for TypeScript, YAML and editors. The defaults are in policy.ts.
+// The shapes of policies: one table for TypeScript, YAML and editors. The defaults are in policy.ts.
 
 import { PROTECTION_DEFAULTS } from "../../service/protection/defaults.js";
 import { faultAt, type KeyedFault, type Keys } from "./fault.js";

@@ -13,7 +13,7 @@ export interface RetryPolicy {
 }
 
 /**
- * What becomes of a message that ends its process, as evidence says: its code called `process.exit`, threw an uncaught error, kept the
+ * How often a message may end its process, as evidence says: its code called `process.exit`, threw an uncaught error, kept the
  * thread, or ran whenever the process died. An end without evidence, such as SIGKILL or the loss of power, counts for no message.
  */
 export interface QuarantinePolicy {
@@ -63,7 +63,7 @@ export interface RoutePolicy {
   readonly breaker: BreakerPolicy | "none";
   /** How failures are retried. */
   readonly retry: RetryPolicy;
-  /** What becomes of messages that end their process. That counts apart from `retry.attempts`. */
+  /** How often messages may end their process. That counts apart from `retry.attempts`. */
   readonly quarantine: QuarantinePolicy;
   /** The route waits while a queue that it publishes to holds this many messages. */
   readonly highWaterMark: number;

@@ -16,7 +16,7 @@ import { type Condition, testOf } from "./condition.js";
 import type { QuarantinePolicy, RetryPolicy, RoutePolicy } from "./policy.js";
 import { checkName, type Queue } from "./queue.js";
 
-/** What {@link route} is given besides its name: the inbound queue, and what differs from the policy of the pipeline. */
+/** Options of {@link route}: the inbound queue, and what differs from the policy of the pipeline. */
 export interface RouteOptions<I> extends Partial<Omit<RoutePolicy, "retry" | "quarantine">> {
   /** The queue whose messages the route takes. A queue has one route. */
   readonly from: Queue<I>;
@@ -24,7 +24,7 @@ export interface RouteOptions<I> extends Partial<Omit<RoutePolicy, "retry" | "qu
   readonly description?: string;
   /** How failures are retried. */
   readonly retry?: Partial<RetryPolicy>;
-  /** What becomes of messages that end their process. */
+  /** How often messages may end their process, and how long they wait. */
   readonly quarantine?: Partial<QuarantinePolicy>;
   /** A result goes to the first outbound queue whose condition holds, rather than to all of them. Default false. */
   readonly firstMatch?: boolean;
@@ -42,7 +42,7 @@ export interface Outbound {
 export class Route<Out = unknown> {
   /** Unique in its pipeline. */
   readonly name: string;
-  /** What it was made with. */
+  /** Its options. */
   readonly options: RouteOptions<never>;
   /** The adapters, in their order. */
   readonly stages: readonly Stage[];

@@ -13,7 +13,7 @@ export interface NumberShape {
   readonly above?: number;
   readonly most?: number;
   readonly orInfinity?: boolean;
-  /** What the number counts or measures, in the plural. */
+  /** The things that the number counts or measures, in the plural. */
   readonly of?: string;
 }
 
@@ -41,7 +41,7 @@ export interface Field {
   readonly required?: boolean;
 }
 
-/** What a value may be. */
+/** The values that are allowed. */
 export type Shape =
   | NumberShape
   | TextShape
@@ -191,7 +191,7 @@ function suggested(shape: Shape, value: unknown): string | undefined {
   );
 }
 
-/** What a shape allows, in words. */
+/** The values that a shape allows, in words. */
 export function allowedBy(shape: Shape): string {
   switch (shape.type) {
     case "any":

@@ -4,7 +4,7 @@
 import type { Kernel } from "../../process/kernel.js";
 import type { Queue } from "./queue.js";
 
-/** What a source knows when it opens. */
+/** The context in which a source opens. */
 export interface SourceContext<C> {
   /** The checkpoint of the last value that was committed; undefined at the first start. The next value is the one behind it. */
   readonly checkpoint: C | undefined;

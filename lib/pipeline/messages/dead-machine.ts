@@ -1,4 +1,4 @@
-// What may become of a dead letter, as a pure machine. Pipelines and durable queues carry out the same decisions on their own tables.
+// The fates of a dead letter, as a pure machine. Pipelines and durable queues carry out the same decisions on their own tables.
 //
 //     died ──▶ dead ──retry──▶ live again, as it was          ──died──▶ dead, its next turn
 //                   ──edit───▶ live again, with another value ──died──▶ dead, its next turn
@@ -10,7 +10,7 @@
 //   a record first       a letter that leaves the dead state leaves a record, in the same commit
 //   no copy unasked      a letter that was replayed is copied again only if the caller says so
 
-/** What became of a dead letter. */
+/** The fate of a dead letter. */
 export type Fate = "replayed" | "retried" | "edited" | "dropped";
 
 /** All fates, in the order in which people read them. */
@@ -21,7 +21,7 @@ export interface LetterState {
   /** How often it was given up. */
   readonly turn: number;
   readonly dead: boolean;
-  /** What became of its last turn. Undefined: nothing yet. */
+  /** The fate of its last turn. Undefined: none yet. */
   readonly fate: Fate | undefined;
 }
 

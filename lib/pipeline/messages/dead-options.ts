@@ -1,4 +1,4 @@
-// What people say about dead letters: which ones, who does it, and why. The same for pipelines and for durable queues.
+// The options of acts on dead letters: the choice of letters, the author and the reason. The same for pipelines and for durable queues.
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
@@ -6,7 +6,7 @@ import { count, text } from "../../process/options.js";
 import { processName } from "../../process/process-name.js";
 import { DEAD_LIMITS } from "./limits.js";
 
-/** Who does something with messages, and why: the records of the messages say it. */
+/** Author and reason of an act on messages: the records of the messages say it. */
 export interface DeedOptions {
   /** Who, for people. Default: the process, such as `process 4711 on shop-2`. */
   readonly by?: string;
@@ -31,7 +31,7 @@ export interface LetterFilter {
   readonly cursor?: string;
 }
 
-/** What was done with dead letters. */
+/** The result of an act on dead letters. */
 export interface DeedResult {
   /** How many. Letters that another caller changed at the same time are not counted. */
   readonly letters: number;
@@ -39,7 +39,7 @@ export interface DeedResult {
   readonly next?: string;
 }
 
-/** Who and why, checked. */
+/** Author and reason, checked. */
 export interface Deed {
   readonly by: string;
   readonly reason: string | null;

@@ -18,7 +18,7 @@ export const RECORD_COLUMNS = {
   copies: "integer?",
 } as const;
 
-/** What a record says besides the letter. */
+/** The columns of a record besides those of the letter. */
 export interface RecordFields {
   readonly turn: number;
   readonly fate: string;
@@ -28,7 +28,7 @@ export interface RecordFields {
   readonly copies: number | null;
 }
 
-/** What became of a dead letter, for people. */
+/** The record of a dead letter, for people. */
 export interface DeadLetterRecord<out T = unknown> {
   /** The id of the message. */
   readonly id: string;
@@ -36,7 +36,7 @@ export interface DeadLetterRecord<out T = unknown> {
   readonly queue: string;
   /** Which time the message was given up, from 1. */
   readonly turn: number;
-  /** What became of it: `retried` and `edited` put it back, `replayed` copied it, `dropped` gave it up for good. */
+  /** Its fate: `retried` and `edited` put it back, `replayed` copied it, `dropped` gave it up for good. */
   readonly fate: Fate;
   /** Who did it. */
   readonly by: string;

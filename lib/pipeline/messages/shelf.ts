@@ -33,7 +33,7 @@ export interface LetterRow extends LetterPlace {
   readonly at: number;
 }
 
-/** What a commit about letters has, besides the letters and their records. */
+/** The parts of a commit about letters besides the letters and their records. */
 export interface Consequences {
   readonly expect?: readonly Expectation[];
   readonly writes: readonly Write[];
@@ -58,7 +58,7 @@ export interface Shelf<L extends LetterRow> {
   find(ids: readonly string[]): Promise<readonly (L | undefined)[]>;
   /** Dead letters in the order of queues and ids. */
   page(behind: LetterPlace | undefined, limit: number): Promise<readonly L[]>;
-  /** What became of a letter that is dead no more. Undefined: it never was one, as far as is known. */
+  /** The fate of a letter that is dead no more. Undefined: it never was one, as far as is known. */
   became(id: string): Promise<Fate | undefined>;
   /** The errors of a letter, the oldest first. */
   errorsOf(letter: L): readonly string[];
@@ -70,7 +70,7 @@ export interface Shelf<L extends LetterRow> {
   consequences(judged: readonly Judged<L>[], body: L["body"] | undefined): Promise<Consequences>;
 }
 
-/** What is done with some letters. */
+/** An act on some letters. */
 export interface Act {
   readonly event: LetterEvent;
   readonly deed: Deed;

@@ -22,11 +22,11 @@ const PAGE = 500;
 /** So many commits in a row may be refused because hosts were faster. */
 const MOST_REFUSED = 100;
 
-/** What one commit does to messages, or to a source. */
+/** The changes of one commit to messages, or to a source. */
 export interface ChangeSet {
   readonly expect: readonly RowExpectation[];
   readonly writes: readonly Write[];
-  /** What it adds to the counts of the execution. */
+  /** Added to the counts of the execution. */
   readonly add?: Readonly<Partial<Record<"pending" | "done" | "dropped", number>>>;
   /** Further notifications, behind the topic of the execution. */
   readonly news?: readonly string[];
@@ -143,7 +143,7 @@ export function ofIds(
   };
 }
 
-/** What people did with a message before. */
+/** Earlier changes that people made to a message. */
 export function changesOf({ changes }: MessageRow): readonly MessageChange[] {
   return changes === null ? [] : (JSON.parse(changes) as MessageChange[]);
 }

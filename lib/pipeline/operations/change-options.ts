@@ -1,4 +1,4 @@
-// What people ask of the messages of an execution, checked.
+// Options by which people give up and move messages of an execution, checked.
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
@@ -7,13 +7,13 @@ import { isMessageId, type MessageId } from "../definition/message-id.js";
 import { checkDeed, checkDrop, type DeedOptions } from "../messages/dead-options.js";
 import { type OperationWaitOptions, WAIT } from "./waits.js";
 
-/** Who changes an execution, and why. */
+/** Author and reason of a change. */
 export interface ChangeOptions extends DeedOptions, OperationWaitOptions {
   /** Most messages of one call, 1 to 100,000. Default 10,000. */
   readonly limit?: number;
 }
 
-/** What to give up: `messages`, `queues`, `sources`, or queues and sources together; or `stranded`; or `all`. */
+/** The choice of what to give up: `messages`, `queues`, `sources`, or queues and sources together; or `stranded`; or `all`. */
 export interface GiveUpOptions extends ChangeOptions {
   /** Why, for people who look at the execution later. */
   readonly reason: string;
@@ -29,7 +29,7 @@ export interface GiveUpOptions extends ChangeOptions {
   readonly all?: boolean;
 }
 
-/** What was given up. It is durable. */
+/** The result of giving up. It is durable. */
 export interface GivenUp {
   /** Messages that have ended. */
   readonly messages: number;
@@ -39,7 +39,7 @@ export interface GivenUp {
   readonly more: boolean;
 }
 
-/** What to move: `messages`, or `queues`; else all messages that no route of the pipeline takes. */
+/** The choice of what to move: `messages`, or `queues`; else all messages that no route of the pipeline takes. */
 export interface MoveOptions extends ChangeOptions {
   /** The route of the pipeline, as it is now, that takes the messages from here on. */
   readonly to: string;
@@ -49,7 +49,7 @@ export interface MoveOptions extends ChangeOptions {
   readonly queues?: readonly string[];
 }
 
-/** What was moved. It is durable. */
+/** The result of a move. It is durable. */
 export interface Moved {
   /** Messages that wait for another route now. */
   readonly messages: number;
@@ -57,7 +57,7 @@ export interface Moved {
   readonly more: boolean;
 }
 
-/** What is to be moved, checked. */
+/** The choice of a move, checked. */
 export interface MoveRequest {
   readonly to: string;
   readonly by: string;
@@ -76,7 +76,7 @@ export type ChangeSelection =
   | { readonly type: "stranded" }
   | { readonly type: "all" };
 
-/** What is to be given up, checked. */
+/** The choice of what to give up, checked. */
 export interface GiveUpRequest {
   readonly by: string;
   readonly reason: string;

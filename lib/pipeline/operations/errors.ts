@@ -91,7 +91,7 @@ export class ExecutionNotFoundError extends SignalboxError {
 export class ExecutionOutcomeUnknownError extends SignalboxError {
   static override readonly name: string = "ExecutionOutcomeUnknownError";
   readonly code = "ERR_PIPELINE_OUTCOME_UNKNOWN";
-  /** What was asked: `start`, `replay`, `giveUp`, `move`, `pause`, `resume` or `cancel`. */
+  /** The operation: `start`, `replay`, `giveUp`, `move`, `pause`, `resume` or `cancel`. */
   readonly operation: string;
   /** The id of the execution. */
   readonly executionId: string;
@@ -134,7 +134,7 @@ export class ExecutionFailedError extends SignalboxError {
 export class PipelineInputError extends SignalboxError {
   static override readonly name: string = "PipelineInputError";
   readonly code = "ERR_PIPELINE_INPUT";
-  /** What the schema found. */
+  /** The issues that the schema found. */
   readonly issues: readonly SchemaIssue[];
   constructor(pipeline: string, issues: readonly SchemaIssue[]) {
     super(
@@ -191,7 +191,7 @@ export class ExecutionLostError extends SignalboxError {
 /**
  * Executions were asked for that only a store keeps, of a host that has none.
  *
- * @remedy Give the host a store: `pipelineHost({ store: sqlite("jobs.db"), … })`. What runs in memory alone leaves no lineage, no dead
+ * @remedy Give the host a store: `pipelineHost({ store: sqlite("jobs.db"), … })`. Executions in memory alone leave no lineage, no dead
  * letters and nothing to replay.
  */
 export class NoLineageError extends SignalboxError {

@@ -19,7 +19,7 @@ import {
 import type { Fate } from "../messages/dead-machine.js";
 import type { DeadMessage, MessageRecord, PipelineSummary } from "./operations.js";
 
-/** What an execution is, and how far it is. */
+/** The summary of an execution, from its row. */
 export function summaryOf(row: ExecutionRow): PipelineSummary {
   const { id, pipeline, status, inputs, done, dead, pending, created, ended } = row;
   const stranded = strandedOf(row);
@@ -39,7 +39,7 @@ export function summaryOf(row: ExecutionRow): PipelineSummary {
   };
 }
 
-/** What became of a message, from all that is stored of it. */
+/** The record of a message, from all of its rows. */
 export function recordOf(id: MessageId, { settled, live, dead, record }: RowsOfMessage): MessageRecord {
   if (live !== undefined) return liveRecord(live);
   if (settled !== undefined) return settledRecord(settled, dead, record);

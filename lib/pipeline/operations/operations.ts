@@ -108,7 +108,7 @@ export interface MessageHeartbeats {
   readonly heartbeats: unknown;
 }
 
-/** What became of a message, or where it is. */
+/** The fate of a message, or its place. */
 export interface MessageRecord {
   /** The id of the message: the path of its descent. */
   readonly id: MessageId;
@@ -117,7 +117,7 @@ export interface MessageRecord {
    * people have ended it. `forgotten`: nothing is known of it any more, or it never was.
    */
   readonly status: "ready" | "delayed" | "completed" | "dead" | "cancelled" | "dropped" | "forgotten";
-  /** What became of a message that was a dead letter, if it is dead no more. */
+  /** The fate of a message that was a dead letter, if it is dead no more. */
   readonly fate?: Fate;
   /** Its queue, where that is known. */
   readonly queue?: string;
@@ -137,7 +137,7 @@ export interface MessageRecord {
   readonly errors: readonly string[];
   /** A passing error of a store or a database is in the way of a live message: how often in a row, and the last of these errors. */
   readonly setback?: Setback;
-  /** What people did with it, the oldest first. Absent: nothing. */
+  /** The changes that people made to it, the oldest first. Absent: none. */
   readonly changes?: readonly MessageChange[];
 }
 
@@ -223,7 +223,7 @@ export interface DeadRecordFilter {
   readonly limit?: number;
 }
 
-/** What became of a dead letter of an execution. */
+/** The record of a dead letter of an execution. */
 export interface DeadMessageRecord extends DeadLetterRecord {
   /** The execution that has its copy, if it was replayed. */
   readonly into?: string;
@@ -251,7 +251,7 @@ export interface PipelineOperations {
   list(options?: ExecutionListOptions): Promise<ExecutionPage>;
   /** All executions that a filter lets pass, read page by page. @throws OptionError */
   executions(options?: ExecutionListOptions): AsyncIterable<ExecutionSummary>;
-  /** What an execution is, and how far it is: one row is read. */
+  /** The status and the counts of an execution: one row is read. */
   status(id: string): Promise<ExecutionSummary>;
   /** An execution with its configuration, queues and sources. */
   inspect(id: string): Promise<ExecutionDetails>;
@@ -267,7 +267,7 @@ export interface PipelineOperations {
   failures(id: string, filter?: MessageFilter): AsyncIterable<MessageRecord>;
   /** The dead letters. */
   deadLetters(id: string, filter?: DeadFilter): AsyncIterable<DeadMessage>;
-  /** What became of dead letters that are dead no more: who replayed, retried, edited or dropped them, when and why. */
+  /** The records of dead letters that are dead no more: who replayed, retried, edited or dropped them, when and why. */
   deadRecords(id: string, filter?: DeadRecordFilter): AsyncIterable<DeadMessageRecord>;
   /**
    * Puts dead letters back where they died: they keep their ids and errors, and have all of their attempts. An execution that had
@@ -333,7 +333,7 @@ export interface PipelineOperations {
   replay(id: string, options: ReplayOptions): Promise<ReplayStarted>;
 }
 
-/** What an execution is, and how far it is. */
+/** An execution: its status, and its counts. */
 export interface PipelineSummary extends LedgerCounts {
   /** The id of the execution. */
   readonly id: string;
@@ -341,7 +341,7 @@ export interface PipelineSummary extends LedgerCounts {
   readonly pipeline: string;
   /** The version of the pipeline with which it began. Absent: 1. */
   readonly version?: number;
-  /** What it is doing, or how it ended. */
+  /** Whether it runs, or how it ended. */
   readonly status: ExecutionStatus;
   /** When it was started, in milliseconds since 1970. */
   readonly created: number;
@@ -353,6 +353,6 @@ export interface PipelineSummary extends LedgerCounts {
   readonly dropped?: number;
   /** Parts that it needs and its pipeline does not have: it cannot end with this definition. Absent: none, as far as a host has looked. */
   readonly stranded?: readonly MissingPart[];
-  /** What its routes did, once its history was summed up and removed. See `retention` of a host. */
+  /** The totals of its routes, once its history was summed up and removed. See `retention` of a host. */
   readonly totals?: readonly RouteTotals[];
 }

@@ -1,4 +1,4 @@
-// What a replay is asked for.
+// The options of a replay.
 
 import { OptionError } from "../../process/errors.js";
 import { flag, text } from "../../process/options.js";
@@ -25,11 +25,11 @@ export interface ReplayOptions extends DeedOptions, OperationWaitOptions {
   readonly partial?: boolean;
 }
 
-/** What a replay is asked for, checked. */
+/** The options of a replay, checked. */
 export type ReplayRequest = ReplayOf & {
   /** Also dead letters that were replayed before. */
   readonly again: boolean;
-  /** Who replays, and why: for the records of dead letters. */
+  /** Author and reason of the replay: for the records of dead letters. */
   readonly deed: Deed;
 };
 

@@ -34,7 +34,7 @@ export interface ReplayPlace {
   readonly part: number;
   /** The message of that part behind which it goes on, and its lane. */
   readonly after?: { readonly lane: number; readonly id: MessageId };
-  /** Who replays, and why. Absent in a replay that an older program began. */
+  /** Author and reason of the replay. Absent in a replay that an older program began. */
   readonly deed?: Deed;
   /** Messages by their ids may have been replayed before. */
   readonly again?: boolean;

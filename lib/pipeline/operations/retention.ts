@@ -143,7 +143,7 @@ export function checkRetention(options: PipelineRetentionOptions): PipelineReten
   return retentionOf(options, ["completed", "failed", "cancelled"]);
 }
 
-/** What a route did in an execution whose history was summed up. */
+/** The totals of a route in an execution whose history was summed up. */
 export interface RouteTotals {
   /** The name of the route. */
   readonly route: string;

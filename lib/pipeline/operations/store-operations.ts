@@ -82,7 +82,7 @@ import type {
 import { checkReplay, type ReplayOptions, type ReplayRequest } from "./replay-options.js";
 import { checkWait, type OperationWaitOptions, WAIT } from "./waits.js";
 
-/** What the operations use of their surroundings. */
+/** The surroundings of the operations. */
 export interface OperationsPort {
   readonly store: Store;
   readonly payloads: Pick<Payloads, "load" | "store">;

@@ -1,4 +1,4 @@
-// What adapters of a route remember, with a lock on each key that a message in work has recalled. Without it two messages with one
+// The memory of the adapters of a route, with a lock on each key that a message in work has recalled. Without it two messages with one
 // key, in work together, would both find that nothing is remembered. Nothing of a lock is stored: a crash leaves none behind.
 
 import { orAborted } from "../../process/or-aborted.js";

@@ -44,7 +44,7 @@ export function segmentOf(stages: readonly Stage[]): Segment {
   }));
 }
 
-/** What the attempts of a route have in common. */
+/** The surroundings that all attempts of a route share. */
 export interface AttemptContext {
   readonly pipeline: string;
   readonly execution: string;
@@ -57,7 +57,7 @@ export interface AttemptContext {
   readonly kernel?: Kernel;
   /** The trace to which the execution belongs. */
   readonly trace?: string | null;
-  /** What adapters of the route remember. */
+  /** The memory of the adapters of the route. */
   readonly memory?: AdapterMemory;
   readonly breakers?: RouteBreakers | undefined;
 }
@@ -72,7 +72,7 @@ export class RouteAttempt implements AdapterContext, Abortable {
   readonly message: Message;
   /** The calls so far, if they are recorded. */
   readonly calls: CallRecord[] | undefined;
-  /** What the adapters want to be remembered, for the step that settles the message. Undefined: nothing. */
+  /** The values that the adapters want to be remembered, for the step that settles the message. Undefined: nothing. */
   remembered: Remembered[] | undefined;
   /** Undefined as long as the attempt goes on. */
   outcome: "passed" | "failed" | undefined;
@@ -329,7 +329,7 @@ export class RouteAttempt implements AdapterContext, Abortable {
     return undefined;
   }
 
-  /** What an adapter has made of the one value. */
+  /** Goes on with the result of an adapter for the one value. */
   #next(at: number, given: Adapted<unknown>): PromiseLike<unknown> | undefined {
     if (given === undefined) return this.#row(this.#segment.length, NOTHING);
     if (given instanceof Many) return this.#row(at + 1, itemsOf(given, this.#key));
@@ -500,7 +500,7 @@ class Several {
     return this.items[this.index];
   }
 
-  /** What the adapter has made of the value at hand. */
+  /** Takes the adapter's result for the value at hand. */
   take(given: Adapted<unknown>): void {
     const { key } = this.item as Item<unknown>;
     this.index++;

@@ -19,7 +19,7 @@ export type BatchOutcome =
       readonly failures: ReadonlyMap<number, unknown>;
       /** The call of the batch adapter and those behind it, if calls are recorded. */
       readonly calls: readonly CallRecord[] | undefined;
-      /** What the batch adapter, and those behind it, want to be remembered. */
+      /** The values that the batch adapter, and those behind it, want to be remembered. */
       readonly remember: readonly Remembered[] | undefined;
     }
   | { readonly type: "failed"; readonly error: unknown }

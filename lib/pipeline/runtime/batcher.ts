@@ -1,4 +1,4 @@
-// The gathering of a route's batches: the machine, its timers, and the messages that it holds.
+// Gathers the batches of a route: the machine, its timers, and the messages that it holds.
 
 import { OptionError } from "../../process/errors.js";
 import type { BatchSettings } from "../definition/resolve.js";
@@ -11,7 +11,7 @@ import {
 } from "./batch-machine.js";
 import type { Batch, Member } from "./processor-machine.js";
 
-/** What a gathering uses of its processor. */
+/** The parts of its processor that a batcher uses. */
 export interface BatcherPort {
   bytesOf(value: unknown): number;
   /** Calls {@link Batcher.late} after a time; returns the call that cancels that. */

@@ -11,7 +11,7 @@ import type { ReplayRequest } from "../operations/replay-options.js";
 import type { PipelinePlan } from "./plan.js";
 import type { ValueHash } from "./value-hash.js";
 
-/** What an execution begins with. */
+/** The beginning of an execution. */
 export interface Beginning {
   readonly id: string;
   readonly plan: PipelinePlan;

@@ -30,7 +30,7 @@ import { Processor } from "./processor.js";
 import { type PipelineProgress, RateMeter } from "./progress.js";
 import { SourceReader } from "./source-reader.js";
 
-/** What an execution uses of its host. */
+/** The parts of its host that an execution uses. */
 export interface ExecutionPort {
   readonly kernel: Kernel;
   readonly catalogue: Catalogue;

@@ -90,7 +90,7 @@ export type HostRequest =
       readonly replyTo: ReplyTo<boolean>;
     };
 
-/** What a host's process gets. */
+/** The messages of a host's process. */
 export type HostMessage = HostRequest | CatalogueNotice;
 
 interface Loaded {

@@ -30,7 +30,7 @@ export interface ProcessorConfig {
   readonly fanOut: number;
 }
 
-/** What a worker is doing: `entering` waits for a permit of the gates. */
+/** The state of a worker: `entering` waits for a permit of the gates. */
 export type WorkerState =
   | { readonly type: "idle" }
   | { readonly type: "entering" }
@@ -47,7 +47,7 @@ export interface Batch {
 /** A message of a batch. */
 export interface Member {
   readonly message: Message;
-  /** What the adapters before the batch made of it. */
+  /** The results of the adapters before the batch. */
   readonly items: readonly Item<unknown>[];
   readonly calls: readonly CallRecord[] | undefined;
 }

@@ -41,7 +41,7 @@ import type { RouteProgress } from "./progress.js";
 import { afterFailure, publications } from "./verdict.js";
 import { type MessageRun, Worker, type WorkerProgress } from "./worker.js";
 
-/** What a processor uses of its execution. */
+/** The parts of its execution that a processor uses. */
 export interface ProcessorPort {
   readonly kernel: Kernel;
   readonly ledger: Ledger;
@@ -53,7 +53,7 @@ export interface ProcessorPort {
   held(): void;
 }
 
-/** What a processor gets: the outcomes of its workers, and a wake when a notice waits in its inbox. */
+/** The messages of a processor: the outcomes of its workers, and a wake when a notice waits in its inbox. */
 export type ProcessorMessage = WorkerProgress | { readonly type: "wake" };
 
 /** Notices for a processor. */
@@ -148,7 +148,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
     return this.#batcher?.held ?? 0;
   }
 
-  /** What the route is doing. */
+  /** The progress of the route. */
   get progress(): RouteProgress {
     const { state } = this.#loop;
     const broken = this.#breakers?.broken ?? [];

@@ -2,7 +2,7 @@
 
 import type { LedgerCounts } from "../ledger/ledger.js";
 
-/** What a route is doing on the host that is asked. */
+/** The progress of a route on the host that is asked. */
 export interface RouteProgress {
   /** The name of the route. */
   readonly route: string;
@@ -30,7 +30,7 @@ export interface PipelineProgress {
   readonly rate: number;
   /** How many milliseconds it takes until nothing is pending, if it goes on so. Undefined: unknown. */
   readonly estimateMs: number | undefined;
-  /** What each route does on this host, upstream first. Empty: the execution does not run there. */
+  /** The progress of each route on this host, upstream first. Empty: the execution does not run there. */
   readonly routes: readonly RouteProgress[];
 }
 

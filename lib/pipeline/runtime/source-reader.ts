@@ -16,7 +16,7 @@ import { StepTooLargeError } from "../ledger/errors.js";
 import type { Ledger, SourcePlace } from "../ledger/ledger.js";
 import type { SourcePlan } from "./plan.js";
 
-/** What a source's process uses of its execution. */
+/** The parts of its execution that a source's process uses. */
 export interface SourcePort {
   readonly kernel: Kernel;
   readonly ledger: Ledger;

@@ -11,7 +11,7 @@ export interface StrandedExecution {
   readonly execution: string;
   /** The name of its pipeline. */
   readonly pipeline: string;
-  /** What it needs that is not there. */
+  /** The parts that it needs and its pipeline lacks. */
   readonly missing: readonly MissingPart[];
 }
 

@@ -1,4 +1,4 @@
-// What becomes of a message after an attempt at it. Pure.
+// The outcome of an attempt: results become messages of other queues, a failure becomes a retry or a dead letter. Pure.
 
 import type { Item } from "../definition/adapter.js";
 import type { Test } from "../definition/condition.js";
@@ -15,7 +15,7 @@ export interface Exit {
   readonly test: Test | undefined;
 }
 
-/** What the route says about it. */
+/** The rules of the route. */
 export interface Rules {
   readonly route: string;
   readonly exits: readonly Exit[];

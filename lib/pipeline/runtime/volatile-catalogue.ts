@@ -122,7 +122,7 @@ function current({ record, ledger }: KnownExecution): ExecutionRecord {
   return { ...record, ...ledger?.counts() };
 }
 
-/** What a ledger needs, of a system. */
+/** The surroundings of a ledger, on a system. */
 export function contextOf(kernel: Kernel): LedgerContext {
   return {
     now: () => kernel.env.now(),

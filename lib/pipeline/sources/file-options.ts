@@ -1,4 +1,4 @@
-// What sources that read files have in common: their options, and what becomes of records that cannot be read.
+// Shared by sources that read files: their options, and the handling of records that cannot be read.
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
@@ -89,7 +89,7 @@ export function placeOf(checkpoint: FilePlace | undefined): FilePlace | undefine
   return checkpoint;
 }
 
-/** What a record was read as, or why it could not be. */
+/** The value of a record, or why it could not be read. */
 export type Reading = { readonly value: unknown } | { readonly damage: string };
 
 /** The message of a record. @throws DamagedRecordError */

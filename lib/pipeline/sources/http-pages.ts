@@ -20,7 +20,7 @@ export interface PageRequest {
   readonly body?: string;
 }
 
-/** What a page has. */
+/** A page. */
 export interface Page<out T> {
   /** Its values: each becomes a message. */
   readonly values: readonly T[];

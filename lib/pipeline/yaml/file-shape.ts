@@ -1,4 +1,4 @@
-// What a file may hold. The names and units are those of the definitions in TypeScript.
+// The shape of a file. The names and units are those of the definitions in TypeScript.
 
 import { OPERATORS } from "../definition/condition.js";
 import { PIPELINE_POLICY_FIELDS, ROUTE_POLICY_FIELDS } from "../definition/policy-shape.js";

@@ -62,7 +62,7 @@ function kindsOf({
 /** A keyword of JSON Schema. As the name of a member in code it would make an object look like a promise. */
 const THEN = "then";
 
-/** What the type of an object says about its configuration. */
+/** The configuration of an object, by its type. */
 function configOf(
   id: string,
   { type, config, description }: MadeType<unknown>,

@@ -21,7 +21,7 @@ export interface YamlFile {
   readonly value: unknown;
   /** As written, without values of the environment. */
   readonly written: unknown;
-  /** What is written at a place. */
+  /** The text at a place, as written. */
   writtenAt(keys: Keys): unknown;
   /** Values from the environment: they appear in no text. */
   readonly secrets: readonly string[];
@@ -161,7 +161,7 @@ class Walk {
   readonly #around = new Set<string>();
   readonly #secrets = new Set<string>();
   readonly #anchors = new Map<string, Yaml.Node>();
-  /** What each alias stands for: an anchor may be given again further below. */
+  /** The target of each alias: an anchor may be given again further below. */
   readonly #targets = new Map<Yaml.Alias, Yaml.Node | undefined>();
   readonly #open = new Set<Yaml.Node>();
   /** Aliases that the value at hand is in: in their copies no anchor is given again. */

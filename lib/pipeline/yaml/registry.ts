@@ -1,4 +1,4 @@
-// What a file can name: types of adapters and of sources, each with the schema of its configuration.
+// The types that a file can name: those of adapters and of sources, each with the schema of its configuration.
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
@@ -34,13 +34,13 @@ export interface TypeOptions<Schema extends StandardSchema> {
   readonly jsonSchema?: object;
 }
 
-/** What {@link adapterType} is given. */
+/** Options of {@link adapterType}. */
 export interface AdapterTypeOptions<Schema extends StandardSchema, I, O> extends TypeOptions<Schema> {
   /** Makes an adapter. It may throw: that is a fault of the file. Any name that it gives the adapter is replaced by the file's. */
   readonly create: (config: InferOutput<Schema>, made: MadeFor) => Adapter<I, O> | BatchAdapter<I, O>;
 }
 
-/** What {@link sourceType} is given. */
+/** Options of {@link sourceType}. */
 export interface SourceTypeOptions<Schema extends StandardSchema, T, C> extends TypeOptions<Schema> {
   /** Makes a source. It may throw: that is a fault of the file. Any name that it gives the source is replaced by the file's. */
   readonly create: (config: InferOutput<Schema>, made: MadeFor) => Source<T, C>;

@@ -1,4 +1,4 @@
-// What a file can say about the fields of a message without code: which to keep, leave out, rename or set, and which list to split. All
+// Adapters that change the fields of a message without code: which to keep, leave out, rename or set, and which list to split. All
 // computation is code.
 
 import { OptionError } from "../../process/errors.js";

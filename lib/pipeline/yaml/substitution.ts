@@ -6,7 +6,7 @@ import { suggestionFor } from "../definition/fault.js";
 /** Variables by name, such as `process.env`. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** What a scalar became. */
+/** A scalar with its variables put in. */
 export type Substituted =
   | {
       readonly value: string | number | boolean;
