@@ -291,20 +291,8 @@ export class PipelineRun {
       yield await this.progress();
       if (ended !== undefined) return;
       // Waits for the end at most so long.
-      await this.#pause(timeoutMs, signal);
+      await this.completed({ timeoutMs, ...(signal !== undefined && { signal }) }).catch(() => undefined);
     }
-  }
-
-  async #pause(timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
-    const { promise, resolve } = withResolvers();
-    const timer = this.#kernel.addTimer(timeoutMs, { fire: resolve });
-    const ended = this.completed({ timeoutMs, ...(signal === undefined ? {} : { signal }) }).then(
-      resolve,
-      resolve,
-    );
-    await promise;
-    this.#kernel.cancelTimer(timer);
-    void ended;
   }
 
   get #operations(): PipelineOperations {
@@ -416,14 +404,6 @@ export class PipelineRun {
   #ask(type: "pause" | "resume" | "cancel"): Promise<boolean> {
     return this.#operations[type](this.id);
   }
-}
-
-function withResolvers(): { readonly promise: Promise<void>; resolve(): void } {
-  let resolve!: () => void;
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
 }
 
 function summaryOf({ number: _, input, error, trace, ...summary }: ExecutionRecord): PipelineSummary {

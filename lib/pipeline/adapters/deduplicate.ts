@@ -3,9 +3,9 @@
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
+import { callable } from "../../process/options.js";
 import type { Adapter } from "../definition/adapter.js";
 import { checkName } from "../definition/queue.js";
-import { functionOption } from "./values.js";
 
 /** Options of {@link deduplicate}. */
 export interface DeduplicateOptions<T> {
@@ -28,7 +28,7 @@ export function deduplicate<T>(name: string, options: DeduplicateOptions<T> = {}
   checkName("name", name);
   only("", options, ["key"]);
   const { key } = options;
-  if (key !== undefined) functionOption("key", key);
+  if (key !== undefined) callable("key", key);
   return {
     name,
     async process(value, ctx) {

@@ -5,10 +5,9 @@ import type { ConsumerGroup } from "../../dispatch/group.js";
 import type { Outcome } from "../../dispatch/outcome.js";
 import { DISPATCH_OPTIONS } from "../../dispatch/start.js";
 import { only } from "../../process/known-options.js";
-import { withMethod } from "../../process/options.js";
+import { callable, withMethod } from "../../process/options.js";
 import type { Adapter } from "../definition/adapter.js";
 import { checkName } from "../definition/queue.js";
-import { functionOption } from "./values.js";
 
 /** Options of {@link dispatchTo}. */
 export interface DispatchToOptions<T, R, O> {
@@ -37,7 +36,7 @@ export function dispatchTo<T, R, O = R>(
   only("", options, ["result", "dispatch"]);
   const { result, dispatch } = options;
   if (dispatch !== undefined) only("dispatch", dispatch, [...DISPATCH_OPTIONS]);
-  if (result !== undefined) functionOption("result", result);
+  if (result !== undefined) callable("result", result);
   return {
     name,
     async process(value, { kernel, idempotencyKey, signal }) {

@@ -4,10 +4,9 @@ import type { FlowDefinition, MessageTypes } from "../../flow/index.js";
 import { FlowFailedError, type FlowHost } from "../../flow/index.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { flag, withMethod } from "../../process/options.js";
+import { callable, flag, withMethod } from "../../process/options.js";
 import type { Adapter, AdapterContext } from "../definition/adapter.js";
 import { checkName } from "../definition/queue.js";
-import { functionOption } from "./values.js";
 
 /** Options of {@link startFlow}. */
 export interface StartFlowOptions<T, I> {
@@ -65,8 +64,8 @@ export function startFlow<I, O, M extends MessageTypes, P, T = I>(
     throw new OptionError("flow", flow, "a definition made by defineFlow()");
   only("", options, ["input", "id", "wait"]);
   const { input, id, wait = true } = options;
-  if (input !== undefined) functionOption("input", input);
-  if (id !== undefined) functionOption("id", id);
+  if (input !== undefined) callable("input", input);
+  if (id !== undefined) callable("id", id);
   flag("wait", wait);
   return {
     name,

@@ -2,12 +2,11 @@
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { text } from "../../process/options.js";
+import { callable, text } from "../../process/options.js";
 import type { Adapter, AdapterContext } from "../definition/adapter.js";
 import { checkName } from "../definition/queue.js";
 import { HTTP_DEFAULTS, HTTP_POLICY, type HttpPolicy, httpClient } from "../sources/http-client.js";
 import type { HttpReply } from "../sources/http-exchange.js";
-import { functionOption } from "./values.js";
 
 /** Options of {@link httpRequest}. */
 export interface HttpRequestOptions<I, O> extends HttpPolicy {
@@ -50,8 +49,8 @@ export function httpRequest<I, O = unknown>(name: string, options: HttpRequestOp
   if (typeof url !== "function") checkUrl(url);
   if (typeof headers !== "function" && (typeof headers !== "object" || headers === null))
     throw new OptionError("headers", headers, "an object of texts, or a function that gives one");
-  if (body !== undefined) functionOption("body", body);
-  if (result !== undefined) functionOption("result", result);
+  if (body !== undefined) callable("body", body);
+  if (result !== undefined) callable("result", result);
   if (idempotencyHeader !== false) text("idempotencyHeader", idempotencyHeader);
   const method = text("method", options.method ?? (body === undefined ? "GET" : "POST"));
   const request = httpClient(options);

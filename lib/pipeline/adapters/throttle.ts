@@ -1,12 +1,12 @@
 // Lets messages pass at a rate.
 
 import { only } from "../../process/known-options.js";
+import { callable } from "../../process/options.js";
 import { rateLimiter } from "../../service/protection/limiter.js";
 import type { Adapter } from "../definition/adapter.js";
 import { perKernel } from "../definition/per-kernel.js";
 import { checkName } from "../definition/queue.js";
 import { ADAPTER_DEFAULTS } from "./defaults.js";
-import { functionOption } from "./values.js";
 
 /** Options of {@link throttle}. */
 export interface ThrottleOptions<T> {
@@ -31,7 +31,7 @@ export function throttle<T>(name: string, options: ThrottleOptions<T>): Adapter<
   checkName("name", name);
   only("", options, ["permits", "perMs", "burst", "key"]);
   const { permits, perMs = 1_000, burst = 1, key } = options;
-  if (key !== undefined) functionOption("key", key);
+  if (key !== undefined) callable("key", key);
   const definition = rateLimiter({
     permits,
     perMs,

@@ -2,11 +2,11 @@
 
 import { unwatchAbort, watchAbort } from "../../process/abort.js";
 import { only } from "../../process/known-options.js";
+import { callable } from "../../process/options.js";
 import { type Fields, type SpoutDefinition, spout, type ValuesOf } from "../../topology/index.js";
 import type { Adapter } from "../definition/adapter.js";
 import { checkName } from "../definition/queue.js";
 import { TupleFailedError } from "./errors.js";
-import { functionOption } from "./values.js";
 
 /** The way of messages into a topology: a spout, and the adapters that feed it. See {@link topologyInlet}. */
 export interface TopologyInlet<F extends Fields> {
@@ -47,7 +47,7 @@ export function topologyInlet<F extends Fields>(options: { readonly fields: F })
     spout: inletSpout(options.fields, inlet) as unknown as SpoutDefinition<{ readonly items: F }>,
     adapter(name, values) {
       checkName("name", name);
-      if (values !== undefined) functionOption("values", values);
+      if (values !== undefined) callable("values", values);
       return {
         name,
         async process(value, { signal }) {

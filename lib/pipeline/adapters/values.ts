@@ -1,8 +1,7 @@
 // Adapters that work on the value alone: filter, map, split; and aggregate, which makes one value of many.
 
-import { OptionError } from "../../process/errors.js";
 import { checked, maybe, ms, whole } from "../../process/option-schema.js";
-import { flag } from "../../process/options.js";
+import { callable, flag } from "../../process/options.js";
 import {
   type Adapter,
   type AdapterContext,
@@ -14,12 +13,6 @@ import {
 import { type Condition, testOf } from "../definition/condition.js";
 import { checkName } from "../definition/queue.js";
 import { ADAPTER_DEFAULTS } from "./defaults.js";
-
-/** @throws OptionError */
-export function functionOption<F>(path: string, given: F): F {
-  if (typeof given === "function") return given;
-  throw new OptionError(path, given, "a function");
-}
 
 /**
  * Lets messages pass for which a condition holds; all others end here. A function that is a type guard narrows the type.
@@ -50,7 +43,7 @@ export function map<I, O>(
   fn: (value: I, ctx: AdapterContext) => O | undefined | PromiseLike<O | undefined>,
 ): Adapter<I, O> {
   checkName("name", name);
-  functionOption("fn", fn);
+  callable("fn", fn);
   return { name, process: fn };
 }
 
@@ -67,8 +60,8 @@ export function split<I, O>(
   key?: (value: O, index: number) => string | undefined,
 ): Adapter<I, O> {
   checkName("name", name);
-  functionOption("fn", fn);
-  if (key !== undefined) functionOption("key", key);
+  callable("fn", fn);
+  if (key !== undefined) callable("key", key);
   return { name, process: (value, ctx) => many(fn(value, ctx), key) };
 }
 
@@ -101,7 +94,7 @@ export function aggregate<I, O>(
   fn: (values: readonly I[], ctx: BatchContext) => O | undefined | PromiseLike<O | undefined>,
 ): BatchAdapter<I, O> {
   checkName("name", name);
-  functionOption("fn", fn);
+  callable("fn", fn);
   return {
     name,
     batch: batchOption("", options),

@@ -21,8 +21,18 @@ export type Operator =
 
 /** All operators. */
 export const OPERATORS: readonly Operator[] = [
-  ...(["eq", "ne", "lt", "le", "gt", "ge"] as const),
-  ...(["in", "not in", "contains", "matches", "exists", "absent"] as const),
+  "eq",
+  "ne",
+  "lt",
+  "le",
+  "gt",
+  "ge",
+  "in",
+  "not in",
+  "contains",
+  "matches",
+  "exists",
+  "absent",
 ];
 
 /** A condition on a field of a message, as data. */

@@ -4,7 +4,7 @@
 //
 // Each number is written as its count of base-36 digits (1 to 9, a to b) and its digits: texts compare as the numbers do.
 
-import { InvariantError } from "../../process/errors.js";
+import { InvariantError, OptionError } from "../../process/errors.js";
 
 /** An ordered text, such as `10.13.11`: the second child of message 3 of source 0. */
 export type MessageId = string;
@@ -22,6 +22,22 @@ const MESSAGE_ID = /^[1-9ab][0-9a-z]+(\.[1-9ab][0-9a-z]+)+$/;
 /** Whether a text has the form of an id. */
 export function isMessageId(text: unknown): text is MessageId {
   return typeof text === "string" && MESSAGE_ID.test(text);
+}
+
+/** @throws OptionError */
+export function checkMessageId(path: string, id: unknown): MessageId {
+  if (isMessageId(id)) return id;
+  throw new OptionError(path, id, "the id of a message, such as 10.13");
+}
+
+/** Most messages that one call names. */
+const MOST_NAMED = 1_000;
+
+/** Ids that one call names, each once. @throws OptionError */
+export function checkMessageIds(path: string, ids: unknown): readonly MessageId[] {
+  if (!Array.isArray(ids) || ids.length === 0 || ids.length > MOST_NAMED)
+    throw new OptionError(path, ids, `a list of 1 to ${MOST_NAMED} ids of messages`);
+  return [...new Set(ids.map((id: unknown, i) => checkMessageId(`${path}[${i}]`, id)))];
 }
 
 /** The id of a source's message. @param n - counts the source's messages from 0 */

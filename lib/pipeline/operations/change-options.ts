@@ -3,7 +3,7 @@
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, flag, text } from "../../process/options.js";
-import { isMessageId, type MessageId } from "../definition/message-id.js";
+import { checkMessageIds, type MessageId } from "../definition/message-id.js";
 import { checkDeed, checkDrop, type DeedOptions } from "../messages/dead-options.js";
 import { type OperationWaitOptions, WAIT } from "./waits.js";
 
@@ -84,7 +84,7 @@ export interface GiveUpRequest {
   readonly limit: number;
 }
 
-/** Most messages that one call names. */
+/** Most queues or sources that one call names. */
 const MOST_NAMED = 1_000;
 const LIMIT = 10_000;
 const MOST = 100_000;
@@ -98,7 +98,7 @@ export function checkMove(options: MoveOptions): MoveRequest {
   const { by, reason } = checkDeed(deedOf(options));
   const of: MoveRequest["of"] =
     messages !== undefined
-      ? { type: "messages", ids: messageIds("messages", messages) }
+      ? { type: "messages", ids: checkMessageIds("messages", messages) }
       : queues !== undefined
         ? { type: "queues", names: names("queues", queues) }
         : { type: "stranded" };
@@ -121,7 +121,7 @@ export function checkGiveUp(options: GiveUpOptions): GiveUpRequest {
     );
   const of: ChangeSelection =
     messages !== undefined
-      ? { type: "messages", ids: messageIds("messages", messages) }
+      ? { type: "messages", ids: checkMessageIds("messages", messages) }
       : isNamed
         ? { type: "named", queues: names("queues", queues ?? []), sources: names("sources", sources ?? []) }
         : { type: stranded ? "stranded" : "all" };
@@ -138,14 +138,6 @@ function limitOf(limit: number | undefined): number {
   const most = count("limit", limit ?? LIMIT, 1);
   if (most > MOST) throw new OptionError("limit", limit, `1 to ${MOST}`);
   return most;
-}
-
-function messageIds(path: string, ids: readonly MessageId[]): readonly MessageId[] {
-  if (!Array.isArray(ids) || ids.length === 0 || ids.length > MOST_NAMED)
-    throw new OptionError(path, ids, `a list of 1 to ${MOST_NAMED} ids of messages`);
-  for (const [i, id] of ids.entries())
-    if (!isMessageId(id)) throw new OptionError(`${path}[${i}]`, id, "the id of a message, such as 10.13");
-  return [...new Set(ids)];
 }
 
 function names(path: string, all: readonly string[]): readonly string[] {

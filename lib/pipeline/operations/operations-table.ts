@@ -8,12 +8,12 @@ import type { AdminService } from "../../admin/post.js";
 import type { Args, Ask } from "../../admin/protocol.js";
 import type { DeedOptions } from "../messages/dead-options.js";
 import { ExecutionOutcomeUnknownError, ExecutionWaitTimeoutError } from "./errors.js";
-import type {
-  ExecutionListOptions,
-  ExecutionSummary,
-  MessageFilter,
-  MessageRange,
-  PipelineOperations,
+import {
+  allPages,
+  type ExecutionListOptions,
+  type MessageFilter,
+  type MessageRange,
+  type PipelineOperations,
 } from "./operations.js";
 import { checkWait } from "./waits.js";
 
@@ -46,7 +46,7 @@ const change = (operation: string) =>
 /** @internal */
 export const PIPELINE_TABLE: OperationTable<PipelineOperations> = {
   list: { kind: "ask", leave: "look", placed: [], options: LIST },
-  executions: { kind: "made", of: allPages },
+  executions: { kind: "made", of: (on) => (options) => allPages(on, options) },
   status: look,
   inspect: look,
   lineage: { ...look, placed: ["id", "message"] },
@@ -119,18 +119,6 @@ export const PIPELINE_TABLE: OperationTable<PipelineOperations> = {
     unknown: (cause, of, { id = of }) => new ExecutionOutcomeUnknownError("replay", id, cause),
   },
 };
-
-/** All executions of a list, page by page. */
-function allPages(on: PipelineOperations): PipelineOperations["executions"] {
-  return async function* (options = {}): AsyncGenerator<ExecutionSummary, void, undefined> {
-    for (let { cursor } = options; ; ) {
-      const page = await on.list(cursor === undefined ? options : { ...options, cursor });
-      yield* page.executions;
-      cursor = page.next;
-      if (cursor === undefined) return;
-    }
-  };
-}
 
 /**
  * The operations of a host of pipelines, for its admin socket.

@@ -15,7 +15,11 @@ import type { RouteTotals } from "./retention.js";
 
 /** All statuses of executions, in the order in which people want to see them. */
 export const EXECUTION_STATUSES: readonly ExecutionStatus[] = [
-  ...(["running", "paused", "completed", "failed", "cancelled"] as const),
+  "running",
+  "paused",
+  "completed",
+  "failed",
+  "cancelled",
 ];
 
 /** An execution in a list. */
@@ -355,4 +359,17 @@ export interface PipelineSummary extends LedgerCounts {
   readonly stranded?: readonly MissingPart[];
   /** The totals of its routes, once its history was summed up and removed. See `retention` of a host. */
   readonly totals?: readonly RouteTotals[];
+}
+
+/** All executions of a list, page by page. */
+export async function* allPages(
+  on: Pick<PipelineOperations, "list">,
+  options: ExecutionListOptions = {},
+): AsyncGenerator<ExecutionSummary, void, undefined> {
+  for (let { cursor } = options; ; ) {
+    const page = await on.list(cursor === undefined ? options : { ...options, cursor });
+    yield* page.executions;
+    cursor = page.next;
+    if (cursor === undefined) return;
+  }
 }

@@ -2,7 +2,7 @@
 
 import { OptionError } from "../../process/errors.js";
 import { flag, text } from "../../process/options.js";
-import { isMessageId, type MessageId } from "../definition/message-id.js";
+import { checkMessageIds, type MessageId } from "../definition/message-id.js";
 import { checkDeed, type Deed, type DeedOptions } from "../messages/dead-options.js";
 import { type OperationWaitOptions, WAIT } from "./waits.js";
 
@@ -41,9 +41,6 @@ export type ReplayOf =
 
 const OPTIONS = ["id", "messages", "dead", "again", "route", "partial", ...WAIT];
 
-/** Most messages that one replay names. */
-const MOST_MESSAGES = 1_000;
-
 /** @throws OptionError */
 export function checkReplay(options: ReplayOptions): ReplayRequest {
   const deed = checkDeed(options, OPTIONS);
@@ -59,18 +56,10 @@ function checkOf(options: ReplayOptions): ReplayOf {
   if (messages !== undefined) {
     if (dead || route !== undefined)
       throw new OptionError("messages", messages, "absent beside `dead` and `route`");
-    return { type: "messages", ids: checkIds(messages) };
+    return { type: "messages", ids: checkMessageIds("messages", messages) };
   }
   if (dead) return { type: "dead", route };
   if (route === undefined)
     throw new OptionError("replay", options, "an object with `messages`, `dead: true` or `route`");
   return { type: "route", route, partial };
-}
-
-function checkIds(ids: readonly MessageId[]): readonly MessageId[] {
-  if (!Array.isArray(ids) || ids.length === 0 || ids.length > MOST_MESSAGES)
-    throw new OptionError("messages", ids, `a list of 1 to ${MOST_MESSAGES} ids of messages`);
-  for (const [i, id] of ids.entries())
-    if (!isMessageId(id)) throw new OptionError(`messages[${i}]`, id, "the id of a message, such as 10.13");
-  return [...new Set(ids)];
 }

@@ -2,7 +2,7 @@
 // work beside any host, on another machine, and without a host.
 
 import type { Payloads } from "../../host/payload/payloads.js";
-import { CallTimeoutError, OptionError } from "../../process/errors.js";
+import { CallTimeoutError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, text } from "../../process/options.js";
 import { orAborted } from "../../process/or-aborted.js";
@@ -11,7 +11,7 @@ import type { Store } from "../../store/index.js";
 import { readPage } from "../../store/row-pages.js";
 import { watchTopic } from "../../store/topic-wait.js";
 import { maxMessageBytesIn, routesByQueue } from "../definition/configuration.js";
-import { ancestorsOf, isMessageId, type MessageId } from "../definition/message-id.js";
+import { ancestorsOf, checkMessageId, type MessageId } from "../definition/message-id.js";
 import { endExecution, findExecution, setPaused } from "../ledger/executions.js";
 import { LetterShelf } from "../ledger/letter-shelf.js";
 import { decodeEntry } from "../ledger/lineage.js";
@@ -60,24 +60,25 @@ import { fillReplay } from "./fill-replay.js";
 import { giveUp } from "./give-up.js";
 import { deadMessageOf, hasFailed, recordOf, settledRecord, summaryOf } from "./message-view.js";
 import { move } from "./move.js";
-import type {
-  DeadChoice,
-  DeadFilter,
-  DeadMessage,
-  DeadMessageRecord,
-  DeadRecordFilter,
-  ExecutionDetails,
-  ExecutionListOptions,
-  ExecutionPage,
-  ExecutionSummary,
-  Lineage,
-  MessageFilter,
-  MessageRange,
-  MessageRecord,
-  OutcomeOptions,
-  PipelineOperations,
-  QueueDepth,
-  ReplayStarted,
+import {
+  allPages,
+  type DeadChoice,
+  type DeadFilter,
+  type DeadMessage,
+  type DeadMessageRecord,
+  type DeadRecordFilter,
+  type ExecutionDetails,
+  type ExecutionListOptions,
+  type ExecutionPage,
+  type ExecutionSummary,
+  type Lineage,
+  type MessageFilter,
+  type MessageRange,
+  type MessageRecord,
+  type OutcomeOptions,
+  type PipelineOperations,
+  type QueueDepth,
+  type ReplayStarted,
 } from "./operations.js";
 import { checkReplay, type ReplayOptions, type ReplayRequest } from "./replay-options.js";
 import { checkWait, type OperationWaitOptions, WAIT } from "./waits.js";
@@ -128,12 +129,7 @@ export class StoreOperations implements PipelineOperations {
 
   async *executions(options: ExecutionListOptions = {}): AsyncGenerator<ExecutionSummary, void, undefined> {
     queryOf(options);
-    for (let cursor = options.cursor; ; ) {
-      const page = await this.list(cursor === undefined ? options : { ...options, cursor });
-      yield* page.executions;
-      if (page.next === undefined) return;
-      cursor = page.next;
-    }
+    yield* allPages(this, options);
   }
 
   async status(id: string): Promise<ExecutionSummary> {
@@ -207,7 +203,7 @@ export class StoreOperations implements PipelineOperations {
   // ── messages ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   async lineage(id: string, message: MessageId): Promise<Lineage> {
-    checkId("message", message);
+    checkMessageId("message", message);
     const rows = await this.#rowsOf(id);
     const ancestors = ancestorsOf(message);
     const found = await recordsOf(rows, [...ancestors, message]);
@@ -225,7 +221,7 @@ export class StoreOperations implements PipelineOperations {
     message: MessageId,
     range: MessageRange = {},
   ): AsyncGenerator<MessageRecord, void, undefined> {
-    checkId("message", message);
+    checkMessageId("message", message);
     const { after, limit } = checkRange(range, ["after", "limit"]);
     const rows = await this.#rowsOf(id);
     let some: MessageId[] = [];
@@ -245,7 +241,7 @@ export class StoreOperations implements PipelineOperations {
     message: MessageId,
     range: MessageRange = {},
   ): AsyncGenerator<MessageRecord, void, undefined> {
-    checkId("message", message);
+    checkMessageId("message", message);
     const { after, limit } = checkRange(range, ["after", "limit"]);
     const rows = await this.#rowsOf(id);
     const [own] = await recordsOf(rows, [message]);
@@ -313,7 +309,7 @@ export class StoreOperations implements PipelineOperations {
   ): AsyncGenerator<DeadMessageRecord, void, undefined> {
     only("", filter, ["message", "behind", "limit"]);
     const { message, behind, limit = Number.POSITIVE_INFINITY } = filter;
-    if (message !== undefined) checkId("message", message);
+    if (message !== undefined) checkMessageId("message", message);
     if (behind !== undefined) {
       checkPlace(behind, ["turn"]);
       count("behind.turn", behind.turn, 0);
@@ -349,7 +345,7 @@ export class StoreOperations implements PipelineOperations {
 
   async editDead(id: string, message: MessageId, value: unknown, options: DeedOptions = {}): Promise<void> {
     const deed = checkDeed(options);
-    checkId("message", message);
+    checkMessageId("message", message);
     const row = await this.#row(id);
     const [letter] = await new LetterShelf(this.#shelfOf(row)).find([message]);
     const encoded = await messageBody(this.#port.payloads, value);
@@ -372,7 +368,7 @@ export class StoreOperations implements PipelineOperations {
     which: MessageId | readonly MessageId[] | DeadChoice,
     act: Act,
   ): Promise<DeedResult> {
-    const chosen: Chosen = checkChosen(which, checkId, ["route"]);
+    const chosen: Chosen = checkChosen(which, checkMessageId, ["route"]);
     const { route } = typeof which === "string" || Array.isArray(which) ? {} : (which as DeadChoice);
     if (route !== undefined) text("which.route", route);
     const row = await this.#row(id);
@@ -524,7 +520,7 @@ function checkRange(
 ): { readonly after: MessageId | undefined; readonly limit: number } {
   only("", range, known);
   const { after, limit = Number.POSITIVE_INFINITY, route } = range;
-  if (after !== undefined) checkId("after", after);
+  if (after !== undefined) checkMessageId("after", after);
   if (route !== undefined) text("route", route);
   return { after, limit: count("limit", limit, 1, true) };
 }
@@ -533,11 +529,5 @@ function checkRange(
 function checkPlace(behind: NonNullable<DeadFilter["behind"]>, more: readonly string[] = []): void {
   only("behind", behind, ["queue", "id", ...more]);
   text("behind.queue", behind.queue);
-  checkId("behind.id", behind.id);
-}
-
-/** @throws OptionError */
-function checkId(path: string, id: unknown): MessageId {
-  if (isMessageId(id)) return id;
-  throw new OptionError(path, id, "the id of a message, such as 10.13");
+  checkMessageId("behind.id", behind.id);
 }

@@ -72,7 +72,6 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
   readonly #port: ExecutionPort;
   #ctx: Context<ExecutionMessage> | undefined;
   #ledger: Ledger | undefined;
-  #permits: Permits | undefined;
   readonly #children: Child[] = [];
   readonly #byPid = new Map<Pid, Child>();
   /** Processors by the queue that they take from, upstream first. */
@@ -97,11 +96,6 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
     this.#meter.note(now, counts.done);
     const routes = [...this.#processors.values()].map(({ progress }) => progress);
     return this.#meter.progress(now, counts, routes);
-  }
-
-  /** Permits that are out, and workers that wait for one. */
-  get permits(): Permits["counts"] | undefined {
-    return this.#permits?.counts;
   }
 
   // ── the process ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -143,7 +137,6 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
     const { id: execution, trace } = record;
     const routes = new Map(plan.routes.map(({ name, policy }) => [name, policy.concurrency]));
     const permits = new Permits(kernel, { inFlight: plan.policy.inFlight, routes });
-    this.#permits = permits;
     const clock = catalogue.stored === undefined ? undefined : () => kernel.env.wallTime();
     for (const route of plan.routes) {
       const hash = route.policy.hashValues ? catalogue.hashOf : undefined;
@@ -255,9 +248,8 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
   #again(ctx: Context<ExecutionMessage>, child: Child, reason: ExitReason): void {
     const at = ctx.now();
     const history = { attempts: child.attempts, ranForMs: at - child.startedMs };
-    const { restarts, intensityLeft, attempts, delayMs } = countRestart(
-      ...([RESTARTS, this.#restarts, history, at, ctx.random()] as const),
-    );
+    const decision = countRestart(RESTARTS, this.#restarts, history, at, ctx.random());
+    const { restarts, intensityLeft, attempts, delayMs } = decision;
     this.#restarts = restarts;
     child.attempts = attempts;
     if (intensityLeft < 0) {

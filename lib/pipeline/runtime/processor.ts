@@ -575,18 +575,13 @@ export class Processor implements Callbacks<ProcessorMessage> {
     calls: NonNullable<Calls>,
     children: number,
   ): readonly LineageEntry[] | undefined {
-    const first = settled[0]?.message.id;
-    if (this.#port.context.clock === undefined || first === undefined) return undefined;
-    return settled.map(({ message: { id, attempts, errors }, calls: before }, i) => ({
-      id,
-      route: this.plan.name,
-      status: "completed",
-      attempt: attempts + 1,
-      batch: first,
-      ...(errors.length > 0 && { errors }),
-      calls: [...(before ?? []), ...calls],
-      children: i === 0 ? children : 0,
-    }));
+    const batch = settled[0]?.message.id;
+    if (this.#port.context.clock === undefined || batch === undefined) return undefined;
+    return settled.map(({ message, calls: before }, i) => {
+      const all = [...(before ?? []), ...calls];
+      const entry = this.#entry("completed", message, all, i === 0 ? children : 0);
+      return { ...(entry as LineageEntry), batch };
+    });
   }
 
   /** Tries the messages of a batch one by one, so that a bad one fails alone. One that was alone has failed. */

@@ -44,7 +44,11 @@ export interface HttpPolicy {
 
 /** Names of {@link HttpPolicy}. */
 export const HTTP_POLICY: readonly (keyof HttpPolicy)[] = [
-  ...(["timeoutMs", "attempts", "backoff", "maxBytes", "fetch"] as const),
+  "timeoutMs",
+  "attempts",
+  "backoff",
+  "maxBytes",
+  "fetch",
 ];
 
 /** Makes requests on a system. */
