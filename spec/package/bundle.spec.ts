@@ -14,7 +14,7 @@ async function published(): Promise<readonly OutputChunk[]> {
 
 const chunks = await published();
 
-const PACKAGES = /^(?:node:|eventemitter3)/;
+const PACKAGES = /^node:/;
 
 /** The code that a bundler makes for a program that imports these names from a published entry. */
 async function bundleOf(names: string, entry: string, minify = false): Promise<string> {
@@ -46,6 +46,7 @@ async function bundleOfSources(names: string): Promise<string> {
     ...(resolve === undefined ? {} : { resolve }),
     ...(tsconfig === undefined ? {} : { tsconfig }),
     plugins: [
+      input.plugins,
       {
         name: "user",
         resolveId: (id) => (id === "user" ? id : null),
