@@ -282,24 +282,16 @@ export class QueueStore {
 
   /** Gives messages back that were not tried. */
   async release(claim: Claim, messages: readonly QueuedRow[]): Promise<void> {
-    const { name, carried } = this;
-    const set = { held: null, ready: name, unsent: carried ? name : null };
-    const add = { round: 1 };
-    // A message that another subscriber has by now must not keep the others back.
-    await Promise.all(
-      messages.map(({ number }) =>
-        this.store
-          .commit({
-            claim,
-            expect: [{ table: queued, key: [number], is: { held: claim.token } }],
-            writes: [{ type: "update", table: queued, key: [number], set, add }],
-            notify: [topicOf(name)],
-          })
-          .catch((error: unknown) => {
-            if (!(error instanceof ConflictError)) throw error;
-          }),
-      ),
-    );
+    const writes = messages.map((message) => this.#freed(message, claim.token));
+    await this.store.commit({ claim, writes, notify: [topicOf(this.name)] });
+  }
+
+  /** Makes a message ready that this holder has. One that another subscriber has by now must not keep others back. */
+  #freed({ number }: QueuedRow, holder: number): Write {
+    const row = { table: queued, key: [number] };
+    const set = { held: null, ready: this.name, unsent: this.carried ? this.name : null };
+    const ready: Write = { type: "update", ...row, set, add: { round: 1 } };
+    return { type: "when", ...row, is: { held: holder }, writes: [ready] };
   }
 
   /** Notes the subscriber that takes messages under this claim. */
@@ -325,15 +317,10 @@ export class QueueStore {
       limit: MESSAGE_LIMITS.portion,
     });
     if (lost.some(({ queue }) => queue !== this.name)) throw new InvariantError("a claim is of one queue");
-    const isHeld = { held: token };
-    const expect: Expectation[] = lost.map(({ number }) => ({ table: queued, key: [number], is: isHeld }));
-    const set = { held: null, ready: this.name, unsent: this.carried ? this.name : null };
-    const writes: Write[] = lost.map(({ number }) => ({
-      ...({ type: "update", table: queued, key: [number] } as const),
-      ...{ set, add: { round: 1 } },
-    }));
-    expect.push({ table: subscribers, key: [token], is: "present" });
-    writes.push({ type: "delete", table: subscribers, key: [token] });
+    const holder = { table: subscribers, key: [token] };
+    const expect: Expectation[] = [{ ...holder, is: "present" }];
+    const writes = lost.map((message) => this.#freed(message, token));
+    writes.push({ type: "delete", ...holder });
     try {
       await this.store.commit({ expect, writes, notify: [topicOf(this.name)] });
     } catch (error) {

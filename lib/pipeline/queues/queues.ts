@@ -17,7 +17,8 @@ import { OptionError, StartError } from "../../process/errors.js";
 import { waitForExit } from "../../process/exited.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
-import { count, delay, withMethod } from "../../process/options.js";
+import { checked, ms, whole } from "../../process/option-schema.js";
+import { count, withMethod } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import { SHUTDOWN } from "../../process/reason.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
@@ -155,7 +156,6 @@ export interface QueueMessage<out T> {
  */
 export type QueueHandler<T> = (message: QueueMessage<T>) => Status | PromiseLike<Status>;
 
-const POLICY = ["mostMessages", "attempts", "backoff", "quarantine", "rememberMs", "rememberMost"];
 const PUBLISH = ["id", "key", "delay"];
 const MANY = ["value", ...PUBLISH];
 
@@ -250,10 +250,10 @@ export class Queues implements AsyncDisposable {
    */
   queue<T>(name: string, policy: QueuePolicyOptions = {}): MessageQueue<T> {
     checkName("name", name);
-    const checked = checkPolicy(policy);
-    if (Object.keys(policy).length > 0) this.#policies.set(name, checked);
+    const rules = checked("", policy, POLICY, QUEUE_DEFAULTS.queue);
+    if (Object.keys(policy).length > 0) this.#policies.set(name, rules);
     const carrying = this.#carrying;
-    const store = new QueueStore(name, this.#store, this.#time, checked, carrying !== undefined);
+    const store = new QueueStore(name, this.#store, this.#time, rules, carrying !== undefined);
     if (carrying !== undefined) this.#carried.set(name, store);
     return new MessageQueue<T>(store, {
       system: this.#system,
@@ -397,11 +397,13 @@ export class MessageQueue<in out T> {
    */
   async subscribe(options: Partial<SubscriberPolicy>, handler: QueueHandler<T>): Promise<Subscription> {
     this.#open();
-    const policy = checkSubscriber(options);
+    const policy = checked("", options, SUBSCRIBER, QUEUE_DEFAULTS.subscriber);
+    const concurrency = Math.min(policy.prefetch, policy.concurrency);
     if (typeof handler !== "function") throw new OptionError("handler", handler, "a function");
     const handle: Handle = (row, limit, beats) => this.#handle(row, limit, beats, handler);
     const behaviour = new SubscriberProcess({
       ...policy,
+      concurrency,
       queue: this.#store,
       handle,
       payloads: this.#home.payloads,
@@ -554,38 +556,22 @@ export class Subscription implements AsyncDisposable {
   }
 }
 
-function checkPolicy(given: QueuePolicyOptions): QueuePolicy {
-  only("", given, POLICY);
-  const policy = { ...QUEUE_DEFAULTS.queue, ...given };
-  return {
-    mostMessages: count("mostMessages", policy.mostMessages, 1, true),
-    attempts: count("attempts", policy.attempts, 1, true),
-    backoff: checkBackoff("backoff", policy.backoff),
-    quarantine: checkQuarantine(given.quarantine ?? {}),
-    rememberMs: delay("rememberMs", policy.rememberMs),
-    rememberMost: count("rememberMost", policy.rememberMost, 0),
-  };
-}
-
-function checkQuarantine(given: Partial<QuarantinePolicy>): QuarantinePolicy {
-  only("quarantine", given, ["ends", "backoff"]);
-  const { ends, backoff } = { ...QUEUE_DEFAULTS.queue.quarantine, ...given };
-  return {
-    ends: count("quarantine.ends", ends, 1, true),
-    backoff: checkBackoff("quarantine.backoff", backoff),
-  };
-}
-
-function checkSubscriber(given: Partial<SubscriberPolicy>): SubscriberPolicy {
-  only("", given, ["concurrency", "prefetch", "timeoutMs", "overrunMs"]);
-  const policy = { ...QUEUE_DEFAULTS.subscriber, ...given };
-  const prefetch = count("prefetch", policy.prefetch, 1);
-  if (prefetch > MESSAGE_LIMITS.portion)
-    throw new OptionError("prefetch", prefetch, `a whole number, at most ${MESSAGE_LIMITS.portion}`);
-  const concurrency = Math.min(prefetch, count("concurrency", policy.concurrency, 1));
-  const timeoutMs = delay("timeoutMs", policy.timeoutMs, 1, true);
-  return { prefetch, concurrency, timeoutMs, overrunMs: delay("overrunMs", policy.overrunMs, 0, true) };
-}
+const QUARANTINE = { ends: whole(1, Number.POSITIVE_INFINITY), backoff: checkBackoff };
+const POLICY = {
+  mostMessages: whole(1, Number.POSITIVE_INFINITY),
+  attempts: whole(1, Number.POSITIVE_INFINITY),
+  backoff: checkBackoff,
+  quarantine: (path: string, given: unknown): QuarantinePolicy =>
+    checked(path, given as object, QUARANTINE, QUEUE_DEFAULTS.queue.quarantine),
+  rememberMs: ms(0),
+  rememberMost: whole(0),
+};
+const SUBSCRIBER = {
+  concurrency: whole(1),
+  prefetch: whole(1, MESSAGE_LIMITS.portion),
+  timeoutMs: ms(1, Number.POSITIVE_INFINITY),
+  overrunMs: ms(0, Number.POSITIVE_INFINITY),
+};
 
 function checkText(path: string, value: unknown): string {
   if (

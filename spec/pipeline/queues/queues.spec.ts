@@ -312,7 +312,7 @@ everyKind(proving, (name, kind) => {
         [() => queue.publish(1, { dealy: 1 } as never), /did you mean delay/],
         [() => queue.publishMany({} as never), /an array of at most 10000 messages/],
         [() => queue.subscribe({ prefetch: 0 }, () => done), /prefetch/],
-        [() => queue.subscribe({ prefetch: 10_001 }, () => done), /at most 10000/],
+        [() => queue.subscribe({ prefetch: 10_001 }, () => done), /from 1 to 10000/],
         [() => queue.subscribe({ concurency: 1 } as never, () => done), /did you mean concurrency/],
         [() => queue.subscribe({}, undefined as never), /a function/],
         [() => queue.deadLetters.list({ limit: 0 }), /limit/],
