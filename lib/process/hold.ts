@@ -7,12 +7,14 @@ import type { Process } from "./process.js";
 import { HELD, READY, RUNNING } from "./process-state.js";
 import { isThenable } from "./thenable.js";
 
-/** What a suspended process needs. */
+/** What a suspended process needs. Its code comes with the inspector, so a program without one does not load it. */
 export interface Hold {
   /** It is in the run queue. */
   queued: boolean;
   /** It waits for a request that takes longer, and answers no other. */
   busy: boolean;
+  readonly heard: typeof heard;
+  readonly attend: typeof attend;
 }
 
 /** Suspends a process. Called between two of its messages, by code that runs as the process. */
@@ -20,7 +22,7 @@ export function hold(process: Process): void {
   if (process.state === HELD) return;
   process.kernel.shared?.mailbox(process.pid, "write");
   process.state = HELD;
-  process.extras.hold = { queued: false, busy: false };
+  process.extras.hold = { queued: false, busy: false, heard, attend };
   if (nextTask(process) >= 0) queue(process);
 }
 
@@ -38,12 +40,12 @@ export function release(process: Process): void {
 }
 
 /** An entry has reached a suspended process. */
-export function heard(process: Process, entry: unknown): void {
+function heard(process: Process, entry: unknown): void {
   if (isUrgent(process, entry)) queue(process);
 }
 
 /** An activation of a suspended process. */
-export function attend(process: Process): number {
+function attend(process: Process): number {
   const { hold } = process.extras;
   if (hold === undefined) return 0;
   hold.queued = false;

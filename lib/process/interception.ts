@@ -18,6 +18,8 @@ export type Access = "read" | "write";
 
 /** The hooks of an Environment. A system calls them if the Environment has them. */
 export interface Interception {
+  /** The class of the processes. It comes from here, so a program that intercepts nothing does not load it. */
+  readonly processClass: typeof WatchedProcess;
   /** A process was added to the system. It has not run yet. */
   born(process: WatchedProcess): void;
   /** The process has ended; no other process has been notified yet. */

@@ -10,7 +10,7 @@ import type { AsyncContext, Environment, Runnable, ScheduledSystem, Scheduler } 
 import { NoProcessError, OptionError, SystemStoppedError } from "./errors.js";
 import { type DeadLetterReason, type DiscardedReply, SystemEvents } from "./events.js";
 import { Groups } from "./groups.js";
-import { WatchedProcess } from "./intercepted.js";
+import type { WatchedProcess } from "./intercepted.js";
 import type { Interception } from "./interception.js";
 import { invariant } from "./invariant.js";
 import type { Limits } from "./limits.js";
@@ -36,7 +36,6 @@ import type { Taps } from "./taps.js";
 import { isThenable } from "./thenable.js";
 import { type Due, type Timer, TimerQueue } from "./timer-queue.js";
 import type { Claim } from "./via.js";
-import { WatchedGroups, WatchedNames } from "./watched-names.js";
 
 const BEHAVIOUR = "a function, or an object with a method handle";
 
@@ -104,8 +103,8 @@ export class Kernel implements ScheduledSystem {
     this.processClass = this.classOfProcesses();
     this.helperClass = this.processClass;
     this.timers = env.interception?.timers((fn) => this.enter(fn)) ?? new TimerQueue();
-    this.names = this.shared === undefined ? new Names() : new WatchedNames(this.shared);
-    this.groups = this.shared === undefined ? new Groups() : new WatchedGroups(this.shared);
+    this.names = this.shared?.names() ?? new Names();
+    this.groups = this.shared?.groups() ?? new Groups();
     this.scheduler = env.createScheduler(this, limits);
     this.unwatch = env.watchRejections((owner, error) => {
       if (!(owner instanceof Pid) || owner.node !== node) return false;
@@ -139,7 +138,7 @@ export class Kernel implements ScheduledSystem {
 
   private classOfProcesses(): typeof Process {
     this.isPlain = this.interception === undefined && this.taps === undefined && !this.carriesContext;
-    const plain = this.interception === undefined ? Process : WatchedProcess;
+    const plain = this.interception?.processClass ?? Process;
     const seen = this.taps?.classOf(plain) ?? plain;
     return this.carriesContext ? contextAware(seen) : seen;
   }

@@ -28,7 +28,7 @@ import {
 } from "./entries.js";
 import type { AsyncContext, Runnable, Scheduler } from "./environment.js";
 import { MailboxFullError } from "./errors.js";
-import { attend, type Hold, heard } from "./hold.js";
+import type { Hold } from "./hold.js";
 import type { Tracer } from "./inspection-trace.js";
 import type { Kernel } from "./kernel.js";
 import { EMPTY, Mailbox } from "./mailbox.js";
@@ -186,7 +186,7 @@ export class Process extends Mailbox implements Runnable {
       this.scheduler.ready(this);
     } else {
       this.measure();
-      if (this.state === HELD) heard(this, entry);
+      if (this.state === HELD) this.rare?.hold?.heard(this, entry);
     }
   }
 
@@ -336,7 +336,7 @@ export class Process extends Mailbox implements Runnable {
       reportEarlyEnd(this.kernel, this);
       return 0;
     }
-    if (this.state === HELD) return attend(this);
+    if (this.state === HELD) return this.rare?.hold?.attend(this) ?? 0;
     if (this.handle !== undefined) return this.state === STARTING ? this.start() : 0;
     if (this.state === STARTING) startBody(this);
     else resumeBody(this);

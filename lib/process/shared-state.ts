@@ -32,6 +32,7 @@
 
 import type { Access, Interception } from "./interception.js";
 import type { Pid, RemoteNode } from "./pid.js";
+import { WatchedGroups, WatchedNames } from "./watched-names.js";
 
 /**
  * The shared state of the search that runs in this thread. Objects that belong to no system, such as consumer groups, have no
@@ -46,6 +47,16 @@ export class SharedState {
   constructor(interception: Interception, node: RemoteNode) {
     this.interception = interception;
     this.node = node.id;
+  }
+
+  /** Names of a system that declare their uses. */
+  names(): WatchedNames {
+    return new WatchedNames(this);
+  }
+
+  /** Groups of a system that declare their uses. */
+  groups(): WatchedGroups {
+    return new WatchedGroups(this);
   }
 
   /** The life of a process, and everything that only its own steps use. A process's own steps read it. */

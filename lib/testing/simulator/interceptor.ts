@@ -2,7 +2,7 @@
 
 import { plain, SignalEntry } from "../../process/entries.js";
 import type { DeadLetterReason } from "../../process/events.js";
-import type { WatchedProcess } from "../../process/intercepted.js";
+import { WatchedProcess } from "../../process/intercepted.js";
 import type { Access, Interception, Settler } from "../../process/interception.js";
 import type { Pid, RemoteNode } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
@@ -30,6 +30,7 @@ export function isSimulated(pid: Pid): boolean {
 const FIRST_MIXED = 1_000_000;
 
 export class Interceptor implements Interception {
+  readonly processClass: typeof WatchedProcess = WatchedProcess;
   private readonly world: World;
   private readonly pids = new Map<Pid, Actor>();
   /** Footprint keys of calls and timers. */
