@@ -8,6 +8,10 @@
 //
 // The tables are changed in place: a state is used once.
 
+import { OptionError } from "../../process/errors.js";
+import type { Item } from "../definition/adapter.js";
+import type { BatchSettings } from "../definition/resolve.js";
+
 /** Something to gather: a message, with the values that it has in the batch. */
 export interface BatchItem<M> {
   readonly message: M;
@@ -108,4 +112,25 @@ function due<M>(state: BatchingState<M>, key: string, effects: BatchingEffect<M>
   state.open.delete(key);
   state.held -= batch.messages.length;
   effects.push({ type: "cancel timer", key }, { type: "due", key, messages: batch.messages });
+}
+
+/**
+ * The batch to which the values of a message belong, and how many bytes they have: 0 if bytes are not counted.
+ *
+ * @throws OptionError when values of one message belong into different batches
+ */
+export function batchPlaceOf(
+  { byKey, bytes }: BatchSettings,
+  items: readonly Item<unknown>[],
+  bytesOf: (value: unknown) => number,
+): { readonly key: string; readonly bytes: number } {
+  const key = byKey ? (items[0]?.key ?? "") : "";
+  if (byKey && items.some((item) => (item.key ?? "") !== key))
+    throw new OptionError(
+      "key",
+      items.map((item) => item.key),
+      "the same for all values of a message: batches by key follow in a route of their own",
+    );
+  const isCounted = bytes < Number.POSITIVE_INFINITY;
+  return { key, bytes: isCounted ? items.reduce((sum, { value }) => sum + bytesOf(value), 0) : 0 };
 }

@@ -17,13 +17,21 @@ import type { Pid } from "../../process/pid.js";
 import { type ExitReason, formatReason, isOrderly, shutdown } from "../../process/reason.js";
 import { reportLate } from "../../process/report-failure.js";
 import { spawnIn } from "../../process/spawn-in.js";
+import type { Timer } from "../../process/timer-queue.js";
 import { AdapterTimeoutError } from "../definition/errors.js";
 import type { Ledger, Message } from "../ledger/ledger.js";
 import type { CallRecord, LineageEntry } from "../ledger/lineage.js";
 import { Adaptive } from "./adaptive.js";
 import type { AttemptContext, RouteAttempt } from "./attempt.js";
+import {
+  type BatchingEffect,
+  type BatchingEvent,
+  type BatchingState,
+  batchPlaceOf,
+  decide as decideBatching,
+  initial as initialBatching,
+} from "./batch-machine.js";
 import type { BatchOutcome, BatchRun } from "./batch-run.js";
-import { Batcher } from "./batcher.js";
 import type { RouteBreakers } from "./breakers.js";
 import type { Permits } from "./permits.js";
 import type { RoutePlan } from "./plan.js";
@@ -97,7 +105,11 @@ export class Processor implements Callbacks<ProcessorMessage> {
   readonly #loop: EffectLoop<ProcessorState, ProcessorEvent, ProcessorEffect>;
   readonly #workers = new Map<number, WorkerOf>();
   readonly #byPid = new Map<Pid, number>();
-  readonly #batcher: Batcher | undefined;
+  /** The batches that are not due, in a route with batches. */
+  readonly #batching:
+    | EffectLoop<BatchingState<Member>, BatchingEvent<Member>, BatchingEffect<Member>>
+    | undefined;
+  readonly #batchTimers = new Map<string, Timer>();
   readonly #adaptive: Adaptive | undefined;
   readonly #breakers: RouteBreakers | undefined;
   /** Ends the watch on the breakers. */
@@ -129,13 +141,13 @@ export class Processor implements Callbacks<ProcessorMessage> {
     );
     this.#breakers = plan.breakers?.(kernel);
     this.#unwatch = this.#breakers?.watch(() => this.tell({ type: "room" }));
-    if (plan.batch !== undefined)
-      this.#batcher = new Batcher(plan.batch.settings, prefetch, {
-        bytesOf: (value) => port.bytesOf(value),
-        lateAfter: (ms, key) => this.#lateAfter(ms, key),
-        due: (batch) => this.#loop.dispatch({ type: "batches", batches: this.#parted(batch) }),
-        held: () => port.held(),
-      });
+    if (plan.batch !== undefined) {
+      const { size, bytes, everyMs } = plan.batch.settings;
+      const config = { size, bytes, everyMs, mostHeld: Math.max(size, prefetch) };
+      this.#batching = new EffectLoop(initialBatching<Member>(config), decideBatching<Member>, (effect) =>
+        this.#carryOutBatching(effect),
+      );
+    }
   }
 
   /** Whether its adapters were opened: a process that ends before could not begin. */
@@ -145,7 +157,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
 
   /** How many messages it holds in batches that are not due. */
   get held(): number {
-    return this.#batcher?.held ?? 0;
+    return this.#batching?.state.held ?? 0;
   }
 
   /** The progress of the route. */
@@ -230,17 +242,11 @@ export class Processor implements Callbacks<ProcessorMessage> {
     }
   }
 
-  #lateAfter(ms: number, key: string): () => void {
-    const { kernel } = this.#port;
-    // By the kernel, because the batch outlives a process that was killed.
-    const timer = kernel.addTimer(ms, { fire: () => this.tell({ type: "late", key }) });
-    return () => void kernel.cancelTimer(timer);
-  }
-
   /** The execution goes away without the process of the route, if that was killed. */
   async dispose(): Promise<void> {
     this.#unwatch?.();
-    this.#batcher?.close();
+    // The ledger gives the held messages out again.
+    for (const key of [...this.#batchTimers.keys()]) this.#carryOutBatching({ type: "cancel timer", key });
     await this.#closeAdapters();
   }
 
@@ -249,9 +255,8 @@ export class Processor implements Callbacks<ProcessorMessage> {
     const inbox = this.#inbox;
     this.#inbox = [];
     for (const notice of inbox) {
-      if (notice.type === "flush") this.#batcher?.flush();
+      if (notice.type === "flush" || notice.type === "late") this.#batch(notice);
       else if (notice.type === "room") this.#admit();
-      else if (notice.type === "late") this.#batcher?.late(notice.key);
       else if (notice.type === "abort") this.#abort();
       else this.#loop.dispatch(notice);
     }
@@ -497,9 +502,12 @@ export class Processor implements Callbacks<ProcessorMessage> {
     }
     try {
       const { items } = attempt;
-      if (this.#batcher !== undefined && items.length > 0) {
+      const { batch } = this.plan;
+      if (batch !== undefined && items.length > 0) {
         if (remember !== undefined) throw new OptionError("remember", remember, NO_MEMORY);
-        this.#batcher.add({ message, items, calls });
+        const { key, bytes } = batchPlaceOf(batch.settings, items, this.#port.bytesOf);
+        const item = { message: { message, items, calls }, values: items.length, bytes };
+        this.#batch({ type: "add", key, item });
         return 0;
       }
       const children = publications(this.plan.rules, message.id, items);
@@ -542,6 +550,38 @@ export class Processor implements Callbacks<ProcessorMessage> {
   }
 
   // ── batches ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #batch(event: BatchingEvent<Member>): void {
+    if (this.#batching === undefined) return;
+    this.#batching.dispatch(event);
+    this.#port.held();
+  }
+
+  #carryOutBatching(effect: BatchingEffect<Member>): void {
+    const { kernel } = this.#port;
+    const { key } = effect;
+    switch (effect.type) {
+      case "due": {
+        const batch: Batch = { key: key === "" ? undefined : key, members: effect.messages };
+        this.#loop.dispatch({ type: "batches", batches: this.#parted(batch) });
+        return;
+      }
+      case "set timer": {
+        // By the kernel, because the batch outlives a process that was killed.
+        const timer = kernel.addTimer(effect.ms, { fire: () => this.tell({ type: "late", key }) });
+        this.#batchTimers.set(key, timer);
+        return;
+      }
+      case "cancel timer": {
+        const timer = this.#batchTimers.get(key);
+        if (timer !== undefined) kernel.cancelTimer(timer);
+        this.#batchTimers.delete(key);
+        return;
+      }
+      default:
+        effect satisfies never;
+    }
+  }
 
   /** Settles the messages of a batch with its results, in one step; but those that failed alone. Returns how many children there are. */
   #emitted(batch: Batch, outcome: Exclude<BatchOutcome, { readonly type: "held" }>): number {
