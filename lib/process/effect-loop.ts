@@ -27,6 +27,11 @@ export class EffectLoop<S, E, F> {
     return this.#state;
   }
 
+  /** Effects are being carried out. */
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
   /**
    * Lets the machine decide on an event, and carries out the effects. An error of an effect is thrown to the code that
    * dispatched the first event; the effects and events that remain are discarded, since the process crashes with that error.

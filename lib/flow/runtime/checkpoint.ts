@@ -18,8 +18,8 @@ const NO_ASKS: readonly Ask[] = [];
 /** What a checkpoint is made of. */
 export interface Checkpoint {
   readonly row: FlowRow;
-  /** Others wait for word of the flow's end: a host looks at it once more after the end. */
-  readonly owes: boolean;
+  /** Of an end: others wait for word of it, so a host looks at the flow once more. */
+  readonly owes?: boolean;
   readonly blobs: BlobWriter;
   readonly at: number;
   readonly seq: number;
@@ -33,22 +33,31 @@ export interface Checkpoint {
   readonly claim?: Claim | undefined;
 }
 
-type Parts = { writes: Write[]; notify: string[]; extras: Extra[] };
+type Parts = { readonly writes: Write[]; readonly extras: readonly Extra[] };
+const NO_EXTRAS: readonly Extra[] = [];
+const NO_TOPICS: readonly string[] = [];
 
 function partsOf({ row, blobs, at, seq, items, asks, calls, progress, isBeatless }: Checkpoint): Parts {
   const { number } = row;
-  const parts: Parts = { writes: [], notify: [], extras: [] };
-  const { writes, extras } = parts;
+  let writes: Write[] = [];
+  let extras = NO_EXTRAS;
   for (let i = 0; i < items.length; i++) {
     const { decision, value } = items[i] as Item;
     const head = encodeHead(at, i === 0 ? asks : NO_ASKS, decision);
     const kept = value === null ? null : blobs.split(value, `journal/${number}`, writes);
-    writes.push({ type: "insert", table: journal, row: { flow: number, seq: seq + i, head, value: kept } });
+    const entry: Write = {
+      type: "insert",
+      table: journal,
+      row: { flow: number, seq: seq + i, head, value: kept },
+    };
+    // Mostly it is the only one: a push to an empty list reserves seventeen places.
+    if (writes.length === 0) writes = [entry];
+    else writes.push(entry);
     if (decision.type === "cancelled") continue;
     if (decision.type === "done" && decision.mail !== undefined)
       writes.push({ type: "update", table: mail, key: [decision.mail], set: { unread: null } });
     const extra = calls.get(decision.key)?.extra;
-    if (extra !== undefined && decision.type !== "failed") extras.push(extra);
+    if (extra !== undefined && decision.type !== "failed") extras = [...extras, extra];
   }
   if (progress !== undefined)
     writes.push({
@@ -58,10 +67,10 @@ function partsOf({ row, blobs, at, seq, items, asks, calls, progress, isBeatless
       set: { progress: progress.stored, updated: at },
     });
   if (isBeatless) writes.push({ type: "update", table: flows, key: [number], set: { heartbeats: null } });
-  return parts;
+  return { writes, extras };
 }
 
-function setOf({ writes, notify, extras }: Parts, claim: Claim | undefined): WriteSet {
+function setOf({ writes, extras }: Parts, notify: readonly string[], claim: Claim | undefined): WriteSet {
   if (extras.length === 0 && notify.length === 0) return claim === undefined ? { writes } : { writes, claim };
   const fenced = claim === undefined ? {} : { claim };
   if (extras.length === 0) return { writes, notify, ...fenced };
@@ -75,7 +84,7 @@ function setOf({ writes, notify, extras }: Parts, claim: Claim | undefined): Wri
 
 /** The journal grows. */
 export function entriesSet(checkpoint: Checkpoint): WriteSet {
-  return setOf(partsOf(checkpoint), checkpoint.claim);
+  return setOf(partsOf(checkpoint), NO_TOPICS, checkpoint.claim);
 }
 
 /**
@@ -88,7 +97,6 @@ export function endSet(checkpoint: Checkpoint, ending: Ending, nextTrace?: strin
   const { row, owes, blobs, at } = checkpoint;
   const { number, id, parent, parent_key: key } = row;
   if (ending.again !== undefined) {
-    parts.notify.push(READY_TOPIC + number);
     parts.writes.push(
       { type: "clear", table: journal, index: "flow", prefix: [number] },
       releaseAll(`journal/${number}`),
@@ -101,7 +109,7 @@ export function endSet(checkpoint: Checkpoint, ending: Ending, nextTrace?: strin
       key: [number],
       set: restarted(row, at, input, nextTrace),
     });
-    return setOf(parts, checkpoint.claim);
+    return setOf(parts, [READY_TOPIC + number], checkpoint.claim);
   }
   const { status, value, note } = ending;
   const outcome = blobs.split(value, `journal/${number}`, parts.writes);
@@ -109,13 +117,13 @@ export function endSet(checkpoint: Checkpoint, ending: Ending, nextTrace?: strin
   const gone = { holder: null, wish: null, ...(owes && { due: 0 }) };
   const set = { status, outcome, finished: at, updated: at, ...gone, ...left(row) };
   parts.writes.push({ type: "update", table: flows, key: [number], set });
-  parts.notify.push(END_TOPIC + id, ...freeSlotTopics(row));
-  if (owes) parts.notify.push(READY_TOPIC + number);
+  const notify = [END_TOPIC + id, ...freeSlotTopics(row)];
+  if (owes) notify.push(READY_TOPIC + number);
   if (parent !== null && key !== null) {
     parts.writes.push(...letter(parent, `end/${number}`, childTopic(key), note ?? null, id, at));
-    parts.notify.push(MAIL_TOPIC + parent);
+    notify.push(MAIL_TOPIC + parent);
   }
-  return setOf(parts, checkpoint.claim);
+  return setOf(parts, notify, checkpoint.claim);
 }
 
 /** Clears the slot and the waits of a flow. A column that is not named costs neither a look at its index nor a change of it. */
@@ -183,7 +191,6 @@ export function checkpoint(
       life.kept.push({ at: life.writtenAt, asks: i === 0 ? asks : [], decision, value });
   return {
     row: life.row,
-    owes: life.owes,
     blobs: life.port.blobs,
     at: life.writtenAt,
     seq,
@@ -204,7 +211,7 @@ export function endingSet(
   asks: readonly Ask[],
   ending: Ending,
 ): WriteSet {
-  const last = checkpoint(life, seq, items, asks, life.port.claim);
+  const last = { ...checkpoint(life, seq, items, asks, life.port.claim), owes: life.owes };
   if (ending.again === undefined) return endSet(last, ending);
   const { name, trace } = life.row;
   const { taps } = life.port.kernel;
@@ -267,8 +274,13 @@ async function isAsRecorded(life: FlowLife, time: number | undefined): Promise<b
   return life.ctx.alive;
 }
 
-/** The end is written once all of the journal before it was read back. */
-export async function finish(life: FlowLife, set: WriteSet): Promise<void> {
+/** Writes the end: with `verify`, once all of the journal before it was read back. */
+export function finish(life: FlowLife, set: WriteSet): void {
+  if (life.port.readBack === undefined) submit(life, set);
+  else void finishVerified(life, set);
+}
+
+async function finishVerified(life: FlowLife, set: WriteSet): Promise<void> {
   await life.verified;
   if (life.ctx.alive && (await isAsRecorded(life, undefined))) submit(life, set);
 }

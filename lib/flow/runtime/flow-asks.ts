@@ -74,12 +74,27 @@ export class FlowAsks {
     finish?: (value: unknown) => unknown,
   ): Promise<T> {
     const life = this.#life;
-    if (life.isDeciding) throw new FlowContextError(`${kind} "${key}" was asked in the body of a step`);
+    if (life.loop.isRunning) throw new FlowContextError(`${kind} "${key}" was asked in the body of a step`);
     if (!life.ctx.alive) return new Promise<T>(() => undefined);
     const { kernel, sought } = life.port;
     let made: Call | undefined;
     const promise = new Promise<T>((resolve, reject) => {
-      const call: Call = { kind, key, how, start, extra: undefined, finish, resolve, reject };
+      // All fields are there from the start, so that calls keep one shape.
+      const call: Call = {
+        kind,
+        key,
+        how,
+        start,
+        running: undefined,
+        tap: undefined,
+        going: undefined,
+        extra: undefined,
+        grant: undefined,
+        encoded: null,
+        finish,
+        resolve,
+        reject,
+      };
       made = call;
       kernel.interception?.gate(
         life.ctx.self.process as WatchedProcess | undefined,

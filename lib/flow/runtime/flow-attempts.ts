@@ -211,9 +211,10 @@ export async function runTransaction(
 
 /** An attempt of an ask begins. */
 function tapFor(life: FlowLife, kind: string, key: string): WorkTap<FlowStepOutcome> | undefined {
+  const { taps } = life.port.kernel;
+  if (taps === undefined) return undefined;
   const { name: flow, trace } = life.row;
-  const by = life.ctx.self.process as Process;
-  const tap = life.port.kernel.taps?.flowStep({ flow, id: life.flowId, kind, key }, trace, by);
+  const tap = taps.flowStep({ flow, id: life.flowId, kind, key }, trace, life.ctx.self.process as Process);
   const call = life.calls.get(key);
   if (call !== undefined) call.tap = tap;
   return tap;

@@ -10,6 +10,7 @@
 import type { Heartbeats } from "../../host/background/heartbeats.js";
 import { isHostOver, type Subject } from "../../host/index.js";
 import type { Context } from "../../process/context.js";
+import type { EffectLoop } from "../../process/effect-loop.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import { processSignal } from "../../process/process-signal.js";
 import { crash, NORMAL } from "../../process/reason.js";
@@ -20,7 +21,7 @@ import { kindOf, type SymptomKind } from "../hospital/symptom.js";
 import type { Entry, Stored } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import { initial } from "../machine/flow-machine.js";
-import type { Ending, FlowEvent, FlowState, Letter } from "../machine/state.js";
+import type { Ending, FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
 import { ACCEPT_MAIL } from "../sessions/tables.js";
 import type { Call } from "./flow-asks.js";
 import type { FlowPort } from "./port.js";
@@ -44,8 +45,8 @@ export class FlowLife {
   /** Tells the machine. */
   readonly event: (event: FlowEvent) => void;
   ctx!: Context<never>;
-  /** The machine's effects are being carried out: an ask at this moment comes from the body of a step. */
-  isDeciding = false;
+  /** While it carries effects of the machine out, an ask comes from the body of a step. */
+  loop!: Pick<EffectLoop<FlowState, FlowEvent, FlowEffect>, "isRunning">;
   /** The answer of the machine to the last ask for a version. */
   version = 0;
   /** Fires when the code, on its way over the journal, makes no further ask for too long. */

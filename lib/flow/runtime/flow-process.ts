@@ -2,6 +2,7 @@
 
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
+import { EffectLoop } from "../../process/effect-loop.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { FlowDefinition } from "../definition/define.js";
 import type { Suspension } from "../hospital/record.js";
@@ -9,7 +10,7 @@ import type { SymptomKind } from "../hospital/symptom.js";
 import type { Entry } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import { decide } from "../machine/flow-machine.js";
-import type { Ending, FlowEffect, FlowEvent, Letter } from "../machine/state.js";
+import type { Ending, FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
 import { checkpoint, endingSet, entriesSet, finish, submit, transact, verify } from "./checkpoint.js";
 import { FlowContextError } from "./errors.js";
 import type { Call } from "./flow-asks.js";
@@ -23,8 +24,7 @@ const MOMENT_MS = 5_000;
 
 export class FlowProcess implements Callbacks<FlowMessage> {
   readonly #life: FlowLife;
-  readonly #transition: Transition;
-  readonly #queue: FlowEvent[] = [];
+  readonly #loop: EffectLoop<FlowState, FlowEvent, FlowEffect>;
   #timer: TimerRef | undefined;
 
   constructor(
@@ -35,10 +35,12 @@ export class FlowProcess implements Callbacks<FlowMessage> {
     letters: readonly Letter[],
     isDry = false,
   ) {
-    const event = (one: FlowEvent): void => this.event(one);
-    this.#life = new FlowLife(port, row, definition, history, letters, { isDry, event });
+    this.#life = new FlowLife(port, row, definition, history, letters, { isDry, event: this.event });
     const of = { id: row.id, name: row.name, version: row.version };
-    this.#transition = port.interceptors.reduceRight<Transition>((next, wrap) => wrap(next, of), decide);
+    const { state } = this.#life;
+    const transition = port.interceptors.reduceRight<Transition>((next, wrap) => wrap(next, of), decide);
+    this.#loop = new EffectLoop(state, (_, one) => transition(state, one), this.#perform);
+    this.#life.loop = this.#loop;
   }
 
   /** How the flow has ended, once that is durable. */
@@ -115,7 +117,12 @@ export class FlowProcess implements Callbacks<FlowMessage> {
   }
 
   handle(_ctx: Context<FlowMessage>, message: FlowMessage): unknown {
-    return this.#life.asEngine(() => this.#handle(message));
+    try {
+      return this.#handle(message);
+    } catch (error) {
+      this.#life.fail(error, engineUnless(error));
+      return undefined;
+    }
   }
 
   #handle(message: FlowMessage): unknown {
@@ -161,31 +168,22 @@ export class FlowProcess implements Callbacks<FlowMessage> {
   // ── the machine ──────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Takes an event, and carries out what follows, one effect after the other. */
-  event(event: FlowEvent): void {
+  readonly event = (event: FlowEvent): void => {
     if (this.#life.parking) {
       this.#life.late.push(event);
       return;
     }
-    this.#queue.push(event);
-    if (this.#life.isDeciding) return;
-    this.#life.isDeciding = true;
     try {
-      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
-        const effects = this.#transition(this.#life.state, next)[1];
-        for (let i = 0; i < effects.length; i++) {
-          this.#perform(effects[i] as FlowEffect);
-          if (!this.#life.ctx.alive) return;
-        }
-      }
+      this.#loop.dispatch(event);
     } catch (error) {
       // The flow's own code does not run here: the transition failed, an interceptor, or an effect.
       this.#life.fail(error, engineUnless(error));
-      return;
     }
-    this.#life.isDeciding = false;
-  }
+  };
 
-  #perform(effect: FlowEffect): undefined {
+  readonly #perform = (effect: FlowEffect): undefined => {
+    // An effect may end the process: those behind it are of no use any more.
+    if (!this.#life.ctx.alive) return;
     switch (effect.type) {
       case "write":
         submit(
@@ -195,11 +193,7 @@ export class FlowProcess implements Callbacks<FlowMessage> {
         return;
       case "finish":
         if (this.#life.isDry) return this.#life.end();
-        {
-          const set = endingSet(this.#life, effect.seq, effect.items, effect.asks, effect.ending);
-          if (this.#life.port.readBack === undefined) submit(this.#life, set);
-          else void finish(this.#life, set);
-        }
+        finish(this.#life, endingSet(this.#life, effect.seq, effect.items, effect.asks, effect.ending));
         return;
       case "run": {
         const call = this.#life.calls.get(effect.key) as Call;
@@ -250,7 +244,7 @@ export class FlowProcess implements Callbacks<FlowMessage> {
       default:
         effect satisfies never;
     }
-  }
+  };
 
   #setTimer(due: number | undefined): void {
     if (this.#timer !== undefined) this.#life.ctx.cancel(this.#timer);

@@ -88,9 +88,7 @@ export class HostState {
   }
 
   /** Milliseconds since 1970 by the store's clock. */
-  now(): number {
-    return Math.floor(this.kernel.env.now() + this.#offsetMs);
-  }
+  readonly now = (): number => Math.floor(this.kernel.env.now() + this.#offsetMs);
 
   /** The store's clock goes on by the monotonic clock of this host, so jumps of the wall clock move nothing. */
   async syncClock(): Promise<void> {

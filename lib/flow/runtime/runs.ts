@@ -117,7 +117,7 @@ export function hostPort(host: HostState): FlowPort {
           verifyingReplay({ kernel, definition, row, history, payloads, limits }, time)
       : undefined,
     replayTo: (flow, ask, signal) => replayTo({ kernel, payloads, limits, ...flow }, ask, signal),
-    now: () => host.now(),
+    now: host.now,
     drain: drainOf(host),
     definition: (name, version) => host.definition(name, version),
     begin: (id) => host.evidence.begin(subjectOf(id)),
