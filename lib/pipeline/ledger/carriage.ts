@@ -80,12 +80,7 @@ export class Carriage {
     this.#kernel = kernel;
     const { queues } = ledger.options;
     this.#queues = queues;
-    const letters = new LedgerLetters(ledger.store, ledger.place, {
-      now: () => ledger.now(),
-      isInWork: (row) => this.#inWork.has(keyOf(row)),
-      hurry: (queue) => this.hasten([queue]),
-    });
-    this.#channels = new Channels(letters, carrier, kernel);
+    this.#channels = new Channels(new LedgerLetters(ledger), carrier, kernel);
     this.#outbox = new Outbox(ledger.store, carrier, this.#channels, parcelRows(ledger));
     const channels = this.#channels;
     for (const queue of queues) {
@@ -111,8 +106,13 @@ export class Carriage {
 
   // ── from the broker ──────────────────────────────────────────────────────────────────────────────────────────
 
+  /** Whether this host has the message, by a letter. */
+  has(message: Spot): boolean {
+    return this.#inWork.has(keyOf(message));
+  }
+
   /** Whether letters of this queue have arrived that were not looked at. */
-  has(queue: string): boolean {
+  hasLetters(queue: string): boolean {
     return this.#inboxes.get(queue)?.isEmpty === false;
   }
 

@@ -209,7 +209,7 @@ export class HandOut {
     const of = { where: { holder: null }, set: { holder: claim.token }, claim };
     const rows = await (taken ?? store.take(messages, { ...range, ...of }));
     if (this.#isClosed) return;
-    queue.taken(carriage === undefined ? rows.length < limit : !carriage.has(queue.name), now);
+    queue.taken(carriage === undefined ? rows.length < limit : !carriage.hasLetters(queue.name), now);
     this.#arrive(queue, rows);
   }
 

@@ -4,45 +4,33 @@ import { ConflictError, type Store, type Write } from "../../store/index.js";
 import type { NamedChannel } from "../messages/channel-machine.js";
 import type { Letters } from "../messages/channels.js";
 import { MESSAGE_LIMITS } from "../messages/limits.js";
-import type { Place } from "./step-writes.js";
+import type { LedgerState } from "./ledger-state.js";
 import { carriedChannels, executions, type MessageRow, messages, outbox } from "./tables.js";
-
-/** What is asked of the host. */
-export interface LettersPort {
-  /** The clock of the store, which does not step back here. */
-  now(): number;
-  /** In a store of one process: this host has the message. */
-  isInWork(row: MessageRow): boolean;
-  /** The outbox of this queue is to be sent now. */
-  hurry(queue: string): void;
-}
 
 export class LedgerLetters implements Letters {
   readonly #store: Store;
-  readonly #place: Place;
-  readonly #port: LettersPort;
+  readonly #ledger: LedgerState;
   /** Channels that this host has named: it completes them. */
   readonly #named = new Set<string>();
   /** Since when this host has waited for others to complete theirs. */
   readonly #waited = new Map<string, number>();
 
-  constructor(store: Store, place: Place, port: LettersPort) {
-    this.#store = store;
-    this.#place = place;
-    this.#port = port;
+  constructor(ledger: LedgerState) {
+    this.#store = ledger.store;
+    this.#ledger = ledger;
   }
 
   prefixOf(queue: string): string {
-    return `execution${this.#place.scope}-${queue}`;
+    return `execution${this.#ledger.place.scope}-${queue}`;
   }
 
   async read(queue: string): Promise<NamedChannel | undefined> {
-    const [row] = await this.#store.get(carriedChannels, [[this.#place.scope, queue]]);
+    const [row] = await this.#store.get(carriedChannels, [[this.#ledger.place.scope, queue]]);
     return row === undefined ? undefined : { channel: row.channel, isComplete: row.complete === 1 };
   }
 
   async name(queue: string, channel: string, before: string | undefined): Promise<boolean> {
-    const { scope } = this.#place;
+    const { scope } = this.#ledger.place;
     const one = { table: carriedChannels, key: [scope, queue] };
     const is = before === undefined ? ("absent" as const) : { channel: before };
     const row = { scope, queue, channel, complete: 0 };
@@ -71,14 +59,14 @@ export class LedgerLetters implements Letters {
 
   /** Another host has completed the channel while this one waited for it. @throws ConflictError it may be at it */
   async #isElsewhere(queue: string, channel: string): Promise<boolean> {
-    if (!this.#place.shared || this.#named.has(channel)) return false;
+    if (!this.#ledger.place.shared || this.#named.has(channel)) return false;
     const since = this.#waited.get(channel);
     const isComplete = await this.#isComplete(queue, channel);
     // It was complete from the beginning: its letters are lost.
     if (isComplete) return this.#waited.delete(channel);
-    if (since === undefined) this.#waited.set(channel, this.#port.now());
-    else if (this.#port.now() - since >= PATIENCE_MS) return false;
-    const key = [this.#place.scope, queue];
+    if (since === undefined) this.#waited.set(channel, this.#ledger.now());
+    else if (this.#ledger.now() - since >= PATIENCE_MS) return false;
+    const key = [this.#ledger.place.scope, queue];
     throw new ConflictError(
       carriedChannels.name,
       key,
@@ -93,13 +81,13 @@ export class LedgerLetters implements Letters {
   }
 
   async #resend(queue: string, channel: string): Promise<void> {
-    const { scope, claim } = this.#place;
+    const { scope, claim } = this.#ledger.place;
     const limit = MESSAGE_LIMITS.portion;
     const prefix = [scope, queue];
     for (let from: { readonly lane: number; readonly id: string } | undefined; ; ) {
       // Lanes in their order, and within a lane the ids.
       const rows = await this.#page(prefix, from, limit);
-      const round = this.#port.now();
+      const round = this.#ledger.now();
       const writes = rows
         .filter((row) => this.#isFree(row))
         .map(
@@ -112,12 +100,12 @@ export class LedgerLetters implements Letters {
     const row = { table: carriedChannels, key: [scope, queue] };
     const done = { type: "update" as const, ...row, set: { complete: 1 } };
     await this.#store.commit({ writes: [{ type: "when", ...row, is: { channel }, writes: [done] }] });
-    this.#port.hurry(queue);
+    this.#ledger.carriage?.hasten([queue]);
   }
 
   async suspect(queue: string): Promise<(() => Promise<boolean>) | undefined> {
-    const { scope } = this.#place;
-    const below = this.#port.now() + 1;
+    const { scope } = this.#ledger.place;
+    const below = this.#ledger.now() + 1;
     const rows = await this.#store.scan(messages, { prefix: [scope, queue], below, limit: LOOKED_AT });
     const row = rows.find((one) => this.#isFree(one));
     if (row === undefined) return undefined;
@@ -133,7 +121,7 @@ export class LedgerLetters implements Letters {
   }
 
   #isFree(row: MessageRow): boolean {
-    return this.#place.shared ? row.holder === null : !this.#port.isInWork(row);
+    return this.#ledger.place.shared ? row.holder === null : this.#ledger.carriage?.has(row) !== true;
   }
 
   async #page(

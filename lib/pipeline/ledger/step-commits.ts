@@ -5,8 +5,7 @@ import { ConflictError } from "../../store/index.js";
 import type { Ended, Step } from "./ledger.js";
 import type { LedgerState } from "./ledger-state.js";
 import type { LiveMessage } from "./live-message.js";
-import { messagesOf, publishedBy, rememberedBy } from "./step-parts.js";
-import { sizeOf } from "./step-size.js";
+import { messagesOf, publishedBy, rememberedBy, sizeOf } from "./step-parts.js";
 import { dueOf, type Entry, type Writing, writingOf } from "./step-writes.js";
 import { executionTopic, READY, READY_NEWS } from "./tables.js";
 

@@ -8,8 +8,7 @@ import type { Remembered, Step } from "./ledger.js";
 import type { LedgerState } from "./ledger-state.js";
 import type { Body } from "./live-message.js";
 import { bodyWithin, messageBody } from "./message-size.js";
-import { publishedBy } from "./step-parts.js";
-import { sizeOf } from "./step-size.js";
+import { publishedBy, sizeOf } from "./step-parts.js";
 import type { Entry } from "./step-writes.js";
 
 type StepPayloads = Pick<Payloads, "store" | "storeThrown">;

@@ -2,6 +2,7 @@
 
 import type { Publication, Remembered, Step } from "./ledger.js";
 import type { LiveMessage } from "./live-message.js";
+import type { Entry } from "./step-writes.js";
 
 const NOTHING: readonly Publication[] = [];
 const NO_MESSAGES: readonly LiveMessage[] = [];
@@ -23,4 +24,11 @@ export function messagesOf(step: Step): readonly LiveMessage[] {
 /** What adapters remember from the step on. */
 export function rememberedBy(step: Step): readonly Remembered[] | undefined {
   return step.type === "settle" || step.type === "emit" ? step.remember : undefined;
+}
+
+/** The size of the messages that a step writes, about: their bytes, or their characters where they are texts. */
+export function sizeOf({ step, bodies }: Pick<Entry, "step" | "bodies">): number {
+  // A message that waits or is given up is written again.
+  const again = step.type === "retry" || step.type === "dead" ? (step.message as LiveMessage).body.length : 0;
+  return bodies.reduce((size, body) => size + body.length, again);
 }

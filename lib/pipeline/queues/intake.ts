@@ -1,4 +1,4 @@
-// Where a subscriber gets its messages from: the store itself, or a broker that says which of the store's messages are ready.
+// Where a subscriber gets its messages from if a broker says which of the store's messages are ready. Without one, it asks the store.
 
 import type { Kernel } from "../../process/kernel.js";
 import { type Claim, ConflictError, FencedError } from "../../store/index.js";
@@ -11,47 +11,6 @@ import { type QueuedSendable, unsentChildren } from "./outbox.js";
 import type { QueueStore, Taken } from "./queue-store.js";
 import { type QueuedRow, queued } from "./tables.js";
 
-/** What a subscriber uses to get messages, and to say what became of them. */
-export interface Intake {
-  /** @param news - called when there may be messages */
-  start(prefetch: number, news: () => void): Promise<void>;
-  take(claim: Claim, count: number): Promise<Taken>;
-  /** A message is settled, or is to be tried again, and has these children. */
-  settled(number: number, children: readonly QueuedSendable[]): void;
-  /** The subscriber does not have these messages any more. */
-  lost(numbers: readonly number[]): void;
-  close(): Promise<void>;
-}
-
-/** Messages straight from the store. */
-export class StoreIntake implements Intake {
-  readonly #queue: QueueStore;
-
-  constructor(queue: QueueStore) {
-    this.#queue = queue;
-  }
-
-  start(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  take(claim: Claim, count: number): Promise<Taken> {
-    return this.#queue.take(claim, count);
-  }
-
-  settled(): void {
-    // The store knows.
-  }
-
-  lost(): void {
-    // The store knows.
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-}
-
 /** What carries the messages of the queues of a process. */
 export interface Carriage {
   readonly carrier: Carrier;
@@ -63,7 +22,7 @@ export interface Carriage {
 const IN_WORK_MS = 1_000;
 
 /** Messages that a broker says are ready. Each is taken in the store before it is handled. */
-export class CarriedIntake implements Intake {
+export class Intake {
   readonly #queue: QueueStore;
   readonly #carriage: Carriage;
   readonly #kernel: Kernel;
@@ -79,10 +38,9 @@ export class CarriedIntake implements Intake {
     this.#kernel = kernel;
   }
 
-  /** Not waited for: the broker may be away. */
-  start(prefetch: number, news: () => void): Promise<void> {
+  /** The broker may be away. @param news - called when there may be messages */
+  start(prefetch: number, news: () => void): void {
     this.#inbox = new Inbox({ queue: this.#queue.name, ...this.#carriage, prefetch, news });
-    return Promise.resolve();
   }
 
   async take(claim: Claim, count: number): Promise<Taken> {
@@ -109,10 +67,12 @@ export class CarriedIntake implements Intake {
     }
   }
 
+  /** A message is settled, or is to be tried again, and has these children. */
   settled(number: number, children: readonly QueuedSendable[]): void {
     this.#items.get(number)?.tell({ type: "settled", children });
   }
 
+  /** The subscriber does not have these messages any more. */
   lost(numbers: readonly number[]): void {
     for (const number of numbers) this.#items.get(number)?.tell({ type: "lost" });
   }

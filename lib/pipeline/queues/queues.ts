@@ -32,7 +32,7 @@ import { QueueClosedError } from "../messages/errors.js";
 import { MESSAGE_LIMITS } from "../messages/limits.js";
 import { Outbox } from "../messages/outbox.js";
 import { DeadLetters } from "./dead-letters.js";
-import { type Carriage, CarriedIntake, type Intake, StoreIntake } from "./intake.js";
+import { type Carriage, Intake } from "./intake.js";
 import {
   QUEUE_DEFAULTS,
   QUEUE_LIMITS,
@@ -266,10 +266,7 @@ export class Queues implements AsyncDisposable {
       ends: this.#ends,
       subscriptions: this.#subscriptions,
       isClosed: () => this.#isClosed,
-      intake: () =>
-        carrying === undefined
-          ? new StoreIntake(store)
-          : new CarriedIntake(store, carrying, this.#system.kernel),
+      intake: () => (carrying === undefined ? undefined : new Intake(store, carrying, this.#system.kernel)),
     });
   }
 
@@ -342,7 +339,7 @@ interface Home {
   readonly ends: SharedEnds;
   readonly subscriptions: Set<Subscription>;
   isClosed(): boolean;
-  intake(): Intake;
+  intake(): Intake | undefined;
 }
 
 /** A queue: see {@link Queues.queue}. */

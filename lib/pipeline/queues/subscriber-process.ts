@@ -54,7 +54,8 @@ export interface SubscriberSettings extends SubscriberPolicy {
   /** Calls `fn` when messages that wait for evidence may run by now. Returns the call that ends that. */
   opened(fn: () => void): () => void;
   readonly ends: SharedEnds;
-  readonly intake: Intake;
+  /** Where a broker carries the messages. */
+  readonly intake: Intake | undefined;
 }
 
 interface Ended {
@@ -114,8 +115,7 @@ export class SubscriberProcess implements Callbacks<Note> {
     const news = (): void => this.#tell({ type: "news" });
     this.#unwatch = this.#queue.store.watch(topicOf(this.#queue.name), { notified: news, again: news });
     this.#unlisten = this.#settings.opened(() => this.#tell({ type: "opened" }));
-    await this.#settings.intake.start(this.#settings.prefetch, news);
-    if (!ctx.alive) return this.#settings.intake.close();
+    this.#settings.intake?.start(this.#settings.prefetch, news);
     this.#tell({ type: "claimed" });
     this.#note({ type: "look" });
   }
@@ -150,7 +150,7 @@ export class SubscriberProcess implements Callbacks<Note> {
     this.#unwatch?.();
     for (const pid of this.#attempts.keys()) this.#end(pid);
     await Promise.allSettled(this.#releases);
-    await this.#settings.intake.close();
+    await this.#settings.intake?.close();
     await this.#letGo();
   }
 
@@ -174,7 +174,7 @@ export class SubscriberProcess implements Callbacks<Note> {
         this.#settle(effect);
         return;
       case "end":
-        this.#settings.intake.lost(effect.messages.map(({ number }) => number));
+        this.#settings.intake?.lost(effect.messages.map(({ number }) => number));
         for (const delivery of effect.deliveries) this.#forgetAttempt(delivery);
         return;
       case "release":
@@ -192,7 +192,7 @@ export class SubscriberProcess implements Callbacks<Note> {
   }
 
   #take(claim: number, count: number): void {
-    const taken = this.#settings.intake.take(this.#claim as Claim, count);
+    const taken = (this.#settings.intake ?? this.#queue).take(this.#claim as Claim, count);
     this.#follow(
       taken,
       ({ rows, more, dueInMs }) => {
@@ -301,9 +301,9 @@ export class SubscriberProcess implements Callbacks<Note> {
       const isRefused = error instanceof ConflictError || error instanceof FencedError;
       if (isRefused || error === undefined)
         this.#over(delivery, message.number, isRefused ? undefined : verdict.verdict);
-      if (isRefused) intake.lost([message.number]);
+      if (isRefused) intake?.lost([message.number]);
       else if (error === undefined)
-        intake.settled(message.number, sendable(verdict.children, committed?.results ?? []));
+        intake?.settled(message.number, sendable(verdict.children, committed?.results ?? []));
       if (isRefused || error === undefined) return this.#tell({ type: "settled", delivery });
       this.#failed(error);
       this.#tell({ type: "unsettled", delivery, verdict, roll: this.#kernel.env.random() });
@@ -311,7 +311,7 @@ export class SubscriberProcess implements Callbacks<Note> {
   }
 
   #release(messages: readonly QueuedRow[]): void {
-    this.#settings.intake.lost(messages.map(({ number }) => number));
+    this.#settings.intake?.lost(messages.map(({ number }) => number));
     const released = this.#queue.release(this.#claim as Claim, messages);
     // Messages that are not given back are found by the token of their holder.
     const ended = released.catch((error: unknown) => this.#failed(error)).then(() => undefined);
@@ -387,7 +387,7 @@ export class SubscriberProcess implements Callbacks<Note> {
   async #letGo(): Promise<void> {
     this.#unwatch?.();
     this.#unlisten?.();
-    void this.#settings.intake.close();
+    void this.#settings.intake?.close();
     const claim = this.#claim;
     this.#claim = undefined;
     if (claim === undefined) return;
