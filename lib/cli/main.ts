@@ -15,6 +15,7 @@ await runAndExit(() =>
       flows: async () => (await import("./flows/program.js")).flowsProgram,
       pipelines: async () => (await import("./pipelines/program.js")).pipelinesProgram,
       queues: async () => (await import("./queues/program.js")).queuesProgram,
+      system: async () => (await import("./system/program.js")).systemProgram,
       replay: async () => (await import("./replay/program.js")).replayProgram,
     },
   }),

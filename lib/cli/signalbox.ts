@@ -21,6 +21,7 @@ const OVERVIEW = `usage: signalbox replay FILE …    shows a failing schedule o
        signalbox flows COMMAND …  lists, inspects and changes durable flows
        signalbox pipelines COMMAND …  checks and runs pipelines, lists, inspects and changes their executions
        signalbox queues COMMAND …  lists durable queues, and their dead letters; retries, edits and drops these
+       signalbox system COMMAND …  looks at a running program: processes, supervisors, topologies, groups of consumers
 
   --help     shows this text, or that of a subcommand: signalbox flows --help
   --version  shows the version of signalbox

@@ -4,6 +4,7 @@
 import type { Callbacks } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
+import type { Inspected } from "../process/inspected.js";
 import type { Kernel, Latent } from "../process/kernel.js";
 import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
@@ -11,13 +12,27 @@ import { type ExitReason, SHUTDOWN } from "../process/reason.js";
 import { search } from "../process/shared-state.js";
 import { type Holding, holdFor } from "../process/via.js";
 import type { Conversation } from "./conversation.js";
+import type { ConsumerView } from "./member.js";
 
-/** What the watcher reports to its group. */
+/** What the watcher reports to its group, and what it shows of it. */
 export interface Watched {
   readonly name: string;
+  readonly consumers: readonly ConsumerView[];
+  readonly waitingCount: number;
   /** The consumer has exited. */
   ended(consumer: Pid): void;
 }
+
+/** A group in one system, as inspection shows it. */
+export interface GroupState {
+  readonly name: string;
+  /** Dispatches that wait for a slot or a member, in all systems. */
+  readonly waiting: number;
+  readonly consumers: readonly ConsumerFigures[];
+}
+
+/** A consumer at this moment. */
+export type ConsumerFigures = Omit<ConsumerView, "tags">;
 
 /** The dispatches in flight at one consumer that have no process of their own. */
 export class Flights {
@@ -102,6 +117,16 @@ export class Watcher implements Callbacks<never>, Holding, Latent {
 
   handle(): void {}
 
+  inspected(): Inspected {
+    const { kernel } = this.#process;
+    const { name, waitingCount, consumers } = this.#group;
+    const here = consumers.filter(({ pid }) => pid.process?.kernel === kernel);
+    return {
+      kind: "group",
+      state: (): GroupState => ({ name, waiting: waitingCount, consumers: here.map(figuresOf) }),
+    };
+  }
+
   signal(_ctx: Context<never>, signal: Signal): void {
     if (signal.type !== "down") return;
     const { pid, reason } = signal;
@@ -129,3 +154,8 @@ export class Watcher implements Callbacks<never>, Holding, Latent {
       for (const conversation of flights.all) conversation.appear();
   }
 }
+
+const figuresOf = (one: ConsumerView): ConsumerFigures => {
+  const { id, pid, inFlight, maxInFlight, bufferDepth, maxBuffer, pressure, weight, delivered } = one;
+  return { id, pid, inFlight, maxInFlight, bufferDepth, maxBuffer, pressure, weight, delivered };
+};

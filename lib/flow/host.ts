@@ -1,7 +1,7 @@
 // Flow hosts as users start them: with their admin socket and their retention.
 
-import { adminServer } from "../admin/admin-server.js";
 import { socketOf } from "../admin/admin-socket.js";
+import { adminLodging } from "../host/index.js";
 import { supervisor } from "../supervisor/supervisor.js";
 import { portOn } from "./operations/open-operations.js";
 import { flowService } from "./operations/operations-table.js";
@@ -35,7 +35,7 @@ export function flowHost(options: FlowHostOptions): FlowHostDefinition {
         : [
             {
               id: "admin socket",
-              start: adminServer({ path: socket, service: flowService(new StoreOperations(port)) }),
+              start: adminLodging(socket, flowService(new StoreOperations(port)), kernel),
             },
           ]),
       ...(retention === undefined

@@ -5,6 +5,7 @@
  *                 witness.ts knows which subject runs, evidence-place.ts is where it is written,
  *                 standing.ts counts what hosts of a shared store have seen, standing-rows.ts keeps it there
  *     claims/     which host holds what, and which hosts are gone
+ *     admin-lodging.ts  the admin socket of a host
  *     host-life.ts  start, services and stop of the process of a host
  *     versions.ts   the definitions that a host can run
  *     payload/    how values become durable: codecs, limits, errors
@@ -12,6 +13,7 @@
  *     handles/    how a handle outlives its host: call-machine.ts decides, host-calls.ts asks, running-hosts.ts knows which hosts run
  */
 
+export { adminLodging } from "./admin-lodging.js";
 export {
   Evidence,
   type EvidenceOptions,

@@ -1,8 +1,7 @@
 // Pipeline hosts as users start them, and the handles of a host and of a run.
 
-import { adminServer } from "../admin/admin-server.js";
 import { socketOf } from "../admin/admin-socket.js";
-import { HostCalls } from "../host/index.js";
+import { adminLodging, HostCalls } from "../host/index.js";
 import { labelOf } from "../host/versions.js";
 import { checkCallOptions } from "../process/calls.js";
 import { OptionError } from "../process/errors.js";
@@ -116,7 +115,7 @@ function serviceOf(options: PipelineHostOptions, settings: PipelineHostSettings)
   return (kernel, self) => {
     const { operations } = new PipelineHost(self, kernel, settings);
     const service = pipelineService(operations, (pipeline) => settings.plans.has(pipeline));
-    const children = [{ id: "admin socket", start: adminServer({ path, service }) }];
+    const children = [{ id: "admin socket", start: adminLodging(path, service, kernel) }];
     return supervisor({ strategy: "one_for_one", children });
   };
 }

@@ -16,7 +16,7 @@ import type { Phase } from "./lifecycle/lifecycle-machine.js";
 import { ACKERS, SYSTEM } from "./runtime/acker-plan.js";
 import { componentMetrics, type MetricsWatchOptions, type TopologyMetrics } from "./runtime/metrics.js";
 import type { RunningTopology } from "./runtime/running-topology.js";
-import { type TaskInfo, taskInfos } from "./runtime/task-info.js";
+import { measure, type TaskInfo, taskInfos } from "./runtime/task-info.js";
 import { renderSummary } from "./views/view.js";
 
 /** Options of {@link TopologyRef.stop}. */
@@ -129,10 +129,7 @@ export class TopologyRef {
       uptimeMs: now - run.startedAt,
       restarts: run.restarts,
       components: run.registry.components.map((component) => {
-        for (const slot of run.registry.slotsOf(component)) {
-          slot.meter.pending = slot.pending;
-          slot.meter.waiting = slot.queued;
-        }
+        for (const slot of run.registry.slotsOf(component)) measure(slot);
         const { name, plan, executors } = component;
         const kind = name === ACKERS ? "acker" : plan.kind;
         return componentMetrics(

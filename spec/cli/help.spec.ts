@@ -8,6 +8,7 @@ import { queues } from "../../lib/cli/queues/queues.js";
 import { replay } from "../../lib/cli/replay/command.js";
 import { EXIT } from "../../lib/cli/shell/exit.js";
 import { type Subcommand, signalbox } from "../../lib/cli/signalbox.js";
+import { system } from "../../lib/cli/system/system.js";
 
 const printed: string[] = [];
 const complaints: string[] = [];
@@ -21,6 +22,7 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   pipelines: (args) => pipelines(args, host),
   queues: (args) => queues(args, host),
   replay: (args) => replay(args, host),
+  system: (args) => system(args, host),
 };
 
 async function run(args: readonly string[]): Promise<{ code: number; printed: string; complaints: string }> {

@@ -31,6 +31,11 @@ export function existing(store: string): StoreSource {
 /** The host that has a file open. Undefined: there is none, or the store is a database. @throws Error */
 export async function hostOf(store: string): Promise<AdminClient | undefined> {
   if (sourceOf(store).file === undefined) return undefined;
-  const target = socketTarget(socketPathOf(store));
+  return hostAt(socketPathOf(store));
+}
+
+/** The host that listens at a socket. Undefined: there is none. @throws Error */
+export async function hostAt(path: string): Promise<AdminClient | undefined> {
+  const target = socketTarget(path);
   return target === undefined ? undefined : adminClient(target);
 }

@@ -1,8 +1,8 @@
 // Queues as users have them: published messages are stored, and each is handled until it is settled once.
 
-import { adminServer } from "../../admin/admin-server.js";
 import { socketOf } from "../../admin/admin-socket.js";
 import {
+  adminLodging,
   checkEvidence,
   type Evidence,
   type EvidenceOption,
@@ -288,7 +288,7 @@ export class Queues implements AsyncDisposable {
   async listen(path: string): Promise<void> {
     try {
       const service = queueService(this.operations);
-      this.#socket = await this.#system.start(adminServer({ path, service }));
+      this.#socket = await this.#system.start(adminLodging(path, service, this.#system.kernel));
     } catch (error) {
       await this.close();
       throw error instanceof StartError ? (error.cause ?? error) : error;

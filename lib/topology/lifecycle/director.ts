@@ -5,6 +5,7 @@ import { type Callbacks, deferStart, type StartOutcome, type Stop, stop } from "
 import type { Context } from "../../process/context.js";
 import { EffectLoop } from "../../process/effect-loop.js";
 import type { Signal } from "../../process/entries.js";
+import type { Inspected } from "../../process/inspected.js";
 import { invariant } from "../../process/invariant.js";
 import type { Monitor } from "../../process/monitor.js";
 import type { TimerRef } from "../../process/owned-timer.js";
@@ -18,6 +19,7 @@ import { TopologyPhaseError, textOf } from "../definition/errors.js";
 import { SYSTEM } from "../runtime/acker-plan.js";
 import { dispose } from "../runtime/dispose.js";
 import { RunningTopology } from "../runtime/running-topology.js";
+import { type TopologyState, taskFigures } from "../runtime/task-info.js";
 import { processOf } from "../tasks/task.js";
 import type { LifecycleEffect, LifecycleEvent, LifecycleState } from "./lifecycle-machine.js";
 import * as lifecycle from "./lifecycle-machine.js";
@@ -156,6 +158,16 @@ export class Director implements Callbacks<DirectorMessage> {
     for (const { name, shared } of run.registry.components)
       for (const value of shared.values())
         void dispose(value, (error) => run.log("error", name, 0, textOf(error)));
+  }
+
+  inspected(): Inspected {
+    const { name } = this.blueprint;
+    const state = (): TopologyState => {
+      const run = this.current as RunningTopology;
+      const uptimeMs = run.kernel.env.now() - run.startedAt;
+      return { name, phase: this.phase, uptimeMs, restarts: run.restarts, tasks: taskFigures(run) };
+    };
+    return { kind: "topology", state };
   }
 
   private answer(ctx: Context<DirectorMessage>, message: Exclude<DirectorMessage, "settled">): void {

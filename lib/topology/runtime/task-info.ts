@@ -1,8 +1,10 @@
 // The tasks of a running topology, as users see them.
 
 import type { Pid } from "../../process/pid.js";
-import { SYSTEM } from "./acker-plan.js";
+import { ACKERS, SYSTEM } from "./acker-plan.js";
+import { type ComponentMetrics, componentMetrics } from "./metrics.js";
 import type { RunningTopology } from "./running-topology.js";
+import type { TaskSlot } from "./task-slots.js";
 
 /** A task of a running topology. */
 export interface TaskInfo {
@@ -16,6 +18,54 @@ export interface TaskInfo {
   readonly waiting: number;
   /** How often the task was started again. */
   readonly restarts: number;
+}
+
+/** A task with its counters since the start, over all restarts. */
+export interface TaskFigures
+  extends TaskInfo,
+    Pick<ComponentMetrics, "kind" | "emitted" | "executed" | "acked" | "failed" | "pending" | "errors"> {}
+
+/** A running topology, as inspection shows it. */
+export interface TopologyState {
+  readonly name: string;
+  readonly phase: string;
+  readonly uptimeMs: number;
+  readonly restarts: number;
+  readonly tasks: readonly TaskFigures[];
+}
+
+/** The tasks with their counters. The system task has none, and is left out. */
+export function taskFigures(run: RunningTopology): readonly TaskFigures[] {
+  const infos = new Map(taskInfos(run).map((info) => [info.task, info]));
+  const now = run.kernel.env.now();
+  return run.registry.components.flatMap((component) =>
+    run.registry.slotsOf(component).map((slot): TaskFigures => {
+      measure(slot);
+      const { name, plan } = component;
+      const kind = name === ACKERS ? "acker" : plan.kind;
+      const { emitted, executed, acked, failed, pending, errors } = componentMetrics(
+        { name, kind, tasks: 1, executors: 1 },
+        [slot.meter],
+        now,
+      );
+      return {
+        ...(infos.get(slot.task) as TaskInfo),
+        kind,
+        emitted,
+        executed,
+        acked,
+        failed,
+        pending,
+        errors,
+      };
+    }),
+  );
+}
+
+/** Writes what a task has now into its meter. */
+export function measure({ meter, pending, queued }: TaskSlot): void {
+  meter.pending = pending;
+  meter.waiting = queued;
 }
 
 /** All tasks; the system task is the last. */

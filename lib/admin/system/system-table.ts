@@ -1,0 +1,50 @@
+// The table of the operations on a system: from it are made what the host of a store offers at its admin socket, and its client.
+
+import type { Kernel } from "../../process/kernel.js";
+import { remoteOf } from "../operations/remote.js";
+import { serviceOf } from "../operations/service.js";
+import { ITEMS, type OperationTable, type SentOptions } from "../operations/table.js";
+import type { AdminService } from "../post.js";
+import type { Ask } from "../protocol.js";
+import { KernelOperations } from "./kernel-operations.js";
+import type { PidRange, SystemOperations } from "./operations.js";
+
+const RANGE: SentOptions<PidRange> = { after: true, limit: true };
+const list = { kind: "list", leave: "look", page: ITEMS, options: RANGE } as const;
+const byPid = {
+  ...list,
+  placed: [],
+  behind: ({ pid }: { readonly pid: string }) => ({ after: pid }),
+} as const;
+const byPlace = {
+  ...list,
+  placed: ["id"],
+  behind: ({ place }: { readonly place: number }) => ({ after: place }),
+} as const;
+
+const SYSTEM_TABLE: OperationTable<SystemOperations> = {
+  processes: byPid,
+  process: { kind: "ask", leave: "look", placed: ["id"] },
+  supervisors: byPid,
+  children: byPlace,
+  topologies: byPid,
+  tasks: byPlace,
+  groups: byPid,
+  consumers: byPlace,
+};
+
+const PREFIX = "system.";
+
+/** The operations on a system, for the admin socket of a host in it. */
+export function systemService(kernel: Kernel): AdminService {
+  return serviceOf(SYSTEM_TABLE, new KernelOperations(kernel), {
+    name: "system",
+    prefix: PREFIX,
+    shares: true,
+  });
+}
+
+/** Operations on the system at the other end of a connection. */
+export function remoteOperations(ask: Ask): SystemOperations {
+  return remoteOf(SYSTEM_TABLE, ask, PREFIX);
+}

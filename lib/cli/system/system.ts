@@ -1,0 +1,76 @@
+// `signalbox system COMMAND`: asks the program that has a file open for its processes, and prints what it says.
+
+import { remoteOperations } from "../../admin/system/system-table.js";
+import type { AdminClient } from "../shell/admin-client.js";
+import { answersNo } from "../shell/answer.js";
+import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
+import { type CommandSet, runCommands } from "../shell/commands.js";
+import { type StoreCommandHost, showingOn } from "../shell/context.js";
+import { STORE, storeNeeded } from "../shell/store-option.js";
+import { COMMANDS, type SystemCommand } from "./commands.js";
+
+/** What the command uses of its surroundings. */
+export interface SystemHost extends StoreCommandHost {
+  /** Reaches the program that has a store open, or that listens at a socket. Undefined: there is none. @throws Error */
+  reach(at: { readonly store: string } | { readonly socket: string }): Promise<AdminClient | undefined>;
+}
+
+const COMMON = {
+  store: { ...STORE, help: "the file of a SQLite store that the program has open. Default: SIGNALBOX_STORE" },
+  socket: { value: "PATH", help: "instead: the `socket` that the program named" },
+  json: { help: "prints one JSON document" },
+} as const satisfies OptionSpecs;
+
+const ABOUT = `Looks at a running program: its processes, supervisors, topologies and groups of consumers. The command asks the program over the
+admin socket of its flows, pipelines or durable queues, and changes nothing.`;
+
+const EXITS = `exit codes: 0 success; 1 the answer is no: there is no such process, topology or group; 2 wrong arguments, or no program listens`;
+
+const exitOf = (error: unknown): number => answersNo(error, /^ERR_NO_PROCESS$/);
+
+/** @throws Misuse when the store is a database, beside which there is no socket */
+function fileNeeded(store: string): string {
+  if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(store)) return store;
+  throw new Misuse(
+    "--store must be a SQLite file. A program with another store listens at its option `socket`: pass --socket PATH",
+  );
+}
+
+/** Runs `signalbox system` with these arguments. Resolves with the exit code. */
+export function system(args: readonly string[], host: SystemHost): Promise<number> {
+  const set: CommandSet<SystemCommand> = {
+    name: "system",
+    usage: "COMMAND … --store STORE [--json]",
+    about: ABOUT,
+    exits: EXITS,
+    common: COMMON,
+    commands: COMMANDS,
+    carryOut: (command, given) => carryOut(command, given, host),
+    exitOf,
+  };
+  return runCommands(set, args, host);
+}
+
+async function carryOut(
+  command: SystemCommand,
+  given: Given<OptionSpecs>,
+  host: SystemHost,
+): Promise<number> {
+  const options = given.options as unknown as { store?: string; socket?: string; json: boolean };
+  const { socket } = options;
+  if (socket !== undefined && options.store !== undefined)
+    throw new Misuse("--socket cannot be combined with --store");
+  const at =
+    socket === undefined
+      ? { store: fileNeeded(storeNeeded(options.store ?? host.defaultStore, "flows.db")) }
+      : { socket };
+  const client = await host.reach(at);
+  if (client === undefined)
+    throw new Misuse(`no program listens for ${"store" in at ? at.store : at.socket}`);
+  try {
+    const operations = remoteOperations(client.ask);
+    return await command.run(given, { ...showingOn(host, options.json, {}), operations });
+  } finally {
+    client.close();
+  }
+}

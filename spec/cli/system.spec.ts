@@ -1,0 +1,90 @@
+// `signalbox system`: what is printed for people and for programs, and the exit codes.
+
+import { ConsumerGroup, consumer, defineServer, System, supervisor } from "signalbox";
+import { flowHost } from "signalbox/flow";
+import { memory } from "signalbox/store";
+import { expect, onTestFinished, test } from "vitest";
+import { files, terminal } from "../../lib/cli/shell/host.js";
+import { hostAt, hostOf } from "../../lib/cli/shell/reach.js";
+import { system as command } from "../../lib/cli/system/system.js";
+import { folderWith } from "./pipelines/support.js";
+
+async function run(...args: readonly string[]) {
+  const [printed, complaints] = [[] as string[], [] as string[]];
+  const code = await command(args, {
+    ...files,
+    ...terminal(),
+    ...{ columns: undefined, colours: false, defaultStore: undefined },
+    print: (text) => void printed.push(text),
+    complain: (text) => void complaints.push(text),
+    reach: (at) => ("store" in at ? hostOf(at.store) : hostAt(at.socket)),
+  });
+  return { code, printed: printed.join("\n"), complaints: complaints.join("\n") };
+}
+
+/** The socket of a program with a tree and a group. */
+async function program(): Promise<string> {
+  const on = new System({ name: "shop", report: false });
+  onTestFinished(() => on.stop({ timeoutMs: 0 }));
+  const Till = defineServer({ init: () => 0, calls: { count: (state) => state } });
+  const clerks = new ConsumerGroup<number>({ name: "clerks" });
+  const clerk = consumer((n: number) => n, { group: clerks, id: "north" });
+  await on.startWith(
+    { name: "shop floor" },
+    supervisor({
+      children: [
+        { id: "till", name: "till \u001b[31m", start: Till },
+        { id: "clerk", start: clerk },
+      ],
+    }),
+  );
+  const socket = folderWith()("shop.sock");
+  await on.start(flowHost({ store: memory(), flows: [], socket }));
+  return socket;
+}
+
+test("shows processes, trees, topologies and groups for people, and as JSON [Z705]", async () => {
+  const socket = ["--socket", await program()];
+  const listed = await run("processes", "--limit", "2", ...socket);
+  expect(listed).toMatchObject({ code: 0, printed: expect.stringMatching(/^PID .*KIND/) });
+  expect(listed.printed).toContain("more: --after shop.2");
+  expect(listed.printed).not.toContain("\u001b");
+  const rest = JSON.parse((await run("processes", "--after", "shop.2", "--json", ...socket)).printed);
+  expect(rest.processes[0]).toMatchObject({ pid: "shop.3" });
+  const tree = await run("tree", ...socket);
+  expect(tree.printed).toMatch(
+    /^shop floor {2}shop\.1 {2}one_for_one, 0 of \d+ restarts in \d+ s\n {2}till {2}shop\.2\n {2}clerk {2}shop\.3/,
+  );
+  const process = await run("process", "shop.3", ...socket);
+  expect(process.printed).toMatch(/^process {4}shop\.3\n(.*\n)*status .*\n(.*\n)*parent {5}shop\.1/);
+  expect((await run("consumers", "clerks", ...socket)).printed).toMatch(/^NUMBER +CONSUMER.*\n +1 +north/);
+  expect(JSON.parse((await run("groups", "--json", ...socket)).printed)).toMatchObject({
+    groups: [{ name: "clerks", consumers: 1 }],
+  });
+  expect(await run("topologies", ...socket)).toMatchObject({ code: 0, printed: "no topologies" });
+  expect(
+    JSON.parse((await run("children", "shop floor", "--after", "1", "--json", ...socket)).printed),
+  ).toMatchObject({
+    children: [{ place: 2, id: "clerk" }],
+  });
+});
+
+test("ends with 1 when there is no such process, and with 2 when no program listens [Z705]", async () => {
+  const socket = await program();
+  expect(await run("process", "nobody", "--socket", socket)).toMatchObject({
+    code: 1,
+    complaints: "signalbox: nobody is not a running process of shop",
+  });
+  expect(await run("tasks", "sums", "--socket", socket)).toMatchObject({ code: 1 });
+  expect(await run("processes", "--socket", `${socket}.none`)).toMatchObject({
+    code: 2,
+    complaints: `signalbox: no program listens for ${socket}.none`,
+  });
+  const database = "postgres://ada:secret@shop/db";
+  const refused = await run("processes", "--store", database);
+  expect(refused).toMatchObject({ code: 2, complaints: expect.stringContaining("--socket") });
+  expect(refused.complaints).not.toContain("secret");
+  expect(await run("processes", "--limit", "0", "--socket", socket)).toMatchObject({ code: 2 });
+  expect(await run("processes")).toMatchObject({ code: 2, complaints: expect.stringContaining("--store") });
+  expect(await run("processes", "--store", "a.db", "--socket", "b")).toMatchObject({ code: 2 });
+});
