@@ -6,7 +6,7 @@ import { type OpenFile, openToRead, openToWrite } from "../sources/node-files.js
 import { FileTornError } from "./errors.js";
 
 /** Text that is written for a message. */
-export interface Entry {
+export interface LogEntry {
   /** Names the message: without line end. */
   readonly key: string;
   /** Whole lines, the last with its line end. */
@@ -74,7 +74,7 @@ export class AppendLog {
   }
 
   /** Writes what was not written yet, in one go. When it fails, nothing of it counts. */
-  async append(entries: readonly Entry[]): Promise<void> {
+  async append(entries: readonly LogEntry[]): Promise<void> {
     const fresh = new Map<string, string>();
     for (const { key, text } of entries) if (!this.#written.has(key)) fresh.set(key, text);
     if (fresh.size === 0) return;

@@ -6,7 +6,7 @@ import { flag, text } from "../../process/options.js";
 import { PackageMissingError } from "../../process/package-missing.js";
 import type { Adapter } from "../definition/adapter.js";
 import { checkName } from "../definition/queue.js";
-import { AppendLog, type Entry } from "./append-log.js";
+import { AppendLog, type LogEntry } from "./append-log.js";
 import { ADAPTER_DEFAULTS } from "./defaults.js";
 import { UnwritableError } from "./errors.js";
 
@@ -98,7 +98,7 @@ function jsonOf(name: string, value: unknown): string | undefined {
   }
 }
 
-interface Layout {
+interface RecordLayout {
   readonly header: string;
   readonly format: Format;
 }
@@ -106,7 +106,7 @@ interface Layout {
 function writer<T>(
   name: string,
   { path, sync = false }: WriterOptions,
-  layout: () => Promise<Layout>,
+  layout: () => Promise<RecordLayout>,
 ): Adapter<T, T> {
   checkName("name", name);
   text("path", path);
@@ -140,7 +140,7 @@ function writer<T>(
   };
 }
 
-interface Waiting extends Entry {
+interface Waiting extends LogEntry {
   readonly settle: (error: unknown) => void;
 }
 

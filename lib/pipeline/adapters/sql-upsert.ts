@@ -75,7 +75,7 @@ export function sqlUpsert<T extends object>(name: string, options: SqlUpsertOpti
   };
 }
 
-interface Layout {
+interface UpsertLayout {
   readonly table: string;
   readonly key: readonly string[];
   readonly columns: readonly string[];
@@ -83,7 +83,7 @@ interface Layout {
 }
 
 /** @throws OptionError */
-function checkLayout({ table, key, columns, version }: SqlUpsertOptions<never>): Layout {
+function checkLayout({ table, key, columns, version }: SqlUpsertOptions<never>): UpsertLayout {
   text("table", table);
   for (const [path, names] of [
     ["columns", columns],
@@ -106,7 +106,7 @@ function fieldOf(value: object, column: string): unknown {
   return Object.hasOwn(value, column) ? (value as Record<string, unknown>)[column] : undefined;
 }
 
-function missingField({ key, version }: Layout, value: unknown): string | undefined {
+function missingField({ key, version }: UpsertLayout, value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return "the value is no object";
   for (const column of version === undefined ? key : [...key, version]) {
     const field = fieldOf(value, column);
@@ -116,7 +116,7 @@ function missingField({ key, version }: Layout, value: unknown): string | undefi
 }
 
 /** A statement may not change a row twice: the last value of a key counts, or the newest. */
-function keepNewest<T extends object>({ key, version }: Layout, rows: Map<string, T>, value: T): void {
+function keepNewest<T extends object>({ key, version }: UpsertLayout, rows: Map<string, T>, value: T): void {
   const at = JSON.stringify(key.map((column) => String(fieldOf(value, column))));
   const before = rows.get(at);
   if (
@@ -132,7 +132,11 @@ function isLess(one: unknown, other: unknown): boolean {
   return (one as number) < (other as number);
 }
 
-function statementOf({ table, key, columns, version }: Layout, target: SqlTarget, rows: number): string {
+function statementOf(
+  { table, key, columns, version }: UpsertLayout,
+  target: SqlTarget,
+  rows: number,
+): string {
   if (rows < 1) throw new InvariantError("a statement writes a row at least");
   const into = table.split(".").map(quoted).join(".");
   let n = 0;

@@ -7,7 +7,7 @@ import { MessageRows } from "../ledger/message-rows.js";
 import { deadLetters, deadRecords, type ExecutionRow, keptValues, messages } from "../ledger/tables.js";
 import { ReplayError } from "./errors.js";
 import type { ReplayRequest } from "./replay-options.js";
-import { type Part, type ReplayPlace, valuesOf } from "./replay-selection.js";
+import { type ReplayPart, type ReplayPlace, valuesOf } from "./replay-selection.js";
 
 /** The pipeline as it is now, which runs the replay. */
 export interface ReplayTarget {
@@ -70,7 +70,7 @@ class Planner {
     this.#rows = new MessageRows(store, execution.number);
   }
 
-  async partsOf(request: ReplayRequest): Promise<Part[]> {
+  async partsOf(request: ReplayRequest): Promise<ReplayPart[]> {
     switch (request.type) {
       case "messages":
         return this.#messages(request.ids, request.again);
@@ -88,7 +88,7 @@ class Planner {
     }
   }
 
-  async #messages(ids: readonly string[], again: boolean): Promise<Part[]> {
+  async #messages(ids: readonly string[], again: boolean): Promise<ReplayPart[]> {
     const found = await valuesOf(this.#store, this.#execution.number, ids, again);
     const gone = ids.filter((_, i) => found[i] === undefined);
     if (gone.length > 0) {
@@ -106,9 +106,9 @@ class Planner {
     return ids.map((id) => ({ type: "message", id }));
   }
 
-  async #route(route: string, partial: boolean, again: boolean): Promise<Part[]> {
+  async #route(route: string, partial: boolean, again: boolean): Promise<ReplayPart[]> {
     const queue = this.#queueOf(route);
-    const parts: Part[] = [{ type: "kept", queue }, ...lettersIn(queue, again)];
+    const parts: ReplayPart[] = [{ type: "kept", queue }, ...lettersIn(queue, again)];
     // An execution that goes on works on the messages in its queues itself.
     if (this.#execution.ended !== null) parts.push({ type: "left", queue });
     if (partial) return parts;
@@ -126,7 +126,7 @@ class Planner {
     return parts;
   }
 
-  async count(part: Part): Promise<number> {
+  async count(part: ReplayPart): Promise<number> {
     const { number } = this.#execution;
     switch (part.type) {
       case "message":
@@ -177,7 +177,7 @@ class Planner {
 }
 
 /** The dead letters of a queue, and with `again` the replayed ones. The replayed ones come first, so that no letter is in both parts. */
-function lettersIn(queue: string, again: boolean): Part[] {
+function lettersIn(queue: string, again: boolean): ReplayPart[] {
   return [...(again ? [{ type: "replayed", queue } as const] : []), { type: "dead", queue }];
 }
 

@@ -19,7 +19,7 @@ import { ReplayError } from "./errors.js";
  * Rows that belong to a replay: what was kept of settled messages, dead letters, dead letters that were replayed before, what was left in a
  * queue, or one message by its id.
  */
-export type Part =
+export type ReplayPart =
   | { readonly type: "kept" | "dead" | "replayed" | "left"; readonly queue: string }
   | { readonly type: "message"; readonly id: MessageId };
 
@@ -29,7 +29,7 @@ export interface ReplayPlace {
   readonly of: number;
   /** The number of the replay's messages in their ids. */
   readonly source: number;
-  readonly parts: readonly Part[];
+  readonly parts: readonly ReplayPart[];
   /** The part that comes next. */
   readonly part: number;
   /** The message of that part behind which it goes on, and its lane. */
@@ -81,7 +81,7 @@ function behindPart({ after: _, ...place }: ReplayPlace): ReplayPlace {
   return { ...place, part: place.part + 1 };
 }
 
-function copiedOf(row: FoundRow, type: Part["type"]): Copied {
+function copiedOf(row: FoundRow, type: ReplayPart["type"]): Copied {
   const { queue, body, tag } = row;
   return {
     queue,
@@ -111,7 +111,7 @@ interface FoundRow {
 async function rowsOf(
   store: Store,
   { of, after }: ReplayPlace,
-  { type, queue }: Extract<Part, { queue: string }>,
+  { type, queue }: Extract<ReplayPart, { queue: string }>,
   limit: number,
 ): Promise<readonly FoundRow[]> {
   const bounds = after === undefined ? {} : { after: after.id };

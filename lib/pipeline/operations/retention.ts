@@ -159,11 +159,11 @@ export interface RouteTotals {
   readonly longestMs: number;
 }
 
-type Sums = { -readonly [K in keyof RouteTotals]: RouteTotals[K] };
+type RouteSums = { -readonly [K in keyof RouteTotals]: RouteTotals[K] };
 
 /** Adds entries up by route. */
 class Totals {
-  readonly #routes = new Map<string, Sums>();
+  readonly #routes = new Map<string, RouteSums>();
 
   add({ route, status, children, calls }: LineageEntry): void {
     // No route took it.

@@ -17,7 +17,7 @@ interface Lock {
 }
 
 /** A slot that a message holds. */
-interface Held {
+interface HeldKey {
   readonly slot: string;
   readonly adapter: string;
   readonly key: string;
@@ -27,7 +27,7 @@ interface Held {
 export class AdapterMemory {
   readonly #ledger: Pick<Ledger, "recall" | "forget">;
   readonly #locks = new Map<string, Lock>();
-  readonly #held = new Map<Reader, Held[]>();
+  readonly #held = new Map<Reader, HeldKey[]>();
 
   constructor(ledger: Pick<Ledger, "recall" | "forget">) {
     this.#ledger = ledger;

@@ -61,7 +61,7 @@ const RESTARTS: RestartLimits = { intensity: 10, periodMs: 10_000, backoff: { mi
 /** Its host is to start its process again, at once. */
 export const BEGIN_AGAIN: ExitReason = shutdown("people have changed what it works on");
 
-interface Child {
+interface ExecutionChild {
   readonly behaviour: Processor | SourceReader;
   pid: Pid<never> | undefined;
   attempts: number;
@@ -72,8 +72,8 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
   readonly #port: ExecutionPort;
   #ctx: Context<ExecutionMessage> | undefined;
   #ledger: Ledger | undefined;
-  readonly #children: Child[] = [];
-  readonly #byPid = new Map<Pid, Child>();
+  readonly #children: ExecutionChild[] = [];
+  readonly #byPid = new Map<Pid, ExecutionChild>();
   /** Processors by the queue that they take from, upstream first. */
   readonly #processors = new Map<string, Processor>();
   readonly #sources = new Map<string, SourceReader>();
@@ -121,12 +121,12 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
     for (const child of this.#children) this.#start(child);
   }
 
-  #addSource(ledger: Ledger, name: string, place: SourcePlace): Child | undefined {
+  #addSource(ledger: Ledger, name: string, place: SourcePlace): ExecutionChild | undefined {
     const { kernel, plan, record } = this.#port;
     const feed = plan.sources.find(({ source }) => source.name === name);
     if (feed === undefined || this.#sources.has(name)) return undefined;
     const behaviour = new SourceReader(feed, { kernel, ledger, input: record.input }, place);
-    const child: Child = { behaviour, pid: undefined, attempts: 0, startedMs: 0 };
+    const child: ExecutionChild = { behaviour, pid: undefined, attempts: 0, startedMs: 0 };
     this.#sources.set(name, behaviour);
     this.#children.push(child);
     return child;
@@ -164,7 +164,7 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
     this.#ledger?.held(held, rank);
   }
 
-  #start(child: Child): void {
+  #start(child: ExecutionChild): void {
     const ctx = this.#ctx;
     if (ctx === undefined || !ctx.alive || this.#stopping !== undefined) return;
     const { behaviour } = child;
@@ -245,7 +245,7 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
   }
 
   /** Replaces a child that was killed, or whose adapters did not open. */
-  #again(ctx: Context<ExecutionMessage>, child: Child, reason: ExitReason): void {
+  #again(ctx: Context<ExecutionMessage>, child: ExecutionChild, reason: ExitReason): void {
     const at = ctx.now();
     const history = { attempts: child.attempts, ranForMs: at - child.startedMs };
     const decision = countRestart(RESTARTS, this.#restarts, history, at, ctx.random());

@@ -8,7 +8,7 @@ import { decide, type GatesConfig, type GatesEvent, type GatesState, initial } f
 /** Called when a worker that had to wait may begin. Never in the turn of its `enter`. */
 export type Entered = () => void;
 
-interface Worker {
+interface PermitHolder {
   readonly watch: ExitWatch;
   /** Present while the worker waits. */
   entered: Entered | undefined;
@@ -17,7 +17,7 @@ interface Worker {
 export class Permits {
   readonly #kernel: Kernel;
   readonly #state: GatesState;
-  readonly #workers = new Map<object, Worker>();
+  readonly #workers = new Map<object, PermitHolder>();
 
   constructor(kernel: Kernel, config: GatesConfig) {
     this.#kernel = kernel;
@@ -50,14 +50,14 @@ export class Permits {
     this.#decide({ type: "limit", route, limit }, undefined);
   }
 
-  #known(worker: Pid<never>): Worker {
+  #known(worker: Pid<never>): PermitHolder {
     const known = this.#workers.get(worker);
     if (known !== undefined) return known;
     const gone = (): void => {
       this.#workers.delete(worker);
       this.#decide({ type: "leave", holder: worker }, undefined);
     };
-    const made: Worker = { watch: this.#kernel.links.watch(worker, gone, gone), entered: undefined };
+    const made: PermitHolder = { watch: this.#kernel.links.watch(worker, gone, gone), entered: undefined };
     this.#workers.set(worker, made);
     return made;
   }
