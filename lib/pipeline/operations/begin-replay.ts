@@ -22,38 +22,28 @@ export interface ReplayTarget {
   readonly config: string | Uint8Array;
 }
 
-/** A replay that can begin. */
-export interface PlannedReplay {
-  readonly place: ReplayPlace;
-  /** How many messages it has. */
-  readonly messages: number;
-}
-
 /** Messages whose ids an error names. */
 const MOST_NAMED = 5;
 
-/** @throws ReplayError */
-export async function planReplay(
+/** The place at which the replay begins. @throws ReplayError when there is nothing to replay */
+async function planReplay(
   store: Store,
   execution: ExecutionRow,
   target: ReplayTarget,
   request: ReplayRequest,
-): Promise<PlannedReplay> {
+): Promise<ReplayPlace> {
   const planner = new Planner(store, execution, target);
   const parts = await planner.partsOf(request);
   const counts = await Promise.all(parts.map((part) => planner.count(part)));
   const wanted = parts.filter((_, i) => (counts[i] as number) > 0);
   if (wanted.length === 0) throw new ReplayError(execution.id, planner.nothing(request));
   return {
-    place: {
-      of: execution.number,
-      source: target.sources,
-      parts: wanted,
-      part: 0,
-      deed: request.deed,
-      ...(request.again && { again: true }),
-    },
-    messages: counts.reduce((sum, one) => sum + one, 0),
+    of: execution.number,
+    source: target.sources,
+    parts: wanted,
+    part: 0,
+    deed: request.deed,
+    ...(request.again && { again: true }),
   };
 }
 
@@ -191,15 +181,8 @@ export interface BeginReplay {
   readonly trace?: string | undefined;
 }
 
-/** The execution of a replay. */
-export interface StartedReplay {
-  readonly row: ExecutionRow;
-  /** How many messages it replays. */
-  readonly messages: number;
-}
-
 /**
- * Creates the execution of a replay, or finds the one with this id. It has no messages until it is filled: see fill.ts.
+ * Creates the execution of a replay, or finds the one with this id. It has no messages until it is filled: see fill-replay.ts.
  *
  * @throws ReplayError
  */
@@ -208,10 +191,10 @@ export async function startReplay(
   claim: Claim,
   execution: ExecutionRow,
   { id, target, request, trace }: BeginReplay,
-): Promise<StartedReplay> {
+): Promise<ExecutionRow> {
   const there = await findExecution(store, id);
-  if (there !== undefined) return { row: replayOf(execution, there), messages: there.inputs };
-  const { place, messages: count } = await planReplay(store, execution, target, request);
+  if (there !== undefined) return replayOf(execution, there);
+  const place = await planReplay(store, execution, target, request);
   const { row } = await createExecution(store, claim, {
     id,
     pipeline: target.pipeline,
@@ -223,7 +206,7 @@ export async function startReplay(
     trace,
     replay: { of: place.of, place: JSON.stringify(place) },
   });
-  return { row: replayOf(execution, row), messages: count };
+  return replayOf(execution, row);
 }
 
 function replayOf({ id, number }: ExecutionRow, row: ExecutionRow): ExecutionRow {

@@ -453,7 +453,7 @@ export class StoreOperations implements PipelineOperations {
       throw new ReplayError(id, `another program begins the replay ${to} at this moment`);
     try {
       const begin = { id: to, target, request, trace: row.trace ?? undefined };
-      const { row: begun } = await startReplay(this.#store, claim, row, begin);
+      const begun = await startReplay(this.#store, claim, row, begin);
       await fillReplay(this.#store, claim, begun.number);
       const [filled] = await this.#store.get(executions, [[begun.number]]);
       return { id: to, messages: filled?.inputs ?? 0 };

@@ -293,7 +293,7 @@ export class StoreCatalogue implements Catalogue, StoredExecutions {
     const target = await replayTargetOf(plan, this.#payloads);
     const trace = this.#kernel.taps?.executionStarting(plan.name, to, row?.trace);
     const begin = { id: to, target, request, trace };
-    const { row: begun } = await startReplay(this.#store, this.#claim, row as ExecutionRow, begin);
+    const begun = await startReplay(this.#store, this.#claim, row as ExecutionRow, begin);
     // Filled before the answer, so that the caller finds no dead letter that this replay has.
     await fillReplay(this.#store, this.#claim, begun.number, this.#carrier !== undefined);
     const [filled] = await this.#store.get(executions, [[begun.number]]);
