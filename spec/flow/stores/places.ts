@@ -5,7 +5,7 @@ import { System } from "signalbox";
 import { type FlowHost, type FlowHostOptions, flowHost } from "signalbox/flow";
 import { openStore, pglite, postgres, type Store, type StoreSource, sqlite } from "signalbox/store";
 import { type TestClock, testClock } from "signalbox/testing";
-import { FLOW_SCHEMA, type FlowRow, flows } from "../../../lib/flow/journal/tables.js";
+import { FLOW_SCHEMA, type FlowRow, flows, HOST_CLAIMS } from "../../../lib/flow/journal/tables.js";
 import { newFolder } from "../../store/sqlite/support.js";
 import type { PostgresServer } from "../../support/postgres.js";
 import { type PostgresProxy, startProxy } from "../../support/postgres-proxy.js";
@@ -42,6 +42,9 @@ export function pglitePlace(database: PGlite): Place {
   };
 }
 
+/** The server's clock is not the test's: on a busy machine no lease lapses that the test has no time to renew. */
+const LEASE_MS = 600_000;
+
 /** Each host reaches the server through a proxy of its own, which cuts it off when it dies. */
 export function postgresPlace(server: PostgresServer): Place {
   const schema = `flows_${++places}`;
@@ -54,7 +57,7 @@ export function postgresPlace(server: PostgresServer): Place {
         proxy.refuses = true;
         proxy.cutAll();
       };
-      return { source: postgres(proxy.connection, { schema }), cut };
+      return { source: postgres(proxy.connection, { schema, leaseMs: LEASE_MS }), cut };
     },
     async [Symbol.asyncDispose]() {
       for (const proxy of proxies) await proxy.stop();
@@ -65,6 +68,7 @@ export function postgresPlace(server: PostgresServer): Place {
 /** A host, and what it runs on. */
 interface Running {
   readonly host: FlowHost;
+  readonly hostId: string | undefined;
   readonly system: System;
   cut(): Promise<void>;
 }
@@ -106,7 +110,7 @@ export class Shop implements AsyncDisposable {
     const system = new System({ environment: this.clock.environment, report: false });
     const store = this.#timed(source);
     const host = await this.#await(system.start(flowHost({ store, socket: false, ...options })));
-    this.#running.push({ host, system, cut });
+    this.#running.push({ host, hostId: options.hostId, system, cut });
     return host;
   }
 
@@ -161,9 +165,13 @@ export class Shop implements AsyncDisposable {
   /** Dies: its connections are gone, and no code of it runs. */
   async kill(host: FlowHost): Promise<void> {
     const at = this.#running.findIndex((one) => one.host === host);
-    const [{ cut, system }] = this.#running.splice(at, 1) as [Running];
+    const [{ cut, system, hostId }] = this.#running.splice(at, 1) as [Running];
     await cut();
     await this.#await(system.stop({ timeoutMs: 0 }));
+    // Its lease is over.
+    const reader = this.#reader as Store;
+    for (const { name, token, held } of await reader.claims(`${HOST_CLAIMS}${hostId}`))
+      if (held) await reader.revoke(name, token);
   }
 
   async stop(host: FlowHost): Promise<void> {
