@@ -53,12 +53,12 @@ export class ExecutionWatch {
       this.look();
       return;
     }
-    const { handOut, carriage } = this.#ledger;
+    const { handOut, broker } = this.#ledger;
     const queue = news.slice(READY_NEWS.length);
     handOut.news(queue === "" ? undefined : queue);
     if (queue !== "") return;
     // Something was given back.
-    carriage?.hasten();
+    broker?.hasten();
     this.look();
   }
 

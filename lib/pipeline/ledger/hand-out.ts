@@ -84,7 +84,7 @@ export class HandOut {
   /** Whether the route has asked for a message of this queue that is about to be committed. If so, it is promised to the route. */
   promise(name: string): boolean {
     // In a store of one process, only the broker's letters say what this host has.
-    if (this.#ledger.carriage !== undefined && !this.#ledger.place.shared) return false;
+    if (this.#ledger.broker !== undefined && !this.#ledger.place.shared) return false;
     const queue = this.of(name);
     const now = queue.share === undefined ? 0 : this.#ledger.now();
     if (queue.room(now) <= 0) return false;
@@ -171,7 +171,7 @@ export class HandOut {
     const kind = queue.next(ledger.now());
     if (kind === undefined) return;
     queue.reading = kind;
-    const isTaken = ledger.place.shared || ledger.carriage !== undefined;
+    const isTaken = ledger.place.shared || ledger.broker !== undefined;
     const reading = isTaken ? this.#take(queue, kind) : this.#read(queue, kind);
     ledger.asked(reading).catch((error: unknown) => {
       queue.unread();
@@ -195,21 +195,21 @@ export class HandOut {
   }
 
   async #take(queue: StoreQueue, kind: "ready" | "delayed"): Promise<void> {
-    const { store, place, limits, carriage } = this.#ledger;
+    const { store, place, limits, broker } = this.#ledger;
     const { scope, claim } = place;
     const now = this.#ledger.now();
     const limit = Math.min(limits.readRows, queue.room(now));
-    if (carriage === undefined && kind === "ready" && !queue.isTold && !(await this.#isAnyFree(queue, now))) {
+    if (broker === undefined && kind === "ready" && !queue.isTold && !(await this.#isAnyFree(queue, now))) {
       if (this.#isClosed) return;
       queue.taken(true, now);
       return this.#ledger.call();
     }
-    const taken = carriage?.take(queue.name, limit);
+    const taken = broker?.take(queue.name, limit);
     const range = { prefix: [scope, queue.name], below: now + 1, limit };
     const of = { where: { holder: null }, set: { holder: claim.token }, claim };
     const rows = await (taken ?? store.take(messages, { ...range, ...of }));
     if (this.#isClosed) return;
-    queue.taken(carriage === undefined ? rows.length < limit : !carriage.hasLetters(queue.name), now);
+    queue.taken(broker === undefined ? rows.length < limit : !broker.hasLetters(queue.name), now);
     this.#arrive(queue, rows);
   }
 

@@ -6,7 +6,7 @@ import type { Claim, Store } from "../../store/index.js";
 import type { Carrier } from "../messages/carrier.js";
 import type { Sentence } from "../messages/verdict.js";
 import { type Accused, type Blame, batchesOf, NO_BLAME } from "./blame.js";
-import { Carriage } from "./carriage.js";
+import { LedgerBroker } from "./broker.js";
 import { ExecutionWatch } from "./execution-watch.js";
 import { HandOut, type KnownQueue } from "./hand-out.js";
 import {
@@ -82,7 +82,7 @@ export class LedgerState {
   readonly oneByOne: Map<string, number> = new Map();
   readonly watch: ExecutionWatch;
   readonly recall: Recall;
-  readonly carriage: Carriage | undefined;
+  readonly broker: LedgerBroker | undefined;
   readonly handOut: HandOut;
   readonly commits: StepCommits;
   /** In a store that others use, too. */
@@ -122,7 +122,7 @@ export class LedgerState {
       again: () => this.watch.notified(READY_NEWS),
     });
     this.recall = new Recall(store, scope, payloads);
-    if (options.carried !== undefined) this.carriage = new Carriage(this, options.carried);
+    if (options.carried !== undefined) this.broker = new LedgerBroker(this, options.carried);
     this.handOut = new HandOut(this, known.queues);
     this.commits = new StepCommits(this);
     if (shared) this.peers = new Peers(this);
@@ -227,7 +227,7 @@ export class LedgerState {
 
   end(as: Ended): void {
     if (this.phase === "closed") return;
-    this.carriage?.ended();
+    this.broker?.ended();
     for (const [queue, left] of this.oneByOne)
       if (left > 0) this.blame.taken(this.place.scope, batchesOf(queue));
     this.stop();
@@ -236,7 +236,7 @@ export class LedgerState {
 
   lose(error: Error): void {
     if (this.phase === "closed") return;
-    this.carriage?.close();
+    this.broker?.close();
     this.stop();
     this.options.listener.lost(error);
   }

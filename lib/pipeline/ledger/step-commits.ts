@@ -184,15 +184,15 @@ export class StepCommits {
 
   /** Where a broker carries messages: sends the step's messages that this host does not keep, and acknowledges letters that are over. */
   #carry(step: Step, passed: readonly boolean[], now: number): void {
-    const { carriage } = this.#ledger;
-    if (carriage === undefined) return;
+    const { broker } = this.#ledger;
+    if (broker === undefined) return;
     const children = publishedBy(step).flatMap(({ queue, id }, i) =>
       passed[i] === true ? [] : [{ queue, lane: READY, id }],
     );
-    if (step.type !== "retry") carriage.committed(messagesOf(step), children, now);
+    if (step.type !== "retry") broker.committed(messagesOf(step), children, now);
     else if (step.delayMs > 0) {
       const { queue, id } = step.message;
-      carriage.committed(messagesOf(step), [{ queue, lane: dueOf(now, step.delayMs), id }], now);
+      broker.committed(messagesOf(step), [{ queue, lane: dueOf(now, step.delayMs), id }], now);
     }
   }
 
@@ -228,11 +228,11 @@ export class StepCommits {
 
   /** The step was refused alone: another host was faster, and decides about the messages of the step. */
   #overtaken(step: Step): void {
-    const { handOut, carriage, place } = this.#ledger;
+    const { handOut, broker, place } = this.#ledger;
     const all = messagesOf(step);
     for (const message of all) {
       handOut.of(message.queue).forget(message);
-      carriage?.lost(message);
+      broker?.lost(message);
     }
     this.#late(step);
     if (!place.shared || all.length === 0) return;

@@ -8,7 +8,7 @@
 // step-encoding.ts   what a step stores
 // step-writes.ts     the write set of many steps
 // step-commits.ts    gathers, commits, and finds the step for which a set was refused
-// carriage.ts        letters of the messages, where a broker carries them
+// broker.ts          letters of the messages, where a broker carries them
 // hand-out.ts        which messages are handed out; store-queue.ts is its state for one queue
 // recall.ts          what adapters remember
 // execution-watch.ts looks at the row of the execution, and catches up with what people have changed
@@ -20,7 +20,7 @@
 
 import type { Write } from "../../store/index.js";
 import { batchesOf } from "./blame.js";
-import { Carriage } from "./carriage.js";
+import { LedgerBroker } from "./broker.js";
 import { HandOut } from "./hand-out.js";
 import type { Ledger, LedgerCounts, Step } from "./ledger.js";
 import { type Known, LedgerState, type StoreLedgerOptions } from "./ledger-state.js";
@@ -43,7 +43,7 @@ export class StoreLedger implements Ledger {
     const place = { scope: execution.number, claim, shared: store.shared, carried };
     if (store.shared && again === true) await Peers.anew(store, place, { ...LEDGER_DEFAULTS, ...limits });
     // No process works on the messages that an earlier process of this host had, even if the broker believes so.
-    if (carried && (!store.shared || again === true)) await Carriage.anew(store, place, queues);
+    if (carried && (!store.shared || again === true)) await LedgerBroker.anew(store, place, queues);
     const [clock, known] = await Promise.all([
       store.clock(),
       Promise.all(queues.map((queue) => HandOut.known(store, execution.number, queue))),
@@ -120,7 +120,7 @@ export class StoreLedger implements Ledger {
     state.call();
     await state.idle();
     if (state.phase === "closed") return;
-    state.carriage?.close();
+    state.broker?.close();
     await this.#giveBack();
     state.stop();
   }

@@ -18,7 +18,7 @@ import { MESSAGE_LIMITS } from "./limits.js";
 type Watcher = (channel: string) => void;
 
 /** The store whose messages the channels carry. It decides. */
-export interface Letters {
+export interface ChannelStore {
   /** Names of the channels of a queue begin so. */
   prefixOf(queue: string): string;
   /** What the store says. */
@@ -32,14 +32,14 @@ export interface Letters {
 }
 
 export class Channels {
-  readonly #letters: Letters;
+  readonly #store: ChannelStore;
   readonly #carrier: Carrier;
   readonly #kernel: Kernel;
   readonly #all = new Map<string, Channel>();
   #isClosed = false;
 
-  constructor(letters: Letters, carrier: Carrier, kernel: Kernel) {
-    this.#letters = letters;
+  constructor(store: ChannelStore, carrier: Carrier, kernel: Kernel) {
+    this.#store = store;
     this.#carrier = carrier;
     this.#kernel = kernel;
   }
@@ -87,7 +87,7 @@ export class Channels {
   #of(queue: string): Channel {
     let one = this.#all.get(queue);
     if (one === undefined) {
-      one = new Channel(queue, this.#letters, this.#carrier, this.#kernel);
+      one = new Channel(queue, this.#store, this.#carrier, this.#kernel);
       this.#all.set(queue, one);
       if (this.#isClosed) one.close();
       else one.tell({ type: "again" });
@@ -104,7 +104,7 @@ interface Waiter {
 /** The channel of one queue. */
 class Channel {
   readonly #queue: string;
-  readonly #letters: Letters;
+  readonly #store: ChannelStore;
   readonly #carrier: Carrier;
   readonly #kernel: Kernel;
   readonly #loop: EffectLoop<ChannelState, ChannelEvent, ChannelEffect>;
@@ -113,9 +113,9 @@ class Channel {
   #isClosed = false;
   #isEnded = false;
 
-  constructor(queue: string, letters: Letters, carrier: Carrier, kernel: Kernel) {
+  constructor(queue: string, store: ChannelStore, carrier: Carrier, kernel: Kernel) {
     this.#queue = queue;
-    this.#letters = letters;
+    this.#store = store;
     this.#carrier = carrier;
     this.#kernel = kernel;
     this.#loop = new EffectLoop(initial(MESSAGE_LIMITS.again), decide, (effect) => this.#carryOut(effect));
@@ -143,7 +143,7 @@ class Channel {
     const before = this.#loop.state;
     const { phase, channel } = before;
     if (phase !== "open" || channel === undefined) return;
-    const named = await this.#letters.read(this.#queue);
+    const named = await this.#store.read(this.#queue);
     if (this.#loop.state !== before) return;
     this.tell({ type: "read", named, fresh: this.#fresh() });
     if (this.#loop.state !== before || !(await this.#isMissing(channel))) return;
@@ -152,7 +152,7 @@ class Channel {
 
   /** A message is ready and marked as sent, while the broker has no letters; and it still is after that was said. */
   async #isMissing(channel: string): Promise<boolean> {
-    const isStillThere = await this.#letters.suspect(this.#queue);
+    const isStillThere = await this.#store.suspect(this.#queue);
     if (isStillThere === undefined) return false;
     try {
       if (!(await this.#carrier.isEmpty(channel))) return false;
@@ -193,7 +193,7 @@ class Channel {
     switch (effect.type) {
       case "read":
         this.#follow(
-          this.#letters
+          this.#store
             .read(queue)
             .then((named): ChannelEvent => ({ type: "read", named, fresh: this.#fresh() })),
         );
@@ -203,16 +203,14 @@ class Channel {
         return;
       case "name":
         this.#follow(
-          this.#letters
+          this.#store
             .name(queue, effect.channel, effect.before)
             .then((isNamed) => ({ type: "named", isNamed })),
         );
         return;
       case "resend":
         this.#follow(
-          this.#letters
-            .resend(queue, effect.channel)
-            .then(() => ({ type: "resent", channel: effect.channel })),
+          this.#store.resend(queue, effect.channel).then(() => ({ type: "resent", channel: effect.channel })),
         );
         return;
       case "remove":
@@ -243,6 +241,6 @@ class Channel {
   }
 
   #fresh(): string {
-    return `${this.#letters.prefixOf(this.#queue)}-${this.#kernel.env.id()}`;
+    return `${this.#store.prefixOf(this.#queue)}-${this.#kernel.env.id()}`;
   }
 }

@@ -12,7 +12,7 @@ import type { QueueStore, Taken } from "./queue-store.js";
 import { type QueuedRow, queued } from "./tables.js";
 
 /** What carries the messages of the queues of a process. */
-export interface Carriage {
+export interface QueueBroker {
   readonly carrier: Carrier;
   readonly channels: Channels;
   readonly outbox: Outbox<QueuedSendable>;
@@ -24,7 +24,7 @@ const IN_WORK_MS = 1_000;
 /** Messages that a broker says are ready. Each is taken in the store before it is handled. */
 export class Intake {
   readonly #queue: QueueStore;
-  readonly #carriage: Carriage;
+  readonly #broker: QueueBroker;
   readonly #kernel: Kernel;
   /** The deliveries of messages that this subscriber has, or whose children are being sent, by their numbers. */
   readonly #items = new Map<number, Shipment<QueuedSendable>>();
@@ -32,15 +32,15 @@ export class Intake {
   #inbox: Inbox | undefined;
   #isClosed = false;
 
-  constructor(queue: QueueStore, carriage: Carriage, kernel: Kernel) {
+  constructor(queue: QueueStore, broker: QueueBroker, kernel: Kernel) {
     this.#queue = queue;
-    this.#carriage = carriage;
+    this.#broker = broker;
     this.#kernel = kernel;
   }
 
   /** The broker may be away. @param news - called when there may be messages */
   start(prefetch: number, news: () => void): void {
-    this.#inbox = new Inbox({ queue: this.#queue.name, ...this.#carriage, prefetch, news });
+    this.#inbox = new Inbox({ queue: this.#queue.name, ...this.#broker, prefetch, news });
   }
 
   async take(claim: Claim, count: number): Promise<Taken> {
@@ -113,7 +113,7 @@ export class Intake {
 
   #shipment(number: number, delivery: CarrierDelivery): Shipment<QueuedSendable> {
     const item: Shipment<QueuedSendable> = new Shipment({
-      outbox: this.#carriage.outbox,
+      outbox: this.#broker.outbox,
       kernel: this.#kernel,
       ack: () => delivery.ack(),
       // The next subscriber that gets the message finds the work that is not done by then.

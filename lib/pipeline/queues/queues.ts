@@ -32,7 +32,7 @@ import { QueueClosedError } from "../messages/errors.js";
 import { MESSAGE_LIMITS } from "../messages/limits.js";
 import { Outbox } from "../messages/outbox.js";
 import { DeadLetters } from "./dead-letters.js";
-import { type Carriage, Intake } from "./intake.js";
+import { Intake, type QueueBroker } from "./intake.js";
 import {
   QUEUE_DEFAULTS,
   QUEUE_LIMITS,
@@ -44,8 +44,8 @@ import { type MessageBeats, type QueueHeartbeat, shownBeat } from "./message-bea
 import type { QueueOperations } from "./operations.js";
 import { queueService } from "./operations-table.js";
 import { OutboxProcess, queuedRows } from "./outbox.js";
+import { QueueChannels } from "./queue-channels.js";
 import { type QueueCounts, readCounts } from "./queue-counts.js";
-import { QueueLetters } from "./queue-letters.js";
 import { type Child, type NewMessage, QueueStore } from "./queue-store.js";
 import { SharedEnds } from "./shared-ends.js";
 import type { Status } from "./status.js";
@@ -277,7 +277,7 @@ export class Queues implements AsyncDisposable {
       environment: kernel.env,
       after: (ms, fn) => void kernel.addTimer(ms, { fire: fn }),
     });
-    const channels = new Channels(new QueueLetters(this.#store), carrier, kernel);
+    const channels = new Channels(new QueueChannels(this.#store), carrier, kernel);
     const outbox = new Outbox(this.#store, carrier, channels, queuedRows(kernel.env.id()));
     const behaviour = new OutboxProcess(outbox, this.#store, this.#carried, channels);
     const pid = this.#system.spawn(behaviour, { label: "outbox of queues" });
@@ -326,7 +326,7 @@ export class Queues implements AsyncDisposable {
 }
 
 /** The broker of queues, and the process that sends to it. */
-interface Carrying extends Carriage {
+interface Carrying extends QueueBroker {
   readonly pid: Pid;
 }
 

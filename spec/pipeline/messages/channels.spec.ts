@@ -3,7 +3,7 @@
 import { System } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Carrier } from "../../../lib/pipeline/messages/carrier.js";
-import { Channels, type Letters } from "../../../lib/pipeline/messages/channels.js";
+import { type ChannelStore, Channels } from "../../../lib/pipeline/messages/channels.js";
 import { gate, until } from "../queues/waits.js";
 
 const STEPS = ["make", "name", "resend"] as const;
@@ -31,7 +31,7 @@ describe("the channels of an execution that has ended", () => {
       },
       remove: async (channel: string) => void there.delete(channel),
     } as unknown as Carrier;
-    const letters: Letters = {
+    const letters: ChannelStore = {
       prefixOf: (queue) => queue,
       read: async () => undefined,
       name: async () => {

@@ -2,12 +2,12 @@
 
 import { ConflictError, type Store, type Write } from "../../store/index.js";
 import type { NamedChannel } from "../messages/channel-machine.js";
-import type { Letters } from "../messages/channels.js";
+import type { ChannelStore } from "../messages/channels.js";
 import { MESSAGE_LIMITS } from "../messages/limits.js";
 import type { LedgerState } from "./ledger-state.js";
 import { carriedChannels, executions, type MessageRow, messages, outbox } from "./tables.js";
 
-export class LedgerLetters implements Letters {
+export class LedgerChannels implements ChannelStore {
   readonly #store: Store;
   readonly #ledger: LedgerState;
   /** Channels that this host has named: it completes them. */
@@ -100,7 +100,7 @@ export class LedgerLetters implements Letters {
     const row = { table: carriedChannels, key: [scope, queue] };
     const done = { type: "update" as const, ...row, set: { complete: 1 } };
     await this.#store.commit({ writes: [{ type: "when", ...row, is: { channel }, writes: [done] }] });
-    this.#ledger.carriage?.hasten([queue]);
+    this.#ledger.broker?.hasten([queue]);
   }
 
   async suspect(queue: string): Promise<(() => Promise<boolean>) | undefined> {
@@ -121,7 +121,7 @@ export class LedgerLetters implements Letters {
   }
 
   #isFree(row: MessageRow): boolean {
-    return this.#ledger.place.shared ? row.holder === null : this.#ledger.carriage?.has(row) !== true;
+    return this.#ledger.place.shared ? row.holder === null : this.#ledger.broker?.has(row) !== true;
   }
 
   async #page(

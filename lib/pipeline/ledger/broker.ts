@@ -15,7 +15,7 @@ import { Channels } from "../messages/channels.js";
 import { Inbox } from "../messages/inbox.js";
 import { MESSAGE_LIMITS } from "../messages/limits.js";
 import { Outbox, type OutboxRows, type Sendable, Shipment } from "../messages/outbox.js";
-import { LedgerLetters } from "./ledger-letters.js";
+import { LedgerChannels } from "./ledger-channels.js";
 import type { LedgerState, StoreLedgerOptions } from "./ledger-state.js";
 import type { LiveMessage } from "./live-message.js";
 import type { Place } from "./step-writes.js";
@@ -29,11 +29,11 @@ interface Spot {
 }
 
 /** A message that is to be sent. Its round is when its row of the outbox was written. */
-interface Parcel extends Spot, Sendable {}
+interface Outgoing extends Spot, Sendable {}
 
-/** Parcels to send, and letters to acknowledge after them. */
+/** Messages to send, and letters to acknowledge after them. */
 interface Load {
-  readonly parcels: readonly Parcel[];
+  readonly outgoing: readonly Outgoing[];
   readonly letters: readonly CarrierDelivery[];
 }
 
@@ -53,11 +53,11 @@ const FEWEST = 4;
 
 const keyOf = ({ queue, lane, id }: Spot): string => `${queue} ${lane} ${id}`;
 
-export class Carriage {
+export class LedgerBroker {
   readonly #ledger: LedgerState;
   readonly #kernel: Kernel;
   readonly #channels: Channels;
-  readonly #outbox: Outbox<Parcel>;
+  readonly #outbox: Outbox<Outgoing>;
   readonly #queues: readonly string[];
   readonly #inboxes = new Map<string, Inbox>();
   /** Letters of the messages that this host has. */
@@ -80,8 +80,8 @@ export class Carriage {
     this.#kernel = kernel;
     const { queues } = ledger.options;
     this.#queues = queues;
-    this.#channels = new Channels(new LedgerLetters(ledger), carrier, kernel);
-    this.#outbox = new Outbox(ledger.store, carrier, this.#channels, parcelRows(ledger));
+    this.#channels = new Channels(new LedgerChannels(ledger), carrier, kernel);
+    this.#outbox = new Outbox(ledger.store, carrier, this.#channels, outgoingRows(ledger));
     const channels = this.#channels;
     for (const queue of queues) {
       const prefetch = Math.max(FEWEST, AHEAD * ledger.inWork(queue));
@@ -180,11 +180,11 @@ export class Carriage {
   /** A commit has settled or delayed messages, and has made children. They are sent; the letters are acknowledged last. */
   committed(done: readonly LiveMessage[], children: readonly Spot[], at: number): void {
     const letters = done.flatMap((message) => this.#lettersOf(message));
-    const parcels = children.map((child) => ({ ...child, round: at }));
+    const outgoing = children.map((child) => ({ ...child, round: at }));
     const now = this.#ledger.now();
-    for (const { lane } of parcels) if (lane > now) this.#lookAt(lane);
+    for (const { lane } of outgoing) if (lane > now) this.#lookAt(lane);
     this.#ship(
-      parcels.filter(({ lane }) => lane <= now),
+      outgoing.filter(({ lane }) => lane <= now),
       letters,
     );
   }
@@ -201,11 +201,11 @@ export class Carriage {
     return letter === undefined ? [] : [letter];
   }
 
-  #ship(parcels: readonly Parcel[], letters: readonly CarrierDelivery[]): void {
-    if (this.#isClosed || parcels.length + letters.length === 0) return;
-    for (const parcel of parcels) this.#underWay.add(keyOf(parcel));
-    this.#waiting.push({ parcels, letters });
-    // Outside any process: a shipment has parcels of several processes, and each of these may end before the broker answers.
+  #ship(outgoing: readonly Outgoing[], letters: readonly CarrierDelivery[]): void {
+    if (this.#isClosed || outgoing.length + letters.length === 0) return;
+    for (const one of outgoing) this.#underWay.add(keyOf(one));
+    this.#waiting.push({ outgoing, letters });
+    // Outside any process: a shipment has messages of several processes, and each of these may end before the broker answers.
     outside(() => this.#begin());
   }
 
@@ -214,13 +214,13 @@ export class Carriage {
     let count = 0;
     let size = 0;
     while (count < this.#waiting.length && size < AT_ONCE)
-      size += this.#waiting[count++]?.parcels.length ?? 0;
+      size += this.#waiting[count++]?.outgoing.length ?? 0;
     const some = this.#waiting.splice(0, count);
-    const parcels = some.flatMap((one) => one.parcels);
+    const outgoing = some.flatMap((one) => one.outgoing);
     const letters = some.flatMap((one) => one.letters);
     this.#shipments++;
-    void new Promise<void>((resolve) => this.#shipped(parcels, letters, resolve)).then(() => {
-      for (const parcel of parcels) this.#underWay.delete(keyOf(parcel));
+    void new Promise<void>((resolve) => this.#shipped(outgoing, letters, resolve)).then(() => {
+      for (const one of outgoing) this.#underWay.delete(keyOf(one));
       this.#shipments--;
       this.#begin();
       // Messages that are marked now are no longer in the way of the rest.
@@ -228,7 +228,7 @@ export class Carriage {
     });
   }
 
-  #shipped(parcels: readonly Parcel[], letters: readonly CarrierDelivery[], ended: () => void): void {
+  #shipped(outgoing: readonly Outgoing[], letters: readonly CarrierDelivery[], ended: () => void): void {
     const shipment = new Shipment({
       outbox: this.#outbox,
       kernel: this.#kernel,
@@ -243,7 +243,7 @@ export class Carriage {
       },
     });
     shipment.tell({ type: "taken" });
-    shipment.tell({ type: "settled", children: parcels });
+    shipment.tell({ type: "settled", children: outgoing });
   }
 
   // ── what is due, and what others have left behind ────────────────────────────────────────────────────────────
@@ -357,7 +357,7 @@ function spotIn(queue: string, body: string): Spot | undefined {
   }
 }
 
-function parcelRows({ place: { scope, claim } }: LedgerState): OutboxRows<Parcel> {
+function outgoingRows({ place: { scope, claim } }: LedgerState): OutboxRows<Outgoing> {
   return {
     letter: ({ lane, id, round }) => ({
       id: `${claim.token}/${id}/${lane}/${round}`,

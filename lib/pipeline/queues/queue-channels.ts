@@ -2,12 +2,12 @@
 
 import { ConflictError, type Store } from "../../store/index.js";
 import type { NamedChannel } from "../messages/channel-machine.js";
-import type { Letters } from "../messages/channels.js";
+import type { ChannelStore } from "../messages/channels.js";
 import { MESSAGE_LIMITS } from "../messages/limits.js";
 import { newRound } from "./rounds.js";
 import { channels, queued } from "./tables.js";
 
-export class QueueLetters implements Letters {
+export class QueueChannels implements ChannelStore {
   readonly #store: Store;
 
   constructor(store: Store) {
