@@ -86,7 +86,12 @@ export class KernelOperations implements SystemOperations {
       if (state === undefined) return undefined;
       const { name, phase, uptimeMs, restarts, tasks } = state;
       return {
-        ...{ pid: pidText(process.pid), name, phase, uptimeMs, restarts, tasks: tasks.length },
+        pid: pidText(process.pid),
+        name,
+        phase,
+        uptimeMs,
+        restarts,
+        tasks: tasks.length,
         pending: sum(tasks, ({ kind, pending }) => (kind === "spout" ? pending : 0)),
         waiting: sum(tasks, ({ waiting }) => waiting),
       };

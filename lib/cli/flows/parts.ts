@@ -81,8 +81,11 @@ function limitsText({ limits }: QueueInfo): string {
   const per = (what: string, of: typeof rate): string[] =>
     of === undefined ? [] : [`${of.limit} in ${lengthOf(of.periodMs)}${what}`];
   const all = [
-    ...[...one(" at once", concurrency), ...one(" a host", perHost), ...per("", rate)],
-    ...[...one(" a key", perKey), ...per(" a key", keyRate)],
+    ...one(" at once", concurrency),
+    ...one(" a host", perHost),
+    ...per("", rate),
+    ...one(" a key", perKey),
+    ...per(" a key", keyRate),
   ];
   return all.length === 0 ? "none" : all.join(", ");
 }

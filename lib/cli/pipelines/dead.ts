@@ -2,13 +2,18 @@
 
 import type { DeedOptions, DeedResult } from "../../pipeline/messages/dead-options.js";
 import type { DeadChoice, DeadMessage, PipelineOperations } from "../../pipeline/operations/operations.js";
-import { oneLine } from "../../process/printable.js";
 import { Misuse, type OptionSpecs } from "../shell/arguments.js";
-import { EXIT } from "../shell/exit.js";
-import { CHOICE, DEED, deedOf, eachLetter, letterText, printItems, recordText } from "../shell/letters.js";
+import {
+  actOnLetters,
+  CHOICE,
+  DEED,
+  editLetter,
+  letterText,
+  printItems,
+  recordText,
+} from "../shell/letters.js";
 import { defined } from "../shell/list.js";
-import { count, valueText } from "../shell/style.js";
-import { jsonGiven, numberGiven } from "../shell/values.js";
+import { numberGiven } from "../shell/values.js";
 import { defineCommand, type PipelinesCommand } from "./context.js";
 
 const dead = defineCommand({
@@ -59,14 +64,10 @@ function ofLetters(summary: string, done: string, needsReason: boolean, act: Act
     summary,
     options: { ...CHOSEN, ...DEED },
     run: async ({ words: [id, ...messages], options }, context) => {
-      const deed = deedOf(options, context.host);
-      if (needsReason && deed.reason === undefined) throw new Misuse("--reason is missing: say why");
       const on = await context.operations();
-      const letters = await eachLetter(messages, options, context.host, (which) =>
+      return actOnLetters(messages, options, context, { done, needsReason }, (which, deed) =>
         act(on, id as string, which, deed),
       );
-      context.show({ letters }, () => `${count(letters)} dead letters ${done}`);
-      return EXIT.fine;
     },
   });
 }
@@ -76,11 +77,9 @@ const edit = defineCommand({
   summary: "puts a dead letter back with another value, which is JSON",
   options: DEED,
   run: async ({ words: [id, message, value], options }, context) => {
-    const given = jsonGiven("VALUE", value as string);
-    const on = await context.operations();
-    await on.editDead(id as string, message as string, given, deedOf(options, context.host));
-    context.show({ letters: 1 }, () => oneLine(`${message}: goes on with ${valueText(given)}`));
-    return EXIT.fine;
+    return editLetter(message as string, value as string, options, context, async (given, deed) =>
+      (await context.operations()).editDead(id as string, message as string, given, deed),
+    );
   },
 });
 

@@ -160,7 +160,8 @@ function details(found: ExecutionDetails, { host, style }: CommandContext): stri
     ...(found.sources.length > 0 ? ["sources", ...sources] : []),
     ...(found.queues.length > 0 ? ["", queues] : []),
     ...heartbeatLines(found),
-    ...["", `configuration ${valueText(found.configuration)}`],
+    "",
+    `configuration ${valueText(found.configuration)}`,
   ].join("\n");
 }
 
@@ -262,7 +263,11 @@ function lineageText({ message, chain, children }: Lineage, context: CommandCont
   );
   return [
     ...part("comes from", chain),
-    ...["message", `  ${messageLine(message, context)}`, ...calls, ...failed, ...changes],
+    "message",
+    `  ${messageLine(message, context)}`,
+    ...calls,
+    ...failed,
+    ...changes,
     ...part("children", children),
     ...(message.children > children.length ? ["  … --children lists all"] : []),
   ].join("\n");

@@ -79,7 +79,8 @@ async function runHere(
   try {
     const source = store === undefined ? undefined : host.source(store);
     const definition = pipelineHost({
-      ...{ pipelines: [pipeline], payloads: code.payloads },
+      pipelines: [pipeline],
+      payloads: code.payloads,
       ...(source !== undefined && { store: source }),
       ...(drain !== undefined && { drainMs: lengthGiven("drain", drain) }),
     });
@@ -174,7 +175,9 @@ async function unfinished(
 ): Promise<readonly string[]> {
   if (store === undefined) return [];
   const { executions } = await host.operations.list({
-    ...{ pipeline: name, status: ["running", "paused"], order: "oldest" },
+    pipeline: name,
+    status: ["running", "paused"],
+    order: "oldest",
   });
   return executions.map(({ id }) => id);
 }

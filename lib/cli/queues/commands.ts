@@ -3,13 +3,20 @@
 import type { DeedOptions, DeedResult, LetterFilter } from "../../pipeline/messages/dead-options.js";
 import type { QueueOperations, QueueSummary } from "../../pipeline/queues/operations.js";
 import { oneLine } from "../../process/printable.js";
-import { Misuse } from "../shell/arguments.js";
 import { EXIT } from "../shell/exit.js";
-import { CHOICE, DEED, deedOf, eachLetter, letterText, printItems, recordText } from "../shell/letters.js";
+import {
+  actOnLetters,
+  CHOICE,
+  DEED,
+  editLetter,
+  letterText,
+  printItems,
+  recordText,
+} from "../shell/letters.js";
 import { defined } from "../shell/list.js";
 import { count, valueText } from "../shell/style.js";
 import { renderTable } from "../shell/table.js";
-import { jsonGiven, numberGiven } from "../shell/values.js";
+import { numberGiven } from "../shell/values.js";
 import { type CommandContext, defineCommand, type QueuesCommand } from "./context.js";
 
 const LIMIT = { value: "COUNT", help: "most of them. Default: all" } as const;
@@ -98,14 +105,9 @@ function ofLetters(summary: string, done: string, needsReason: boolean, act: Act
     summary,
     options: { ...CHOICE, ...DEED },
     run: async ({ words: [queue, ...messages], options }, context) => {
-      const { host, operations } = context;
-      const deed = deedOf(options, host);
-      if (needsReason && deed.reason === undefined) throw new Misuse("--reason is missing: say why");
-      const letters = await eachLetter(messages, options, host, (which) =>
-        act(operations, queue as string, which, deed),
+      return actOnLetters(messages, options, context, { done, needsReason }, (which, deed) =>
+        act(context.operations, queue as string, which, deed),
       );
-      context.show({ letters }, () => `${count(letters)} dead letters ${done}`);
-      return EXIT.fine;
     },
   });
 }
@@ -115,11 +117,9 @@ const edit = defineCommand({
   summary: "puts a dead letter back with another value, which is JSON",
   options: DEED,
   run: async ({ words: [queue, message, value], options }, context) => {
-    const given = jsonGiven("VALUE", value as string);
-    const deed = deedOf(options, context.host);
-    await context.operations.editDead(queue as string, message as string, given, deed);
-    context.show({ letters: 1 }, () => oneLine(`${message}: goes on with ${valueText(given)}`));
-    return EXIT.fine;
+    return editLetter(message as string, value as string, options, context, (given, deed) =>
+      context.operations.editDead(queue as string, message as string, given, deed),
+    );
   },
 });
 

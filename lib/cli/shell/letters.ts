@@ -8,8 +8,8 @@ import type { Showing, StoreCommandHost } from "./context.js";
 import { printList } from "./document.js";
 import { EXIT } from "./exit.js";
 import { defined } from "./list.js";
-import { firstLine, valueText } from "./style.js";
-import { momentGiven, numberGiven } from "./values.js";
+import { count, firstLine, valueText } from "./style.js";
+import { jsonGiven, momentGiven, numberGiven } from "./values.js";
 
 interface TextOption {
   readonly value: string;
@@ -41,7 +41,7 @@ export interface LetterHost extends StoreCommandHost {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-export function deedOf(
+function deedOf(
   { by, reason }: { readonly by: string | undefined; readonly reason: string | undefined },
   { env: { USER, USERNAME } }: LetterHost,
 ): DeedOptions {
@@ -49,7 +49,7 @@ export function deedOf(
 }
 
 /** What the options of {@link CHOICE} say. */
-export interface LetterChoice {
+interface LetterChoice {
   readonly all: boolean;
   readonly error: string | undefined;
   readonly before: string | undefined;
@@ -61,7 +61,7 @@ export interface LetterChoice {
 const AT_ONCE = 1_000;
 
 /** Does the same with the messages that are named, or with those that options choose: page by page, so that each request is short. */
-export async function eachLetter(
+async function eachLetter(
   messages: readonly string[],
   choice: LetterChoice,
   host: LetterHost,
@@ -90,6 +90,35 @@ export async function eachLetter(
     if (cursor === undefined) break;
   }
   return letters;
+}
+
+/** Acts on the letters that are named or chosen, and says of how many. */
+export async function actOnLetters<Host extends LetterHost, Status extends string>(
+  messages: readonly string[],
+  options: LetterChoice & { readonly by: string | undefined; readonly reason: string | undefined },
+  { host, show }: Showing<Host, Status>,
+  { done, needsReason }: { readonly done: string; readonly needsReason: boolean },
+  act: (which: Parameters<Parameters<typeof eachLetter>[3]>[0], deed: DeedOptions) => Promise<DeedResult>,
+): Promise<number> {
+  const deed = deedOf(options, host);
+  if (needsReason && deed.reason === undefined) throw new Misuse("--reason is missing: say why");
+  const letters = await eachLetter(messages, options, host, (which) => act(which, deed));
+  show({ letters }, () => `${count(letters)} dead letters ${done}`);
+  return EXIT.fine;
+}
+
+/** Puts a letter back with another value, as JSON says it. */
+export async function editLetter<Host extends LetterHost, Status extends string>(
+  message: string,
+  value: string,
+  options: { readonly by: string | undefined; readonly reason: string | undefined },
+  { host, show }: Showing<Host, Status>,
+  act: (value: unknown, deed: DeedOptions) => Promise<void>,
+): Promise<number> {
+  const given = jsonGiven("VALUE", value);
+  await act(given, deedOf(options, host));
+  show({ letters: 1 }, () => oneLine(`${message}: goes on with ${valueText(given)}`));
+  return EXIT.fine;
 }
 
 /** Prints a list item by item. @param name - of the list in the document of `--json` */
