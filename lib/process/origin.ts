@@ -20,10 +20,18 @@ interface PromiseHooks {
   createHook(callbacks: HookCallbacks): () => void;
 }
 
-const promiseHooks = optionalModule("node:v8")?.promiseHooks as PromiseHooks | undefined;
+let host: { readonly promiseHooks: PromiseHooks | undefined } | undefined;
+
+/** Loads `node:v8` for the first system, and not with the library. */
+function promiseHooks(): PromiseHooks | undefined {
+  host ??= { promiseHooks: optionalModule("node:v8")?.promiseHooks as PromiseHooks | undefined };
+  return host.promiseHooks;
+}
 
 /** Whether the code that continues after an `await` has an owner on this host. */
-export const hasOwners: boolean = promiseHooks !== undefined;
+export function hasOwners(): boolean {
+  return promiseHooks() !== undefined;
+}
 
 /** Returns the object passed to its constructor, so that a subclass can put a private field on any object. */
 export class Given {
@@ -85,11 +93,14 @@ export interface ContinuationNames {
 }
 
 /**
- * State that all copies of the library in this thread share. The state is kept where the promise hooks are, which is one
- * place for every copy and every realm. Without promise hooks, the state is kept on the global object of the realm.
+ * State that all copies of the library in this thread share. The state is kept on a class of Node, which is one place for every copy
+ * and every realm. Without Node, the state is kept on the global object of the realm.
  */
 export function shared<T extends object>(name: string, create: () => T): T {
-  const holder = (promiseHooks ?? globalObject) as unknown as Record<symbol, T | undefined>;
+  const holder = (optionalModule("node:async_hooks")?.AsyncResource ?? globalObject) as unknown as Record<
+    symbol,
+    T | undefined
+  >;
   const key = Symbol.for(`signalbox.${name}.1`);
   holder[key] ??= create();
   return holder[key];
@@ -178,7 +189,7 @@ class Origin {
       },
     };
     try {
-      this.uninstall = promiseHooks?.createHook(hooks);
+      this.uninstall = promiseHooks()?.createHook(hooks);
     } catch {
       // Bun has `createHook`, but calling it throws.
       this.uninstall = undefined;

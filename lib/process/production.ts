@@ -20,7 +20,14 @@ import { type EventLoop, TurnScheduler } from "./scheduler.js";
 const LONGEST_TIMEOUT = 2_147_483_647;
 
 const settled = Promise.resolve();
-const clock = globalThis.performance;
+
+let clock: typeof globalThis.performance | undefined;
+
+/** Node loads its clock when it is first asked for, and not with the library. */
+function hostClock(): typeof globalThis.performance {
+  clock ??= globalThis.performance;
+  return clock;
+}
 
 const AsyncResource = optionalModule("node:async_hooks")?.AsyncResource;
 
@@ -60,6 +67,7 @@ function messageToSelf(): (fn: () => void) => void {
  */
 function hostLoop(): EventLoop {
   const context = captureContext();
+  const clock = hostClock();
   let last: () => void;
   const afterIo = typeof setImmediate === "undefined" ? messageToSelf() : undefined;
   // This promise belongs to no process. Marking the promise would cost more than the promise itself.
@@ -211,7 +219,7 @@ const rejections = shared("rejections", () => new Rejections());
 
 /** The Environment of a System that is given no other. */
 export const production: Environment = {
-  now: () => clock.now(),
+  now: () => (clock ?? hostClock()).now(),
   wallTime: () => Date.now(),
   random: () => Math.random(),
   id: randomIds(),

@@ -36,7 +36,7 @@ export function takeName(kernel: Kernel, given: string | undefined): string {
   const owner = runningOwner();
   const process = owner instanceof Pid && owner.node === kernel.node ? owner.process : undefined;
   // Without owners of promises, code after an `await` would seem to be outside of processes, and a restart could not take the name again.
-  if (process === undefined && !hasOwners) return name;
+  if (process === undefined && !hasOwners()) return name;
   names.set(name, process);
   if (process !== undefined) {
     const release = (): void => {
