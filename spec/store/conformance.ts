@@ -15,13 +15,21 @@ import { writeTests } from "./conformance/writes.js";
 
 export type { Kind, Place } from "./conformance/bench.js";
 
-export function conformance(name: string, kind: Kind): void {
+type Part = "writes" | "values" | "scans" | "takes" | "claims" | "its life";
+
+const PARTS: Readonly<Record<Part, (kind: Kind) => void>> = {
+  writes: writeTests,
+  values: valueTests,
+  scans: scanTests,
+  takes: takeTests,
+  claims: claimTests,
+  "its life": lifeTests,
+};
+
+/** @param without - parts that another kind runs on the same statements */
+export function conformance(name: string, kind: Kind, without: readonly Part[] = []): void {
+  const parts = Object.entries(PARTS).filter(([part]) => !without.some((one) => one === part));
   describe(`${name} as a store`, () => {
-    describe("writes", () => writeTests(kind));
-    describe("values", () => valueTests(kind));
-    describe("scans", () => scanTests(kind));
-    describe("takes", () => takeTests(kind));
-    describe("claims", () => claimTests(kind));
-    describe("its life", () => lifeTests(kind));
+    for (const [part, tests] of parts) describe(part, () => tests(kind));
   });
 }

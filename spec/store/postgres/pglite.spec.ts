@@ -1,12 +1,13 @@
-// PGlite as a store: the suite for every store, and the SQL of the user. Both use one database, which takes seconds to start.
+// PGlite as a store: the suite for every store, and the SQL of the user. Both use one database, which takes seconds to start. In `npm test`
+// the server, if there is one, stands for PGlite where only the statements matter.
 
 import type { PGlite } from "@electric-sql/pglite";
 import { defineTable, type PostgresOptions, pglite } from "signalbox/store";
 import { beforeAll, expect, it } from "vitest";
-import { sharedPglite } from "../../support/pglite.js";
-import { sized } from "../../support/proof.js";
+import { runsOnPglite, sharedPglite } from "../../support/pglite.js";
+import { proving, sized } from "../../support/proof.js";
 import { storeContext } from "../../support/store-context.js";
-import { conformance, type Place } from "../conformance.js";
+import { conformance, type Kind, type Place } from "../conformance.js";
 
 let database: PGlite;
 beforeAll(async () => {
@@ -17,7 +18,7 @@ beforeAll(async () => {
 let places = 0;
 const schemas = new WeakMap<Place, string>();
 
-conformance("PGlite", {
+const kind: Kind = {
   runs: sized(2, 0.001),
   async make() {
     const options: PostgresOptions = { schema: `place_${++places}` };
@@ -30,7 +31,8 @@ conformance("PGlite", {
     // Makes all claims older, as if the clock of the database had moved on.
     await database.exec(`update "${schema}"."$claims" set expires = expires - ${ms}, ttl = ttl - ${ms}`);
   },
-});
+};
+conformance("PGlite", kind, runsOnPglite(proving) ? [] : ["writes", "scans"]);
 
 const orders = defineTable("orders", { columns: { id: "text" }, key: ["id"] });
 
