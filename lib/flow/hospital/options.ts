@@ -2,8 +2,8 @@
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { among, checked, ms, whole } from "../../process/option-schema.js";
-import { delay, oneOf, text } from "../../process/options.js";
+import { among, type Check, checked, ms, whole } from "../../process/option-schema.js";
+import { delay, text } from "../../process/options.js";
 import { HOSPITAL_DEFAULTS, type HospitalBackoff } from "./defaults.js";
 import type { HospitalConfig } from "./hospital-machine.js";
 import { DEFAULT_STAFF, type StaffMember } from "./staff.js";
@@ -49,6 +49,9 @@ export interface HospitalSettings {
   readonly onError: "fail" | "hospital";
 }
 
+/** An option `onError`. */
+export const checkOnError: Check<"fail" | "hospital"> = among("fail", "hospital");
+
 const BACKOFF = {
   firstMs: ms(0),
   minMs: ms(0),
@@ -79,11 +82,6 @@ export function checkHospital(path: string, given: HospitalOptions = {}): Hospit
   const usual = { staff: [], onError: "fail", atStart: "keep" } as const;
   const { maxCrashes, onError, ...config } = checked(path, given, CHECKS, { ...HOSPITAL_DEFAULTS, ...usual });
   return { config, maxCrashes, onError };
-}
-
-/** Checks an option `onError`. @throws OptionError */
-export function checkOnError(path: string, given: unknown): "fail" | "hospital" {
-  return oneOf(path, given, ["fail", "hospital"]);
 }
 
 function checkBackoff(path: string, given: unknown): HospitalBackoff {

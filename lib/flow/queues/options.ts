@@ -3,8 +3,8 @@
 import { HIGHEST_PRIORITY } from "../../dispatch/queue-machine.js";
 import { type Duration, duration } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
-import { only } from "../../process/known-options.js";
-import { count, oneOf, text } from "../../process/options.js";
+import { among, asGiven, type Check, checked, maybe, whole } from "../../process/option-schema.js";
+import { count, text } from "../../process/options.js";
 import type { QueueLimits, Rate } from "./choice.js";
 
 /** At most `limit` starts within any `period`, by the clock of the store. */
@@ -91,34 +91,38 @@ export function checkQueues(queues: unknown): ReadonlyMap<string, QueueSettings>
   return new Map(Object.entries(queues).map(([name, options]) => [name, checkQueue(name, options)]));
 }
 
+const LIMIT = whole(1, Number.POSITIVE_INFINITY);
+const UNLIMITED = { concurrency: Number.POSITIVE_INFINITY };
+/** Up to the next millisecond. */
+const period =
+  (least: number): Check<number> =>
+  (path, given) =>
+    Math.ceil(duration(path, given, least));
+const RATE = { limit: whole(1, QUEUE_LIMITS.rate), period: period(1) };
+const rate = maybe((path, given): Rate => {
+  const { limit, period: periodMs } = checked(path, given as object, RATE);
+  return { limit, periodMs };
+});
+const PER_KEY = { concurrency: LIMIT, rate };
+const QUEUE = {
+  concurrency: LIMIT,
+  perHost: LIMIT,
+  rate,
+  perKey: (path: string, given: unknown) => checked(path, given as object, PER_KEY, UNLIMITED),
+  whileWaiting: among("keep", "release"),
+};
+const USUAL = {
+  ...UNLIMITED,
+  perHost: Number.POSITIVE_INFINITY,
+  perKey: {} as never,
+  whileWaiting: "keep",
+} as const;
+
 function checkQueue(name: string, options: QueueOptions): QueueSettings {
-  const path = `queues.${name}`;
   short("the name of a queue", name);
-  only(path, options, ["concurrency", "perHost", "rate", "perKey", "whileWaiting"]);
-  const { perKey = {} } = options;
-  only(`${path}.perKey`, perKey, ["concurrency", "rate"]);
-  const limits = {
-    concurrency: limit(`${path}.concurrency`, options.concurrency),
-    perHost: limit(`${path}.perHost`, options.perHost),
-    perKey: limit(`${path}.perKey.concurrency`, perKey.concurrency),
-    rate: rate(`${path}.rate`, options.rate),
-    keyRate: rate(`${path}.perKey.rate`, perKey.rate),
-  };
-  const releases =
-    oneOf(`${path}.whileWaiting`, options.whileWaiting ?? "keep", ["keep", "release"]) === "release";
-  return { name, limits, releases };
-}
-
-const limit = (path: string, value: unknown): number =>
-  value === undefined ? Number.POSITIVE_INFINITY : count(path, value, 1, true);
-
-function rate(path: string, options: RateOptions | undefined): Rate | undefined {
-  if (options === undefined) return undefined;
-  only(path, options, ["limit", "period"]);
-  const most = count(`${path}.limit`, options.limit, 1);
-  if (most > QUEUE_LIMITS.rate)
-    throw new OptionError(`${path}.limit`, most, `a whole number from 1 to ${QUEUE_LIMITS.rate}`);
-  return { limit: most, periodMs: Math.ceil(duration(`${path}.period`, options.period, 1)) };
+  const { perKey, whileWaiting, ...all } = checked(`queues.${name}`, options, QUEUE, USUAL);
+  const limits = { ...all, perKey: perKey.concurrency, keyRate: perKey.rate };
+  return { name, limits, releases: whileWaiting === "release" };
 }
 
 /** The key of a start, and its rank: 0 goes first. @throws OptionError */
@@ -134,11 +138,10 @@ export function checkQueued({ key, priority = 0 }: QueuedStart): {
 
 /** @throws OptionError */
 export function checkDebounce(options: DebounceOptions): Debounce {
-  only("debounce", options, ["key", "wait", "atMost"]);
-  const key = short("debounce.key", options.key);
-  const waitMs = Math.ceil(duration("debounce.wait", options.wait, 1));
-  const { atMost = waitMs * QUEUE_LIMITS.debounceFactor } = options;
-  return { key, waitMs, atMostMs: Math.ceil(duration("debounce.atMost", atMost, waitMs)) };
+  const checks = { key: short, wait: period(1), atMost: asGiven<Duration | undefined>() };
+  const { key, wait: waitMs, atMost } = checked("debounce", options, checks);
+  const longest = atMost ?? waitMs * QUEUE_LIMITS.debounceFactor;
+  return { key, waitMs, atMostMs: period(waitMs)("debounce.atMost", longest) };
 }
 
 function short(path: string, value: unknown): string {
