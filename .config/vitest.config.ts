@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { NATIVE_FILES, nativeLibrary } from "./native.js";
 import { TallyReporter } from "./tally.js";
 
 const root = new URL("../", import.meta.url);
@@ -77,13 +78,9 @@ class LongestFirst extends BaseSequencer {
 
 const config: ViteUserConfig = defineConfig({
   root: root.pathname,
-  resolve: {
-    alias: [
-      { find: /^signalbox$/, replacement: new URL("../lib/index.ts", import.meta.url).pathname },
-      { find: /^signalbox\/(\w+)$/, replacement: new URL("../lib/$1/index.ts", import.meta.url).pathname },
-    ],
-  },
+  plugins: [nativeLibrary(root.pathname)],
   test: {
+    server: { deps: { external: [NATIVE_FILES] } },
     pool: "forks",
     // All cores: left to itself, the runner keeps one of them free, which is half of two.
     maxWorkers: "100%",
