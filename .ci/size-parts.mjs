@@ -38,7 +38,7 @@ function empty(id) {
 async function weigh(without) {
   const bundle = await rolldown({
     input: ENTRY,
-    external: /^eventemitter3$/,
+    external: /^(?:eventemitter3|nanoid)$/,
     platform: "neutral",
     tsconfig: `${lib}../tsconfig.json`,
     resolve: { extensionAlias: { ".js": [".ts", ".js"] } },

@@ -34,7 +34,7 @@ const HOST = [
   `const text = \`at \${process.uptime()}\`;`,
   "const where = process.pid;",
   "const id = crypto.randomUUID();",
-  "const bytes = crypto.getRandomValues(new Uint8Array(8));",
+  'import { nanoid } from "nanoid"; nanoid();',
   'import { readFile } from "node:fs/promises"; readFile("a");',
   'import v8 from "node:v8"; v8.getHeapStatistics();',
   'import { node } from "../process/node-modules.js"; node.fs.readFileSync("a");',
