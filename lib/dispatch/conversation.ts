@@ -5,7 +5,6 @@
 import { type Stop, stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
 import { SignalEntry } from "../process/entries.js";
-import type { Access } from "../process/interception.js";
 import { invariant } from "../process/invariant.js";
 import type { Kernel } from "../process/kernel.js";
 import type { TimerRef } from "../process/owned-timer.js";
@@ -14,6 +13,7 @@ import type { Process } from "../process/process.js";
 import { crash, type ExitReason } from "../process/reason.js";
 import type { Request } from "../process/request.js";
 import { adoptContext } from "../process/sender-context.js";
+import type { Access } from "../process/shared-state.js";
 import { NO_PAST } from "./attempts.js";
 import { describeChosen, findChosen } from "./choice.js";
 import { compensate } from "./compensation.js";

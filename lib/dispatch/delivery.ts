@@ -2,8 +2,7 @@
 // consumer's slots until it is settled or taken back, even if its dispatch ends earlier.
 
 import { Recallable } from "../process/entries.js";
-import type { DeadLetterReason } from "../process/events.js";
-import type { Access } from "../process/interception.js";
+import type { DeadLetterReason } from "../process/exit-reason.js";
 import { onlyKnown } from "../process/known-options.js";
 import { exclude, include } from "../process/one-or-many.js";
 import { inNameOf } from "../process/origin.js";
@@ -11,6 +10,7 @@ import type { Process } from "../process/process.js";
 import { processSignal } from "../process/process-signal.js";
 import { crash, custom, type ExitReason } from "../process/reason.js";
 import { exitedError } from "../process/request.js";
+import type { Access } from "../process/shared-state.js";
 import { search } from "../process/shared-state.js";
 import type { Conversation } from "./conversation.js";
 import type { Envelope } from "./envelope.js";

@@ -1,12 +1,12 @@
 // A consumer group: its members, the function that chooses among them, and the queue of the dispatches that wait.
 
 import { NoProcessError, OptionError } from "../process/errors.js";
-import type { Access } from "../process/interception.js";
 import type { Kernel } from "../process/kernel.js";
 import { only } from "../process/known-options.js";
 import { address, count, delay, text } from "../process/options.js";
 import { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
+import type { Access } from "../process/shared-state.js";
 import { search } from "../process/shared-state.js";
 import { show } from "../process/show.js";
 import { Deduplication } from "./dedup.js";

@@ -1,9 +1,9 @@
 // A member of a consumer group, with its live counters. Routing functions choose among members.
 
-import type { Access } from "../process/interception.js";
 import { invariant } from "../process/invariant.js";
 import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
+import type { Access } from "../process/shared-state.js";
 import { search } from "../process/shared-state.js";
 import type { Flights } from "./watcher.js";
 

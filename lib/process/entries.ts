@@ -1,10 +1,14 @@
 // The entries of a mailbox besides plain messages. Only the library creates these classes, so no message is mistaken for one.
 
-import type { AsyncContext } from "./environment.js";
-import type { DeadLetterReason } from "./events.js";
+import type { DeadLetterReason, ExitReason } from "./exit-reason.js";
 import type { Monitor } from "./monitor.js";
 import type { Pid } from "./pid.js";
-import type { ExitReason } from "./reason.js";
+
+/** An asynchronous context of the host: what each AsyncLocalStorage held at some moment. Node's AsyncResource is one. */
+export interface AsyncContext {
+  /** Runs `fn` there. */
+  runInAsyncScope<A extends unknown[], R>(fn: (...args: A) => R, thisArg?: unknown, ...args: A): R;
+}
 
 /** A linked process exited, or an exit signal was sent. Only a process that traps exits receives it. */
 export interface ExitSignal {

@@ -1,6 +1,9 @@
 // The one seam to the world. Production has one Environment (production.ts), a simulator has another.
 
+import type { AsyncContext } from "./entries.js";
 import type { Interception } from "./interception.js";
+
+export type { AsyncContext };
 
 /** Something the scheduler can run for a while: a process. */
 export interface Runnable {
@@ -53,12 +56,6 @@ export interface Scheduler {
   idle(): Promise<void>;
   /** Runs nothing more and lets go of the host's timers. */
   stop(): void;
-}
-
-/** An asynchronous context of the host: what each AsyncLocalStorage held at some moment. Node's AsyncResource is one. */
-export interface AsyncContext {
-  /** Runs `fn` there. */
-  runInAsyncScope<A extends unknown[], R>(fn: (...args: A) => R, thisArg?: unknown, ...args: A): R;
 }
 
 /**

@@ -1,7 +1,7 @@
 // Errors are part of the API: each has a stable `code`, and says what was wrong, where, and what would have been right.
 
+import type { ExitReason } from "./exit-reason.js";
 import type { Pid } from "./pid.js";
-import type { ExitReason } from "./reason.js";
 import { formatReason, show } from "./show.js";
 
 /** Base of every error signalbox raises. Match on {@link SignalboxError.code}, which never changes; texts may. */

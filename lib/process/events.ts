@@ -3,6 +3,7 @@
 import { EventEmitter } from "eventemitter3";
 import type { DoubleReplyError, LateReplyError } from "./errors.js";
 import { OptionError } from "./errors.js";
+import type { DeadLetterReason } from "./exit-reason.js";
 import { alike } from "./known-options.js";
 import { contained } from "./listening.js";
 import { callable, flag } from "./options.js";
@@ -11,19 +12,6 @@ import type { Pid } from "./pid.js";
 import type { ExitReason } from "./reason.js";
 import type { CrashReport } from "./report.js";
 import type { SharedState } from "./shared-state.js";
-
-/**
- * Why a message was not handled: there is no such process, the process exited before it handled the message, a bounded
- * mailbox was full, the node is unreachable, a signal arrived at a process without a `signal` callback, or a bounded stash was
- * full.
- */
-export type DeadLetterReason =
-  | "noproc"
-  | "exited"
-  | "mailbox-full"
-  | "noconnection"
-  | "unhandled"
-  | "stash-full";
 
 /** A reply that did not reach its caller. */
 export interface DiscardedReply {

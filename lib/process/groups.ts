@@ -3,18 +3,17 @@
 // last leave of a process.
 
 import { SignalEntry } from "./entries.js";
-import type { Pid } from "./pid.js";
-import type { Process } from "./process.js";
+import type { LocalProcess, Pid } from "./pid.js";
 
 interface Group {
-  readonly members: Map<Process, number>;
-  readonly watchers: Set<Process>;
+  readonly members: Map<LocalProcess, number>;
+  readonly watchers: Set<LocalProcess>;
 }
 
 export class Groups {
   private readonly groups = new Map<string, Group>();
 
-  join(name: string, process: Process): void {
+  join(name: string, process: LocalProcess): void {
     const group = this.open(name);
     const times = group.members.get(process) ?? 0;
     group.members.set(process, times + 1);
@@ -23,7 +22,7 @@ export class Groups {
   }
 
   /** Returns false when the process was not a member. */
-  leave(name: string, process: Process): boolean {
+  leave(name: string, process: LocalProcess): boolean {
     const group = this.groups.get(name);
     const times = group?.members.get(process);
     if (group === undefined || times === undefined) return false;
@@ -46,13 +45,13 @@ export class Groups {
   }
 
   /** Notifies `process` of changes from now on. Returns the current members. */
-  monitor(name: string, process: Process): Pid<unknown>[] {
+  monitor(name: string, process: LocalProcess): Pid<unknown>[] {
     this.open(name).watchers.add(process);
     this.remember(process, name);
     return this.members(name);
   }
 
-  demonitor(name: string, process: Process): void {
+  demonitor(name: string, process: LocalProcess): void {
     const group = this.groups.get(name);
     if (group === undefined) return;
     group.watchers.delete(process);
@@ -61,7 +60,7 @@ export class Groups {
   }
 
   /** Removes a process that has ended from all its groups. */
-  leaveAll(process: Process): void {
+  leaveAll(process: LocalProcess): void {
     for (const name of process.rare?.groups?.keys() ?? []) {
       const group = this.groups.get(name);
       if (group === undefined) continue;
@@ -72,7 +71,7 @@ export class Groups {
   }
 
   /** The names of the groups that `process` is a member of, each once. */
-  of(process: Process): string[] {
+  of(process: LocalProcess): string[] {
     return [...(process.rare?.groups?.keys() ?? [])].filter((name) =>
       this.groups.get(name)?.members.has(process),
     );
@@ -87,7 +86,7 @@ export class Groups {
     return group;
   }
 
-  private remember(process: Process, name: string): void {
+  private remember(process: LocalProcess, name: string): void {
     process.extras.groups ??= new Set();
     process.extras.groups.add(name);
   }
@@ -96,11 +95,11 @@ export class Groups {
    * Drops the group from the process's list when the process neither belongs to the group nor monitors it. So the list
    * does not grow as the process changes groups.
    */
-  private forget(process: Process, name: string, group: Group): void {
+  private forget(process: LocalProcess, name: string, group: Group): void {
     if (!group.members.has(process) && !group.watchers.has(process)) process.rare?.groups?.delete(name);
   }
 
-  private remove(group: Group, name: string, process: Process): void {
+  private remove(group: Group, name: string, process: LocalProcess): void {
     group.members.delete(process);
     this.notify(group, name, process, "leave");
     this.tidy(name, group);
@@ -110,7 +109,7 @@ export class Groups {
     if (group.members.size === 0 && group.watchers.size === 0) this.groups.delete(name);
   }
 
-  private notify(group: Group, name: string, process: Process, change: "join" | "leave"): void {
+  private notify(group: Group, name: string, process: LocalProcess, change: "join" | "leave"): void {
     for (const watcher of group.watchers) {
       watcher.deliverSignal(new SignalEntry({ type: "group", change, group: name, pid: process.pid }));
     }

@@ -9,33 +9,33 @@ import {
   TaskEntry,
   type Withdrawable,
 } from "./entries.js";
-import type { Interception } from "./interception.js";
+import type { InterceptedProcess, Interception } from "./interception.js";
 import { Process } from "./process.js";
 import { DEAD } from "./process-state.js";
 
-export class WatchedProcess extends Process {
+export class WatchedProcess extends Process implements InterceptedProcess {
   /** The interceptor's own. */
   tag: unknown = undefined;
-  private readonly interception: Interception;
+  readonly #interception: Interception;
 
   constructor(...args: ConstructorParameters<typeof Process>) {
     super(...args);
-    this.interception = this.kernel.interception as Interception;
+    this.#interception = this.kernel.interception as Interception;
   }
 
   override deliver(message: unknown, _from?: Process): void {
-    if (!this.interception.hold(this, message)) super.deliver(message);
+    if (!this.#interception.hold(this, message)) super.deliver(message);
   }
 
   override deliverSignal(entry: Entry): void {
-    if (!this.interception.hold(this, entry)) super.deliverSignal(entry);
+    if (!this.#interception.hold(this, entry)) super.deliverSignal(entry);
   }
 
   /** Whether this process takes an entry or that has ended first makes a difference. */
   override withdraw(entry: Withdrawable): number {
     this.kernel.shared?.process(this.pid, "write");
     this.kernel.shared?.mailbox(this.pid, "write");
-    if (!this.interception.recall(this, (item) => item === entry)) return super.withdraw(entry);
+    if (!this.#interception.recall(this, (item) => item === entry)) return super.withdraw(entry);
     entry.queuedIn = undefined;
     return 0;
   }

@@ -8,7 +8,7 @@ import { Calls } from "./calls.js";
 import { ContextMessage, isEntry, isReturnable, type Signal } from "./entries.js";
 import type { AsyncContext, Environment, Runnable, ScheduledSystem, Scheduler } from "./environment.js";
 import { NoProcessError, OptionError, SystemStoppedError } from "./errors.js";
-import { type DeadLetterReason, type DiscardedReply, SystemEvents } from "./events.js";
+import { type DiscardedReply, SystemEvents } from "./events.js";
 import { Groups } from "./groups.js";
 import type { WatchedProcess } from "./intercepted.js";
 import type { Interception } from "./interception.js";
@@ -24,7 +24,7 @@ import { OutOfReach } from "./out-of-reach.js";
 import { Pid, type RemoteNode } from "./pid.js";
 import { type Abandonable, Process, type Rare } from "./process.js";
 import { DEAD, STARTING, TERMINATING } from "./process-state.js";
-import { crash, type ExitReason, isOrderly, NORMAL } from "./reason.js";
+import { crash, type DeadLetterReason, type ExitReason, isOrderly, NORMAL } from "./reason.js";
 import { isFromParent } from "./receive.js";
 import type { RemotePort } from "./remote.js";
 import { Reporter, type ReportSettings } from "./report.js";
@@ -138,7 +138,7 @@ export class Kernel implements ScheduledSystem {
 
   private classOfProcesses(): typeof Process {
     this.isPlain = this.interception === undefined && this.taps === undefined && !this.carriesContext;
-    const plain = this.interception?.processClass ?? Process;
+    const plain = (this.interception?.processClass ?? Process) as typeof Process;
     const seen = this.taps?.classOf(plain) ?? plain;
     return this.carriesContext ? contextAware(seen) : seen;
   }

@@ -2,17 +2,18 @@
 // rejects with, is contained: it reaches neither the process that caused the call nor the host. It is reported once for each
 // listener.
 
-import type { Interception } from "./interception.js";
 import { outside } from "./origin.js";
-import type { Reporter } from "./report.js";
 import { showThrown } from "./show.js";
 import { isThenable } from "./thenable.js";
 
 /** The parts of a kernel that calls listeners. */
 interface ListenedSystem {
   readonly node: { readonly name: string };
-  readonly reports: Reporter;
-  readonly interception: Interception | undefined;
+  readonly reports: {
+    admits(budget: "listener"): boolean;
+    write(report: { level: "error"; event: "listener"; path: string; error: unknown; text: string }): void;
+  };
+  readonly interception: { listenerFailed(error: unknown): void } | undefined;
   enter(fn: () => void): void;
 }
 

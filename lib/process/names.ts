@@ -2,17 +2,17 @@
 
 import { NameTakenError } from "./errors.js";
 import { text } from "./options.js";
-import type { Process } from "./process.js";
+import type { LocalProcess } from "./pid.js";
 
 export class Names {
-  private readonly holders = new Map<string, Process>();
+  private readonly holders = new Map<string, LocalProcess>();
 
-  find(name: string): Process | undefined {
+  find(name: string): LocalProcess | undefined {
     return this.holders.get(name);
   }
 
   /** @throws NameTakenError when the name is taken or the process has another name; OptionError when the name is empty */
-  register(name: string, process: Process): void {
+  register(name: string, process: LocalProcess): void {
     const holder = this.holders.get(text("name", name));
     if (holder !== undefined) throw new NameTakenError(name, holder.pid, "held");
     const held = process.rare?.name;
@@ -22,12 +22,12 @@ export class Names {
   }
 
   /** For checks: unlike `find`, it does not count as a look at the name. */
-  isHeldBy(name: string, process: Process): boolean {
+  isHeldBy(name: string, process: LocalProcess): boolean {
     return this.holders.get(name) === process;
   }
 
   /** Frees the name that the process holds, if any. */
-  release(process: Process): void {
+  release(process: LocalProcess): void {
     const name = process.rare?.name;
     if (name === undefined || process.rare === undefined) return;
     this.holders.delete(name);

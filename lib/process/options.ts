@@ -1,7 +1,6 @@
 // Options are checked once, at the boundary: path, value, what is allowed.
 
 import { OptionError } from "./errors.js";
-import type { Kernel } from "./kernel.js";
 import { Pid } from "./pid.js";
 import { isError } from "./show.js";
 
@@ -68,8 +67,8 @@ export function anError(path: string, value: unknown): void {
 }
 
 /** The kernel of a system. @throws OptionError */
-export function kernelOf(system: { readonly kernel: Kernel }): Kernel {
-  const kernel = (system as { readonly kernel?: Kernel } | undefined | null)?.kernel;
+export function kernelOf<K extends { readonly spawn: unknown }>(system: { readonly kernel: K }): K {
+  const kernel = (system as { readonly kernel?: K } | undefined | null)?.kernel;
   // The system may be of another copy of the library.
   if (typeof kernel?.spawn === "function") return kernel;
   throw new OptionError("system", system, "a System");

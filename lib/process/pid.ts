@@ -1,13 +1,18 @@
 // A pid identifies one process of one node. It is never reused, and can still be printed when the process has exited.
 
-import type { Process } from "./process.js";
-
 /** The identity of a system, as pids contain it. */
 export interface RemoteNode {
   /** The name of the system. */
   readonly name: string;
   /** Tells systems of the same name apart. */
   readonly id: string;
+}
+
+/**
+ * The process behind a pid. Every file knows pids, so this one imports none: process.ts says what the process is.
+ */
+export interface LocalProcess {
+  readonly pid: Pid<unknown>;
 }
 
 /**
@@ -24,10 +29,10 @@ export class Pid<in M = never> {
   /** The label that the spawn gave, for people to read. */
   readonly label: string | undefined;
   /** Private, so that comparing or cloning a message with a pid in it does not walk through the whole system. */
-  #process: Process | undefined;
+  #process: LocalProcess | undefined;
 
   /** @internal */
-  constructor(node: RemoteNode, id: number, label: string | undefined, process: Process | undefined) {
+  constructor(node: RemoteNode, id: number, label: string | undefined, process: LocalProcess | undefined) {
     this.node = node;
     this.id = id;
     this.label = label;
@@ -35,12 +40,12 @@ export class Pid<in M = never> {
   }
 
   /** @internal The process while it is alive in this thread. */
-  get process(): Process | undefined {
+  get process(): LocalProcess | undefined {
     return this.#process;
   }
 
   /** @internal */
-  set process(process: Process | undefined) {
+  set process(process: LocalProcess | undefined) {
     this.#process = process;
   }
 

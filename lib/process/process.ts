@@ -448,6 +448,10 @@ export class Process extends Mailbox implements Runnable {
   }
 }
 
+declare module "./pid.js" {
+  interface LocalProcess extends Process {}
+}
+
 /** The behaviour of the dead. */
 const FORGOTTEN: Body<unknown> = () => undefined;
 

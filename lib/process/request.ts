@@ -99,7 +99,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   to: Pid | string = "";
   timer: Timer | undefined = undefined;
   timeoutMs = 0;
-  declare private signal: AbortSignal | undefined;
+  declare signal: AbortSignal | undefined;
   /** The ends of the promise, of a call that is awaited. */
   resolve: ((value: unknown) => void) | undefined = undefined;
   reject: ((error: unknown) => void) | undefined = undefined;
@@ -120,7 +120,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   /** Whether the caller gave up, so that the request must not be handled. A call that was replied to is over, and not withdrawn. */
   get isWithdrawn(): boolean {
     this.kernel?.shared?.object(this, "read");
-    const { status } = this;
+    const status = this.status;
     return !this.isKept && status !== "open" && status !== "replied" && status !== "refused";
   }
 
@@ -221,7 +221,8 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     const { kernel, owner, to } = this;
     if (kernel === undefined) return;
     kernel.shared?.object(this, "read");
-    const { status, ending } = this;
+    const status = this.status;
+    const ending = this.ending;
     kernel.discardReply(() => ({
       callee: to,
       caller: owner?.pid,
@@ -290,7 +291,8 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
 
   /** Gives the reply to the code of the caller. */
   openReply(): unknown {
-    const { onReply, ending } = this;
+    const ending = this.ending;
+    const onReply = this.onReply;
     return onReply?.(
       this.status === "replied" ? { ok: true, value: ending as never } : { ok: false, error: ending },
     );

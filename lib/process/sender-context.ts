@@ -28,21 +28,21 @@ function contextAwareClass(Base: typeof Process): typeof Process {
   return class extends Base implements HomeContext {
     home: AsyncContext | undefined = undefined;
     /** Where it begins: in the context of the code that spawned it, to which it belongs like what that code calls. */
-    private birth: AsyncContext | undefined = startsByTurn(this) ? this.here() : undefined;
+    #birth: AsyncContext | undefined = startsByTurn(this) ? this.#here() : undefined;
 
     override deliver(message: unknown): void {
       this.mixed = true;
-      super.deliver(contextOf(message) === undefined ? new ContextMessage(message, this.here()) : message);
+      super.deliver(contextOf(message) === undefined ? new ContextMessage(message, this.#here()) : message);
     }
 
     override deliverRequest(request: Parameters<Process["deliverRequest"]>[0]): void {
-      request.context ??= this.here();
+      request.context ??= this.#here();
       super.deliverRequest(request);
     }
 
     /** Signals carry no context: a restart is not part of the request that caused the crash. */
     override deliverSignal(entry: Entry): void {
-      if (entry instanceof TaskEntry) entry.context ??= this.here();
+      if (entry instanceof TaskEntry) entry.context ??= this.#here();
       super.deliverSignal(entry);
     }
 
@@ -52,12 +52,12 @@ function contextAwareClass(Base: typeof Process): typeof Process {
     }
 
     protected override rouse(): number {
-      const context = this.home ?? (this.state === STARTING ? this.birth : undefined);
-      this.birth = undefined;
+      const context = this.home ?? (this.state === STARTING ? this.#birth : undefined);
+      this.#birth = undefined;
       return context === undefined ? super.rouse() : context.runInAsyncScope(super.rouse, this);
     }
 
-    private here(): AsyncContext {
+    #here(): AsyncContext {
       return this.kernel.env.captureContext();
     }
   };

@@ -30,9 +30,23 @@
 // | `abort`       | AbortSignals                                             | a wait that has one       | AbortController.abort         |
 // | others        | the floors above: see {@link SharedState.of}             |                           |                               |
 
-import type { Access, Interception } from "./interception.js";
 import type { Pid, RemoteNode } from "./pid.js";
 import { WatchedGroups, WatchedNames } from "./watched-names.js";
+
+/** How a step used something. Two steps that only read the same thing can swap places. */
+export type Access = "read" | "write";
+
+/** What a search records of each step. */
+export interface StepRecord {
+  /** The running code read or changed something that processes share. The keys are those of {@link SharedState}. */
+  touched(key: string, access: Access): void;
+  /** Stands for a process in keys. It does not depend on what other processes do. */
+  keyOf(pid: Pid): string;
+  /** The running code adds a process to a system (`write`), or sees the order in which all were added (`read`). */
+  spawnOrder(node: string, access: Access): void;
+  /** The key of an object that its creator has made known by asking for the key first. */
+  keyOfObject(object: object): string;
+}
 
 /**
  * The shared state of the search that runs in this thread. Objects that belong to no system, such as consumer groups, have no
@@ -41,11 +55,11 @@ import { WatchedGroups, WatchedNames } from "./watched-names.js";
 export const search: { shared: SharedState | undefined } = { shared: undefined };
 
 export class SharedState {
-  private readonly interception: Interception;
+  readonly #record: StepRecord;
   private readonly node: string;
 
-  constructor(interception: Interception, node: RemoteNode) {
-    this.interception = interception;
+  constructor(record: StepRecord, node: RemoteNode) {
+    this.#record = record;
     this.node = node.id;
   }
 
@@ -61,108 +75,108 @@ export class SharedState {
 
   /** The life of a process, and everything that only its own steps use. A process's own steps read it. */
   process(pid: Pid, access: Access): void {
-    this.interception.touched(`a:${this.interception.keyOf(pid)}`, access);
+    this.#record.touched(`a:${this.#record.keyOf(pid)}`, access);
   }
 
   /** The links of a process, and whether it traps exits. */
   links(pid: Pid): void {
-    this.interception.touched(`l:${this.interception.keyOf(pid)}`, "write");
+    this.#record.touched(`l:${this.#record.keyOf(pid)}`, "write");
   }
 
   /** The replies that a process waits for. */
   waits(pid: Pid, access: Access): void {
-    this.interception.touched(`w:${this.interception.keyOf(pid)}`, access);
+    this.#record.touched(`w:${this.#record.keyOf(pid)}`, access);
   }
 
   mailbox(pid: Pid, access: Access): void {
-    this.interception.touched(`m:${this.interception.keyOf(pid)}`, access);
+    this.#record.touched(`m:${this.#record.keyOf(pid)}`, access);
   }
 
   /** The name that a process has. */
   nameOf(pid: Pid): void {
-    this.interception.touched(`x:${this.interception.keyOf(pid)}`, "write");
+    this.#record.touched(`x:${this.#record.keyOf(pid)}`, "write");
   }
 
   /** A process is added: to all, and to the children of its parent or to those that no process has started. */
   spawned(parent: Pid | undefined): void {
     this.stopping("read");
-    this.interception.touched(`p:${this.node}`, "read");
-    this.interception.touched(
-      parent === undefined ? `r:${this.node}` : `k:${this.interception.keyOf(parent)}`,
+    this.#record.touched(`p:${this.node}`, "read");
+    this.#record.touched(
+      parent === undefined ? `r:${this.node}` : `k:${this.#record.keyOf(parent)}`,
       "write",
     );
-    this.interception.spawnOrder(this.node, "write");
+    this.#record.spawnOrder(this.node, "write");
     this.listeners("read");
   }
 
   /** A process has ended. It looks for its name to give it back, and others may have taken the name. */
   ended(pid: Pid): void {
     this.nameOf(pid);
-    this.interception.touched(`p:${this.node}`, "read");
+    this.#record.touched(`p:${this.node}`, "read");
     this.listeners("read");
   }
 
   /** Code counts or lists the processes. */
   counted(): void {
-    this.interception.touched(`p:${this.node}`, "write");
+    this.#record.touched(`p:${this.node}`, "write");
   }
 
   /** Code goes through all processes in the order in which they were added. */
   listed(): void {
     this.counted();
-    this.interception.spawnOrder(this.node, "read");
+    this.#record.spawnOrder(this.node, "read");
   }
 
   /** The processes that no process has started stop in their order. */
   listedRoots(): void {
     this.counted();
-    this.interception.touched(`r:${this.node}`, "read");
+    this.#record.touched(`r:${this.node}`, "read");
   }
 
   /** A call, a timer or another object that ends once. It is made known by the step that creates it. */
   object(object: object, access: Access): void {
-    this.interception.touched(this.interception.keyOfObject(object), access);
+    this.#record.touched(this.#record.keyOfObject(object), access);
   }
 
   /** Names an object: later on, its key must not depend on who touches it first. */
   created(object: object): void {
-    this.interception.keyOfObject(object);
+    this.#record.keyOfObject(object);
   }
 
   /** One part of an object that has many, such as a key of a registry. */
   part(object: object, part: string, access: Access): void {
-    this.interception.touched(`${this.interception.keyOfObject(object)}/${part}`, access);
+    this.#record.touched(`${this.#record.keyOfObject(object)}/${part}`, access);
   }
 
   name(name: string, access: Access): void {
-    this.interception.touched(`n:${this.node}/${name}`, access);
+    this.#record.touched(`n:${this.node}/${name}`, access);
   }
 
   group(name: string, access: Access): void {
-    this.interception.touched(`g:${this.node}/${name}`, access);
+    this.#record.touched(`g:${this.node}/${name}`, access);
   }
 
   deadLetter(): void {
-    this.interception.touched(`d:${this.node}`, "read");
+    this.#record.touched(`d:${this.node}`, "read");
     this.listeners("read");
   }
 
   deadLettersCounted(): void {
-    this.interception.touched(`d:${this.node}`, "write");
+    this.#record.touched(`d:${this.node}`, "write");
   }
 
   stopping(access: Access): void {
-    this.interception.touched(`s:${this.node}`, access);
+    this.#record.touched(`s:${this.node}`, access);
   }
 
   /** The listeners of the system's events and the sink of its reports. They are the user's code, and may share memory. */
   listeners(access: Access): void {
-    this.interception.touched(`e:${this.node}`, access);
+    this.#record.touched(`e:${this.node}`, access);
   }
 
   /** An AbortSignal limits a wait. One key for all: a signal may depend on others. */
   signals(): void {
-    this.interception.touched("abort", "read");
+    this.#record.touched("abort", "read");
   }
 
   /**
@@ -170,6 +184,6 @@ export class SharedState {
    * one; in the simulator `disk:` a file, `net:` a connection, `u:` a key of `sim.touch`.
    */
   of(key: string, access: Access): void {
-    this.interception.touched(key, access);
+    this.#record.touched(key, access);
   }
 }

@@ -1,9 +1,9 @@
 // Short texts for values. A process can throw or send any value, so no function here throws, and the work is bounded
 // for values of any size. The exit of a process must never depend on how its reason behaves.
 
+import type { ExitReason } from "./exit-reason.js";
 import { userFrames } from "./own-code.js";
 import { Pid } from "./pid.js";
-import type { ExitReason } from "./reason.js";
 
 /** Most characters of a value in a text. */
 const VALUE_LENGTH = 80;

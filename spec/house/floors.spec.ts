@@ -164,3 +164,71 @@ describe("no circle joins the rooms of a floor", () => {
     expect(circlesBetweenRooms("lib/a/multilang", [host, guest])).toHaveLength(1);
   });
 });
+
+/** The largest circle of files in a floor that import each other, types included. The files of a circle cannot be read one by one. */
+function largestCircle(floor: string, sources: readonly Source[]): string[] {
+  const files = new Map(
+    sources
+      .filter(({ path }) => path.startsWith(floor))
+      .map((source) => [source.path.replace(/\.ts$/, ".js"), filesImportedBy(source)] as const),
+  );
+  const reachable = (from: string): Set<string> => {
+    const seen = new Set<string>();
+    const next = [from];
+    for (let file = next.pop(); file !== undefined; file = next.pop())
+      for (const to of files.get(file) ?? [])
+        if (files.has(to) && !seen.has(to)) {
+          seen.add(to);
+          next.push(to);
+        }
+    return seen;
+  };
+  const reached = new Map([...files.keys()].map((file) => [file, reachable(file)]));
+  const circles = [...reached].map(([file, seen]) =>
+    [...seen].filter((other) => reached.get(other)?.has(file) === true),
+  );
+  return circles.reduce((largest, one) => (one.length > largest.length ? one : largest), []).sort();
+}
+
+/** Floors with a circle of types, and its size (docs/decisions/0194): it may become smaller, and no other floor may get one. */
+const CIRCLES: { readonly [floor: string]: number } = {
+  process: 25,
+  dispatch: 23,
+  topology: 12,
+  testing: 8,
+  flow: 28,
+  pipeline: 12,
+  service: 6,
+  store: 3,
+};
+
+describe("the files of a floor import each other in no circle, or in a known one", () => {
+  test.each(FLOORS.filter((floor) => floor !== "."))("in %s", (floor) => {
+    const circle = largestCircle(`lib/${floor}/`, lib);
+    expect(circle.length, circle.join("\n")).toBeLessThanOrEqual(CIRCLES[floor] ?? 0);
+  });
+
+  test("what every file may need is in none", () => {
+    const low = [
+      "pid",
+      "exit-reason",
+      "reason",
+      "errors",
+      "show",
+      "entries",
+      "events",
+      "options",
+      "environment",
+    ];
+    const circle = largestCircle("lib/process/", lib);
+    expect(low.filter((name) => circle.includes(`lib/process/${name}.js`))).toEqual([]);
+  });
+
+  test("the rule sees a circle, also one of types", () => {
+    const a = example('import { b } from "./b.js";', "lib/a/a.ts");
+    const b = example('import { c } from "./c.js";', "lib/a/b.ts");
+    const back = example('import type { A } from "./a.js";', "lib/a/c.ts");
+    expect(largestCircle("lib/a/", [a, b, back])).toEqual(["lib/a/a.js", "lib/a/b.js", "lib/a/c.js"]);
+    expect(largestCircle("lib/a/", [a, b])).toEqual([]);
+  });
+});

@@ -1,11 +1,12 @@
 // Receives the events of a world's systems: processes that start and end, items sent, promises awaited.
 
 import { plain, SignalEntry } from "../../process/entries.js";
-import type { DeadLetterReason } from "../../process/events.js";
+import type { DeadLetterReason } from "../../process/exit-reason.js";
 import { WatchedProcess } from "../../process/intercepted.js";
-import type { Access, Interception, Settler } from "../../process/interception.js";
+import type { Interception, Settler } from "../../process/interception.js";
 import type { Pid, RemoteNode } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
+import type { Access } from "../../process/shared-state.js";
 import { SharedState } from "../../process/shared-state.js";
 import type { Actor, Wait } from "./actor.js";
 import { freeze } from "./freeze.js";

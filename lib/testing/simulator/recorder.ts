@@ -2,7 +2,7 @@
 
 import { MachineProcess } from "../../behaviour/state-machine/machine-process.js";
 import { plain, SignalEntry, TaskEntry } from "../../process/entries.js";
-import type { DeadLetterReason } from "../../process/events.js";
+import type { DeadLetterReason } from "../../process/exit-reason.js";
 import { processInfo } from "../../process/info.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
 import { placeOf } from "../../process/own-code.js";

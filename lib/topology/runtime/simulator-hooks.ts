@@ -1,9 +1,8 @@
 // What a running topology reports to a simulator: which shared state a step reads and changes. Without a simulator nothing
 // is reported.
 
-import type { Access } from "../../process/interception.js";
 import type { Process } from "../../process/process.js";
-import type { SharedState } from "../../process/shared-state.js";
+import type { Access, SharedState } from "../../process/shared-state.js";
 import { SYSTEM } from "./acker-plan.js";
 import type { TaskSlot } from "./task-slots.js";
 
