@@ -86,56 +86,56 @@ class Lane {
 /** The queue behind the first entry of a fair mailbox. By index, the entries of one sender come after those of another. */
 class FairRing extends Ring {
   /** The entries that were put before all others. */
-  private readonly front = new Ring();
-  private readonly lanes = new Map<Pid | undefined, Lane>();
+  readonly #front = new Ring();
+  readonly #lanes = new Map<Pid | undefined, Lane>();
   /** Every lane that is not empty, the next one first. */
-  private readonly turns = new Ring();
-  private readonly laneOf: (entry: unknown) => Pid | undefined;
+  readonly #turns = new Ring();
+  readonly #laneOf: (entry: unknown) => Pid | undefined;
   /** The sender of the first entry, which is not in the ring. */
-  private readonly served: () => Pid | undefined;
+  readonly #served: () => Pid | undefined;
   /** Where the last look by index ended: a lane, and the index of its first entry. */
-  private turn = 0;
-  private base = 0;
+  #turn = 0;
+  #base = 0;
 
   constructor(senderOf: (entry: unknown) => Pid | undefined, served: () => Pid | undefined) {
     super();
-    this.laneOf = senderOf;
-    this.served = served;
+    this.#laneOf = senderOf;
+    this.#served = served;
   }
 
   /** Messages of a sender that count toward its bound. */
   waiting(sender: Pid | undefined): number {
-    return this.lanes.get(sender)?.messages ?? 0;
+    return this.#lanes.get(sender)?.messages ?? 0;
   }
 
   override push(item: unknown): void {
-    const sender = this.laneOf(item);
-    let lane = this.lanes.get(sender);
+    const sender = this.#laneOf(item);
+    let lane = this.#lanes.get(sender);
     if (lane === undefined) {
       lane = new Lane(sender);
-      this.join(lane);
+      this.#join(lane);
     }
     lane.ring.push(item);
     if (!isOutsideBound(item)) lane.messages++;
     this.size++;
-    this.changed();
+    this.#changed();
   }
 
   /** A new lane comes last, but before that of the sender whose turn it is now: that one goes to the end with its turn. */
-  private join(lane: Lane): void {
-    this.lanes.set(lane.sender, lane);
-    const last = this.turns.size - 1;
-    const served = last < 0 ? undefined : (this.turns.at(last) as Lane);
-    const isServed = served !== undefined && served.sender === this.served();
-    if (isServed) this.turns.removeAt(last);
-    this.turns.push(lane);
-    if (isServed) this.turns.push(served);
+  #join(lane: Lane): void {
+    this.#lanes.set(lane.sender, lane);
+    const last = this.#turns.size - 1;
+    const served = last < 0 ? undefined : (this.#turns.at(last) as Lane);
+    const isServed = served !== undefined && served.sender === this.#served();
+    if (isServed) this.#turns.removeAt(last);
+    this.#turns.push(lane);
+    if (isServed) this.#turns.push(served);
   }
 
   override unshift(item: unknown): void {
-    this.front.unshift(item);
+    this.#front.unshift(item);
     this.size++;
-    this.changed();
+    this.#changed();
   }
 
   override shift(): unknown {
@@ -143,21 +143,21 @@ class FairRing extends Ring {
   }
 
   override shiftLive(): unknown {
-    this.changed();
-    const item = this.takeFrom(this.front);
+    this.#changed();
+    const item = this.#takeFrom(this.#front);
     if (item !== EMPTY) return item;
-    while (this.turns.size > 0) {
-      const lane = this.turns.shift() as Lane;
-      const next = this.takeFrom(lane.ring);
+    while (this.#turns.size > 0) {
+      const lane = this.#turns.shift() as Lane;
+      const next = this.#takeFrom(lane.ring);
       if (next !== EMPTY && !isOutsideBound(next)) lane.messages--;
-      if (lane.ring.size > 0) this.turns.push(lane);
-      else this.lanes.delete(lane.sender);
+      if (lane.ring.size > 0) this.#turns.push(lane);
+      else this.#lanes.delete(lane.sender);
       if (next !== EMPTY) return next;
     }
     return EMPTY;
   }
 
-  private takeFrom(ring: Ring): unknown {
+  #takeFrom(ring: Ring): unknown {
     const { size, gone } = ring;
     const item = ring.shiftLive();
     this.size -= size - ring.size;
@@ -166,43 +166,43 @@ class FairRing extends Ring {
   }
 
   override at(index: number): unknown {
-    if (index < this.front.size) return this.front.at(index);
-    const lane = this.find(index);
-    return lane === undefined ? EMPTY : lane.ring.at(index - this.base);
+    if (index < this.#front.size) return this.#front.at(index);
+    const lane = this.#find(index);
+    return lane === undefined ? EMPTY : lane.ring.at(index - this.#base);
   }
 
   override removeAt(index: number): unknown {
-    const lane = index < this.front.size ? undefined : this.find(index);
-    const ring = lane?.ring ?? this.front;
-    const item = ring.removeAt(lane === undefined ? index : index - this.base);
+    const lane = index < this.#front.size ? undefined : this.#find(index);
+    const ring = lane?.ring ?? this.#front;
+    const item = ring.removeAt(lane === undefined ? index : index - this.#base);
     this.size--;
     if (lane !== undefined) {
       if (!isOutsideBound(item) && !isGone(item)) lane.messages--;
-      if (lane.ring.size === 0) this.drop(lane);
+      if (lane.ring.size === 0) this.#drop(lane);
     }
-    this.changed();
+    this.#changed();
     return item;
   }
 
   /** Removes the entry at `index` to be handled: its sender has had its turn. */
   takeAt(index: number): unknown {
-    const lane = index < this.front.size ? undefined : this.find(index);
+    const lane = index < this.#front.size ? undefined : this.#find(index);
     const item = this.removeAt(index);
-    if (lane !== undefined && lane.ring.size > 0) this.toEnd(lane);
-    const served = this.lanes.get(this.served());
-    if (served !== undefined) this.toEnd(served);
+    if (lane !== undefined && lane.ring.size > 0) this.#toEnd(lane);
+    const served = this.#lanes.get(this.#served());
+    if (served !== undefined) this.#toEnd(served);
     return item;
   }
 
-  private toEnd(lane: Lane): void {
-    this.turns.removeAt(this.turnOf(lane));
-    this.turns.push(lane);
-    this.changed();
+  #toEnd(lane: Lane): void {
+    this.#turns.removeAt(this.#turnOf(lane));
+    this.#turns.push(lane);
+    this.#changed();
   }
 
   override withdrawn(entry: Withdrawable, before: number): number {
-    const lane = this.isInFront(entry) ? undefined : this.lanes.get(this.laneOf(entry));
-    const ring = lane?.ring ?? this.front;
+    const lane = this.#isInFront(entry) ? undefined : this.#lanes.get(this.#laneOf(entry));
+    const ring = lane?.ring ?? this.#front;
     if (lane !== undefined && !isOutsideBound(entry)) lane.messages--;
     const { size } = ring;
     this.gone++;
@@ -211,18 +211,19 @@ class FairRing extends Ring {
     if (cleared === 0) return 0;
     this.size -= cleared;
     this.gone -= cleared;
-    if (lane !== undefined && ring.size === 0) this.drop(lane);
-    this.changed();
+    if (lane !== undefined && ring.size === 0) this.#drop(lane);
+    this.#changed();
     // Looked at again from the start, so that nothing is missed.
     return Math.max(0, before);
   }
 
   /** The place of the last entry of a sender, or of its oldest message that counts toward the bound. */
   placeOf(sender: Pid | undefined, which: "last" | "oldest"): number {
-    const lane = this.lanes.get(sender);
+    const lane = this.#lanes.get(sender);
     if (lane === undefined) return this.size;
-    let base = this.front.size;
-    for (let turn = 0; this.turns.at(turn) !== lane; turn++) base += (this.turns.at(turn) as Lane).ring.size;
+    let base = this.#front.size;
+    for (let turn = 0; this.#turns.at(turn) !== lane; turn++)
+      base += (this.#turns.at(turn) as Lane).ring.size;
     if (which === "last") return base + lane.ring.size - 1;
     let offset = 0;
     for (let item = lane.ring.at(0); isOutsideBound(item) || isGone(item); item = lane.ring.at(offset))
@@ -230,39 +231,39 @@ class FairRing extends Ring {
     return base + offset;
   }
 
-  private isInFront(entry: unknown): boolean {
-    for (let index = 0; index < this.front.size; index++) if (this.front.at(index) === entry) return true;
+  #isInFront(entry: unknown): boolean {
+    for (let index = 0; index < this.#front.size; index++) if (this.#front.at(index) === entry) return true;
     return false;
   }
 
-  private turnOf(lane: Lane): number {
+  #turnOf(lane: Lane): number {
     let turn = 0;
-    while (this.turns.at(turn) !== lane) turn++;
+    while (this.#turns.at(turn) !== lane) turn++;
     return turn;
   }
 
-  private drop(lane: Lane): void {
-    this.turns.removeAt(this.turnOf(lane));
-    this.lanes.delete(lane.sender);
+  #drop(lane: Lane): void {
+    this.#turns.removeAt(this.#turnOf(lane));
+    this.#lanes.delete(lane.sender);
   }
 
   /** Finds the lane of an index behind the front. A look at each entry in turn takes constant time for each. */
-  private find(index: number): Lane | undefined {
-    if (this.base < this.front.size || index < this.base) {
-      this.turn = 0;
-      this.base = this.front.size;
+  #find(index: number): Lane | undefined {
+    if (this.#base < this.#front.size || index < this.#base) {
+      this.#turn = 0;
+      this.#base = this.#front.size;
     }
-    for (; this.turn < this.turns.size; this.turn++) {
-      const lane = this.turns.at(this.turn) as Lane;
-      if (index < this.base + lane.ring.size) return lane;
-      this.base += lane.ring.size;
+    for (; this.#turn < this.#turns.size; this.#turn++) {
+      const lane = this.#turns.at(this.#turn) as Lane;
+      if (index < this.#base + lane.ring.size) return lane;
+      this.#base += lane.ring.size;
     }
     return undefined;
   }
 
-  private changed(): void {
-    this.turn = 0;
-    this.base = this.front.size;
+  #changed(): void {
+    this.#turn = 0;
+    this.#base = this.#front.size;
   }
 }
 
@@ -293,7 +294,7 @@ function fairClassOf(Base: typeof Process): typeof Process {
 
     protected override queueBehind(message: unknown): boolean {
       const bound = this.rare?.mailbox as MailboxLimits;
-      const isFull = this.waitingLike(message) >= bound.capacity;
+      const isFull = this.#waitingLike(message) >= bound.capacity;
       if (isFull && !this.makeRoom(message, bound)) return false;
       this.push(message);
       this.measure();
@@ -301,18 +302,18 @@ function fairClassOf(Base: typeof Process): typeof Process {
     }
 
     /** Messages that wait and have the sender of this one. */
-    private waitingLike(message: unknown): number {
+    #waitingLike(message: unknown): number {
       const sender = senderOf(this, message);
-      return this.ring.waiting(sender) + (this.isFirstOf(sender) ? 1 : 0);
+      return this.ring.waiting(sender) + (this.#isFirstOf(sender) ? 1 : 0);
     }
 
-    private isFirstOf(sender: Pid | undefined): boolean {
+    #isFirstOf(sender: Pid | undefined): boolean {
       return this.first !== EMPTY && !isOutsideBound(this.first) && senderOf(this, this.first) === sender;
     }
 
     protected override oldest(message: unknown): number {
       const sender = senderOf(this, message);
-      return this.isFirstOf(sender) ? 0 : 1 + this.ring.placeOf(sender, "oldest");
+      return this.#isFirstOf(sender) ? 0 : 1 + this.ring.placeOf(sender, "oldest");
     }
 
     protected override full(capacity: number): MailboxFullError {

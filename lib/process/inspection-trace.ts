@@ -113,39 +113,40 @@ export class InspectionRequest<R> extends Request<R> {}
 
 /** All traces of one process. */
 export class Tracer implements Holding {
-  private readonly process: Process;
-  private readonly sinks = new Set<TraceSink>();
-  private readonly behaviour: Process["behaviour"];
-  private readonly handle: Process["handle"];
+  readonly #process: Process;
+  readonly #sinks = new Set<TraceSink>();
+  readonly #behaviour: Process["behaviour"];
+  readonly #handle: Process["handle"];
   /** The numbers of the open calls that the process has taken, or that were open when the trace began. */
-  private readonly calls = new WeakMap<Request, number>();
-  private lastCall = 0;
-  private lastState: unknown = NO_STATE;
+  readonly #calls = new WeakMap<Request, number>();
+  #lastCall = 0;
+  #lastState: unknown = NO_STATE;
 
   constructor(process: Process) {
-    this.process = process;
-    this.behaviour = process.behaviour;
-    this.handle = process.handle;
+    this.#process = process;
+    this.#behaviour = process.behaviour;
+    this.#handle = process.handle;
     for (let request = process.requests; request !== undefined; request = request.next)
-      if (request.queuedIn !== process && !(request instanceof InspectionRequest)) this.follow(request);
+      if (request.queuedIn !== process && !(request instanceof InspectionRequest)) this.#follow(request);
     holdFor(process, this);
-    if (typeof this.behaviour === "function" || this.handle === undefined) return;
-    process.behaviour = this.wrap(this.behaviour as Callbacks<unknown>);
-    process.handle = (ctx, message) => this.handled(ctx, message);
+    if (typeof this.#behaviour === "function" || this.#handle === undefined) return;
+    process.behaviour = this.#wrap(this.#behaviour as Callbacks<unknown>);
+    process.handle = (ctx, message) => this.#handled(ctx, message);
   }
 
   add(sink: TraceSink): void {
-    this.sinks.add(sink);
-    if (sink.state && this.lastState === NO_STATE && this.process.state !== STARTING)
-      this.lastState = this.readState();
+    this.#sinks.add(sink);
+    if (sink.state && this.#lastState === NO_STATE && this.#process.state !== STARTING)
+      this.#lastState = this.#readState();
   }
 
   /** Ends one trace. With the last one, the process is as it was before. */
   remove(sink: TraceSink): void {
-    const { process, behaviour } = this;
-    if (!this.sinks.delete(sink) || this.sinks.size > 0 || process.state === DEAD) return;
+    const process = this.#process;
+    const behaviour = this.#behaviour;
+    if (!this.#sinks.delete(sink) || this.#sinks.size > 0 || process.state === DEAD) return;
     process.behaviour = behaviour;
-    process.handle = this.handle;
+    process.handle = this.#handle;
     if (process.rare === undefined) return;
     process.rare.tracer = undefined;
     process.rare.holdings?.delete(this);
@@ -153,78 +154,78 @@ export class Tracer implements Holding {
 
   /** A body has taken an entry out of its mailbox. */
   took(entry: unknown): void {
-    if (isEntry(entry) && entry instanceof SignalEntry) this.signal(entry.signal);
-    else if (isEntry(entry) && entry instanceof Request) this.called(entry, entry.message);
-    else this.message(plain(entry));
+    if (isEntry(entry) && entry instanceof SignalEntry) this.#signal(entry.signal);
+    else if (isEntry(entry) && entry instanceof Request) this.#called(entry, entry.message);
+    else this.#message(plain(entry));
   }
 
   release(): void {
-    const { exitReason } = this.process;
-    for (const sink of this.sinks) {
-      if (exitReason !== undefined) sink.event({ type: "exit", atMs: this.now(), reason: exitReason });
+    const { exitReason } = this.#process;
+    for (const sink of this.#sinks) {
+      if (exitReason !== undefined) sink.event({ type: "exit", atMs: this.#now(), reason: exitReason });
       sink.ended();
     }
-    this.sinks.clear();
+    this.#sinks.clear();
   }
 
   /** The behaviour, with its handlers of signals traced. `handle` is a field of the process. */
-  private wrap(behaviour: Callbacks<unknown>): Callbacks<unknown> {
+  #wrap(behaviour: Callbacks<unknown>): Callbacks<unknown> {
     return new Proxy(behaviour, {
       get: (target, key) => {
         const value: unknown = Reflect.get(target, key, target);
         if (typeof value !== "function") return value;
         if (key === "signal")
           return (ctx: Context<unknown>, signal: Signal) => {
-            this.signal(signal);
-            return this.after(Reflect.apply(value, target, [ctx, signal]));
+            this.#signal(signal);
+            return this.#after(Reflect.apply(value, target, [ctx, signal]));
           };
         return value.bind(target);
       },
     });
   }
 
-  private handled(ctx: Context<unknown>, message: unknown): unknown {
-    const { process } = this;
+  #handled(ctx: Context<unknown>, message: unknown): unknown {
+    const process = this.#process;
     let request = process.requests;
     while (request !== undefined && !isTaken(request, message)) request = request.next;
-    if (request === undefined) this.message(message);
-    else this.called(request, message);
-    return this.after(this.handle?.call(this.behaviour as Callbacks<unknown>, ctx, message));
+    if (request === undefined) this.#message(message);
+    else this.#called(request, message);
+    return this.#after(this.#handle?.call(this.#behaviour as Callbacks<unknown>, ctx, message));
   }
 
-  private called(request: Request, message: unknown): void {
-    const { method, args } = inspectedOf(this.process, this.behaviour)?.describe?.(message) ?? {};
-    const call = this.follow(request);
-    this.emit({ type: "call", atMs: this.now(), call, method, args: args ?? [message] });
+  #called(request: Request, message: unknown): void {
+    const { method, args } = inspectedOf(this.#process, this.#behaviour)?.describe?.(message) ?? {};
+    const call = this.#follow(request);
+    this.#emit({ type: "call", atMs: this.#now(), call, method, args: args ?? [message] });
   }
 
-  private message(message: unknown): void {
-    const known = inspectedOf(this.process, this.behaviour)?.describe?.(message);
-    const atMs = this.now();
-    if (known === undefined) this.emit({ type: "message", atMs, message });
-    else this.emit({ type: "cast", atMs, method: known.method, args: known.args });
+  #message(message: unknown): void {
+    const known = inspectedOf(this.#process, this.#behaviour)?.describe?.(message);
+    const atMs = this.#now();
+    if (known === undefined) this.#emit({ type: "message", atMs, message });
+    else this.#emit({ type: "cast", atMs, method: known.method, args: known.args });
   }
 
-  private signal(signal: Signal): void {
-    this.emit({ type: "signal", atMs: this.now(), signal });
+  #signal(signal: Signal): void {
+    this.#emit({ type: "signal", atMs: this.#now(), signal });
   }
 
   /** Waits for the end of a call. Gives its number. */
-  private follow(request: Request): number {
-    const known = this.calls.get(request);
+  #follow(request: Request): number {
+    const known = this.#calls.get(request);
     if (known !== undefined) return known;
-    const call = ++this.lastCall;
-    this.calls.set(request, call);
+    const call = ++this.#lastCall;
+    this.#calls.set(request, call);
     const { onClose } = request;
     request.onClose = (ok, value) => {
-      this.emit({ type: "reply", atMs: this.now(), call, ok, value });
+      this.#emit({ type: "reply", atMs: this.#now(), call, ok, value });
       onClose?.(ok, value);
     };
     return call;
   }
 
   /** Looks at the state when a handler has ended. */
-  private after(result: unknown): unknown {
+  #after(result: unknown): unknown {
     if (!isThenable(result)) {
       this.look();
       return result;
@@ -238,33 +239,33 @@ export class Tracer implements Holding {
 
   /** Shows the state to the traces that want it, if it has changed. */
   look(): void {
-    if (this.process.state === DEAD || ![...this.sinks].some(({ state }) => state)) return;
-    const state = this.readState();
-    if (state === NO_STATE || sameSnapshot(state, this.lastState)) return;
-    this.lastState = state;
-    const atMs = this.now();
-    for (const sink of this.sinks) if (sink.state) sink.event({ type: "state", atMs, state });
+    if (this.#process.state === DEAD || ![...this.#sinks].some(({ state }) => state)) return;
+    const state = this.#readState();
+    if (state === NO_STATE || sameSnapshot(state, this.#lastState)) return;
+    this.#lastState = state;
+    const atMs = this.#now();
+    for (const sink of this.#sinks) if (sink.state) sink.event({ type: "state", atMs, state });
   }
 
-  private readState(): unknown {
-    if (inspectedOf(this.process, this.behaviour) === undefined) return NO_STATE;
+  #readState(): unknown {
+    if (inspectedOf(this.#process, this.#behaviour) === undefined) return NO_STATE;
     try {
-      return snapshot(formattedState(this.process, this.behaviour), MOST_PARTS);
+      return snapshot(formattedState(this.#process, this.#behaviour), MOST_PARTS);
     } catch (cause) {
-      const { pid } = this.process;
+      const { pid } = this.#process;
       const error =
         cause instanceof TooManyParts ? new StateTooLargeError(pid, MOST_PARTS) : new FormatError(pid, cause);
-      this.emit({ type: "format", atMs: this.now(), error });
+      this.#emit({ type: "format", atMs: this.#now(), error });
       return NO_STATE;
     }
   }
 
-  private emit(event: TraceEvent): void {
-    for (const sink of this.sinks) sink.event(event);
+  #emit(event: TraceEvent): void {
+    for (const sink of this.#sinks) sink.event(event);
   }
 
-  private now(): number {
-    return this.process.kernel.env.now();
+  #now(): number {
+    return this.#process.kernel.env.now();
   }
 }
 

@@ -10,14 +10,14 @@ import type { PidAddress, RemoteNodes, RemotePort } from "./remote.js";
 import type { Request } from "./request.js";
 
 export class OutOfReach implements RemotePort {
-  private readonly kernel: Kernel;
+  readonly #kernel: Kernel;
 
   constructor(kernel: Kernel) {
-    this.kernel = kernel;
+    this.#kernel = kernel;
   }
 
   send(to: Pid, message: unknown): void {
-    this.kernel.deadLetter(to, message, "noconnection");
+    this.#kernel.deadLetter(to, message, "noconnection");
   }
 
   request(to: Pid, request: Request): void {
@@ -26,11 +26,11 @@ export class OutOfReach implements RemotePort {
   }
 
   link(from: Pid, to: Pid): void {
-    this.kernel.links.exit(to, from, NOCONNECTION, "link");
+    this.#kernel.links.exit(to, from, NOCONNECTION, "link");
   }
 
   monitor(monitor: Monitor): void {
-    this.kernel.links.down(monitor, NOCONNECTION);
+    this.#kernel.links.down(monitor, NOCONNECTION);
   }
 
   watch(watch: Monitor): void {
@@ -46,7 +46,7 @@ export class OutOfReach implements RemotePort {
   }
 
   pid({ node, id }: PidAddress): Pid<unknown> {
-    const { kernel } = this;
+    const kernel = this.#kernel;
     if (node.id !== kernel.node.id) return new Pid<unknown>(node, id, undefined, undefined);
     let process = kernel.newest;
     while (process !== undefined && process.pid.id !== id) process = process.next;

@@ -143,31 +143,31 @@ export function remoteNodes(transport: Transport): RemoteNodes {
 }
 
 export class Remote implements RemotePort {
-  private readonly transport: Transport;
-  private readonly kernel: Kernel;
+  readonly #transport: Transport;
+  readonly #kernel: Kernel;
   /** Local pids that other nodes may know, by number. An entry stays until its process ends. */
-  private readonly exported = new Map<number, Pid<unknown>>();
+  readonly #exported = new Map<number, Pid<unknown>>();
   /** Foreign pids, and local pids whose process has ended. With this map, the same address is always the same object. */
-  private readonly imported = new Map<string, WeakRef<Pid<unknown>>>();
-  private readonly nodes = new Map<string, RemoteNode>();
+  readonly #imported = new Map<string, WeakRef<Pid<unknown>>>();
+  readonly #nodes = new Map<string, RemoteNode>();
   /** The watches of code outside of all processes, which waits for the end of foreign processes. */
   readonly watches: Map<number, ExitWatch> = new Map();
 
   constructor(kernel: Kernel, transport: Transport) {
-    this.kernel = kernel;
-    this.transport = transport;
+    this.#kernel = kernel;
+    this.#transport = transport;
   }
 
   // ── out ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   send(to: Pid, message: unknown): void {
-    if (this.emit(to.node, { type: "message", to: this.address(to), message })) return;
-    this.kernel.deadLetter(to, message, "noconnection");
+    if (this.#emit(to.node, { type: "message", to: this.address(to), message })) return;
+    this.#kernel.deadLetter(to, message, "noconnection");
   }
 
   /** Each call to another node has a process that monitors the callee. This process ends with the call. */
   request(to: Pid, request: Request): void {
-    const { kernel } = this;
+    const kernel = this.#kernel;
     const watch = kernel.spawn<never>(
       {
         init: (ctx) => {
@@ -191,27 +191,27 @@ export class Remote implements RemotePort {
   }
 
   link(from: Pid, to: Pid): void {
-    if (this.emit(to.node, { type: "link", from: this.address(from), to: this.address(to) })) return;
-    this.kernel.links.exit(to, from, NOCONNECTION, "link");
+    if (this.#emit(to.node, { type: "link", from: this.address(from), to: this.address(to) })) return;
+    this.#kernel.links.exit(to, from, NOCONNECTION, "link");
   }
 
   unlink(from: Pid, to: Pid): void {
-    this.emit(to.node, { type: "unlink", from: this.address(from), to: this.address(to) });
+    this.#emit(to.node, { type: "unlink", from: this.address(from), to: this.address(to) });
   }
 
   exit(from: Pid, to: Pid, reason: ExitReason, source: ExitSource): void {
-    this.emit(to.node, { type: "exit", from: this.address(from), to: this.address(to), reason, source });
+    this.#emit(to.node, { type: "exit", from: this.address(from), to: this.address(to), reason, source });
   }
 
   monitor(monitor: Monitor): void {
     const { id: ref, watcher, target } = monitor;
-    const sent = this.emit(target.node, {
+    const sent = this.#emit(target.node, {
       type: "monitor",
       ref,
       from: this.address(watcher),
       to: this.address(target),
     });
-    if (!sent) this.kernel.links.down(monitor, NOCONNECTION);
+    if (!sent) this.#kernel.links.down(monitor, NOCONNECTION);
   }
 
   watch(watch: ExitWatch): void {
@@ -229,12 +229,17 @@ export class Remote implements RemotePort {
 
   demonitor(monitor: Monitor): void {
     const { id: ref, watcher, target } = monitor;
-    this.emit(target.node, { type: "demonitor", ref, from: this.address(watcher), to: this.address(target) });
+    this.#emit(target.node, {
+      type: "demonitor",
+      ref,
+      from: this.address(watcher),
+      to: this.address(target),
+    });
   }
 
   down(monitor: Monitor, reason: ExitReason): void {
     const { id: ref, watcher, target } = monitor;
-    this.emit(watcher.node, {
+    this.#emit(watcher.node, {
       type: "down",
       ref,
       from: this.address(target),
@@ -243,17 +248,17 @@ export class Remote implements RemotePort {
     });
   }
 
-  private emit(node: RemoteNode, signal: WireSignal): boolean {
+  #emit(node: RemoteNode, signal: WireSignal): boolean {
     try {
-      return this.transport.send(node, signal) === true;
+      return this.#transport.send(node, signal) === true;
     } catch (error) {
       // The sender of a message can handle the error. Any other signal may be part of an exit, and the exit has to
       // complete.
       if (signal.type === "message") throw error;
-      const { reports } = this.kernel;
+      const { reports } = this.#kernel;
       const text = `the transport threw at a signal to ${node.name}: ${show(error)}`;
       if (reports.admits("transport"))
-        reports.write({ level: "error", event: "transport", path: this.kernel.node.name, error, text });
+        reports.write({ level: "error", event: "transport", path: this.#kernel.node.name, error, text });
       return false;
     }
   }
@@ -262,10 +267,10 @@ export class Remote implements RemotePort {
 
   /** Handles one signal that another node sent to this node. */
   deliver(signal: WireSignal): void {
-    const { kernel } = this;
+    const kernel = this.#kernel;
     const to = this.pid(signal.to);
     if (signal.type === "message") {
-      this.receive(to, signal.message);
+      this.#receive(to, signal.message);
       return;
     }
     const from = this.pid(signal.from);
@@ -311,22 +316,22 @@ export class Remote implements RemotePort {
    * The error of a full mailbox with `reject` cannot reach a sender on another node, so the message becomes a dead
    * letter.
    */
-  private receive(to: Pid<unknown>, message: unknown): void {
+  #receive(to: Pid<unknown>, message: unknown): void {
     try {
-      this.kernel.send(to, message);
+      this.#kernel.send(to, message);
     } catch (error) {
       if (!(error instanceof MailboxFullError)) throw error;
-      this.kernel.deadLetter(to, message, "mailbox-full");
+      this.#kernel.deadLetter(to, message, "mailbox-full");
     }
   }
 
   /** The connection to a node is lost: all links and monitors between the two nodes end with `noconnection`. */
   nodeDown(id: string): void {
-    const { links } = this.kernel;
+    const { links } = this.#kernel;
     for (const watch of [...this.watches.values()])
       if (watch.target.node.id === id) links.down(watch, NOCONNECTION);
     const all: Process[] = [];
-    for (let process = this.kernel.newest; process !== undefined; process = process.next) all.push(process);
+    for (let process = this.#kernel.newest; process !== undefined; process = process.next) all.push(process);
     for (const process of all) {
       for (const watcher of members(process.watchers)) {
         if (watcher.watcher.node.id === id) process.watchers = exclude(process.watchers, watcher);
@@ -342,7 +347,7 @@ export class Remote implements RemotePort {
 
   /** The system has stopped and accepts no more signals. */
   close(): void {
-    for (const watch of this.watches.values()) watch.lost(new SystemStoppedError(this.kernel.node.name));
+    for (const watch of this.watches.values()) watch.lost(new SystemStoppedError(this.#kernel.node.name));
     this.watches.clear();
   }
 
@@ -353,43 +358,43 @@ export class Remote implements RemotePort {
    * process.
    */
   address(pid: Pid): PidAddress {
-    if (pid.process?.kernel === this.kernel) this.exported.set(pid.id, pid as Pid<unknown>);
-    else if (pid.node === this.kernel.node) this.remember(pid as Pid<unknown>);
+    if (pid.process?.kernel === this.#kernel) this.#exported.set(pid.id, pid as Pid<unknown>);
+    else if (pid.node === this.#kernel.node) this.#remember(pid as Pid<unknown>);
     return { node: pid.node, id: pid.id };
   }
 
   /** The pid for an address. The same address always gives the same object. */
   pid(address: PidAddress): Pid<unknown> {
     const { node, id } = address;
-    const here = node.id === this.kernel.node.id;
-    const known = (here ? this.exported.get(id) : undefined) ?? this.imported.get(keyOf(address))?.deref();
+    const here = node.id === this.#kernel.node.id;
+    const known = (here ? this.#exported.get(id) : undefined) ?? this.#imported.get(keyOf(address))?.deref();
     if (known !== undefined) return known;
-    const pid = new Pid<unknown>(here ? this.kernel.node : this.node(node), id, undefined, undefined);
-    this.remember(pid);
+    const pid = new Pid<unknown>(here ? this.#kernel.node : this.#node(node), id, undefined, undefined);
+    this.#remember(pid);
     return pid;
   }
 
-  private node({ name, id }: RemoteNode): RemoteNode {
-    const known = this.nodes.get(id) ?? { name, id };
-    this.nodes.set(id, known);
+  #node({ name, id }: RemoteNode): RemoteNode {
+    const known = this.#nodes.get(id) ?? { name, id };
+    this.#nodes.set(id, known);
     return known;
   }
 
   /** Stores a foreign pid, or the pid of a local process that has ended, for as long as any code references the pid. */
-  private remember(pid: Pid<unknown>): void {
+  #remember(pid: Pid<unknown>): void {
     const key = keyOf(pid);
-    if (this.imported.get(key)?.deref() === pid) return;
-    this.imported.set(key, new WeakRef(pid));
-    this.vanished.register(pid, key);
+    if (this.#imported.get(key)?.deref() === pid) return;
+    this.#imported.set(key, new WeakRef(pid));
+    this.#vanished.register(pid, key);
   }
 
-  private readonly vanished = new FinalizationRegistry<string>((key) => {
-    if (this.imported.get(key)?.deref() === undefined) this.imported.delete(key);
+  readonly #vanished = new FinalizationRegistry<string>((key) => {
+    if (this.#imported.get(key)?.deref() === undefined) this.#imported.delete(key);
   });
 
   /** The process of this pid has ended. */
   forget(pid: Pid): void {
-    if (this.exported.size > 0 && this.exported.delete(pid.id)) this.remember(pid as Pid<unknown>);
+    if (this.#exported.size > 0 && this.#exported.delete(pid.id)) this.#remember(pid as Pid<unknown>);
   }
 }
 

@@ -235,16 +235,16 @@ interface Spent {
 
 /** Prints the reports of one system, up to the limit of reports per second. */
 export class Reporter {
-  private readonly host: ReportingSystem;
-  private readonly options: ReportSettings;
+  readonly #host: ReportingSystem;
+  readonly #options: ReportSettings;
   /** By kind, so at most as many as there are kinds. */
-  private readonly budgets = new Map<ReportBudget, Spent>();
+  readonly #budgets = new Map<ReportBudget, Spent>();
   /** The sink has thrown. */
-  private isRefused = false;
+  #isRefused = false;
 
   constructor(host: ReportingSystem, options: ReportSettings) {
-    this.host = host;
-    this.options = options;
+    this.#host = host;
+    this.#options = options;
   }
 
   /**
@@ -255,39 +255,39 @@ export class Reporter {
    * second is printed beyond the limit, up to {@link PLACES}.
    */
   admits(budget: ReportBudget, place: ReportSource = 0): boolean {
-    if (this.options.to === undefined) return false;
-    return budget === "gaveUp" || this.step(budget, { type: "report", at: this.host.env.now(), place });
+    if (this.#options.to === undefined) return false;
+    return budget === "gaveUp" || this.#step(budget, { type: "report", at: this.#host.env.now(), place });
   }
 
   /** Passes a report to the sink. A report that the sink throws at is printed, and the first of them says why. */
   write(given: Report): void {
     const text = printable(cut(given.text, TEXT_LENGTH));
     outside(() =>
-      this.host.enter(() => {
-        const { to } = this.options;
+      this.#host.enter(() => {
+        const { to } = this.#options;
         contained(
           () => to?.(text, { ...given, text }),
-          (error) => this.refused({ ...given, text }, error),
+          (error) => this.#refused({ ...given, text }, error),
         );
       }),
     );
   }
 
-  private refused(report: Report, error: unknown): void {
-    const { node } = this.host;
-    const why = this.isRefused ? "" : `${node.name}: the sink of reports threw: ${showThrown(error)}\n`;
-    this.isRefused = true;
+  #refused(report: Report, error: unknown): void {
+    const { node } = this.#host;
+    const why = this.#isRefused ? "" : `${node.name}: the sink of reports threw: ${showThrown(error)}\n`;
+    this.#isRefused = true;
     consoleReport()(`${why}${report.text}`, report);
   }
 
   /** Resolves when the sink has written all reports. */
   async flush(): Promise<void> {
-    await this.options.to?.flush?.();
+    await this.#options.to?.flush?.();
   }
 
   /** The form of a message that a report may show. */
   said(message: unknown): { readonly message: unknown } | undefined {
-    const { messages, redact } = this.options;
+    const { messages, redact } = this.#options;
     if (messages !== true || message === undefined) return undefined;
     try {
       return { message: redact === undefined ? message : redact(message) };
@@ -298,16 +298,16 @@ export class Reporter {
 
   /** Reports how many reports were left out so far. */
   close(): void {
-    for (const budget of this.budgets.keys()) this.step(budget, { type: "over", at: this.host.env.now() });
+    for (const budget of this.#budgets.keys()) this.#step(budget, { type: "over", at: this.#host.env.now() });
   }
 
-  private step(budget: ReportBudget, event: Event): boolean {
-    const { host } = this;
-    if (this.options.to !== undefined) host.shared?.listeners("write");
-    let spent = this.budgets.get(budget);
+  #step(budget: ReportBudget, event: Event): boolean {
+    const host = this.#host;
+    if (this.#options.to !== undefined) host.shared?.listeners("write");
+    let spent = this.#budgets.get(budget);
     if (spent === undefined) {
       spent = { limit: initial(host.limits.reportsPerSecond), timer: undefined };
-      this.budgets.set(budget, spent);
+      this.#budgets.set(budget, spent);
     }
     const [limit, effects] = decide(spent.limit, event);
     spent.limit = limit;
@@ -317,9 +317,9 @@ export class Reporter {
       else {
         if (spent.timer !== undefined) host.cancelTimer(spent.timer);
         spent.timer = undefined;
-        if (effect.type === "summary") this.summarise(budget, effect.count);
+        if (effect.type === "summary") this.#summarise(budget, effect.count);
         else {
-          const fire = (): void => void this.step(budget, { type: "over", at: host.env.now() });
+          const fire = (): void => void this.#step(budget, { type: "over", at: host.env.now() });
           spent.timer = host.addTimer(effect.at - host.env.now(), { fire });
         }
       }
@@ -327,9 +327,9 @@ export class Reporter {
     return prints;
   }
 
-  private summarise(budget: ReportBudget, count: number): void {
-    const { name } = this.host.node;
-    const { reportsPerSecond } = this.host.limits;
+  #summarise(budget: ReportBudget, count: number): void {
+    const { name } = this.#host.node;
+    const { reportsPerSecond } = this.#host.limits;
     const text = `${name}: ${count} more reports left out (${budget}); ${reportsPerSecond} a second are printed (reportsPerSecond)`;
     this.write({ level: "warn", event: "suppressed", path: name, text });
   }
