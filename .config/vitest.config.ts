@@ -38,6 +38,7 @@ const ALONE = [
 /** Load programs of users in TypeScript, or the library a second time: Node alone does neither. */
 const SOURCE = [
   "spec/cli/check.spec.ts",
+  "spec/examples/cookbook/cpu-bound.spec.ts",
   "spec/service/pool/pool-explored.spec.ts",
   "spec/service/telemetry/hostile.spec.ts",
 ];
