@@ -28,8 +28,6 @@ class World {
   readonly settled: number[] = [];
   /** Not to be tried before `opened`. */
   readonly aside = new Set<number>();
-  /** Were set aside once. Their places went to other messages, beside which they run. */
-  readonly beside = new Set<number>();
   /** One ask for each claim at most. */
   readonly asked: { readonly claim: number; readonly count: number }[] = [];
   claiming: number | undefined;
@@ -46,9 +44,8 @@ class World {
     this.state = state;
     for (const effect of effects) this.carryOut(effect);
     const { concurrency, prefetch } = state.config;
-    expect(state.inFlight.size).toBeLessThanOrEqual(concurrency);
-    const ahead = [...state.inFlight.values()].filter(({ message }) => !this.beside.has(message)).length;
-    expect(ahead + state.buffer.length + state.taking).toBeLessThanOrEqual(prefetch);
+    expect(state.inFlight.size).toBeLessThanOrEqual(Math.min(prefetch, concurrency));
+    expect(state.inFlight.size + state.buffer.length + state.taking).toBeLessThanOrEqual(prefetch);
     expect(new Set([...this.running.keys(), ...this.settling.keys()])).toEqual(
       new Set(state.inFlight.keys()),
     );
@@ -87,7 +84,6 @@ class World {
         for (const message of effect.messages) {
           expect(this.held.delete(message)).toBe(true);
           this.aside.delete(message);
-          this.beside.delete(message);
           this.waiting.push(message);
         }
         return;
@@ -135,7 +131,6 @@ class World {
         const message = this.running.get(running) as number;
         this.running.delete(running);
         this.aside.add(message);
-        this.beside.add(message);
         return this.take({ type: "held", delivery: running });
       }
       case "opened":
@@ -159,7 +154,6 @@ class World {
         return this.take({ type: "unsettled", delivery: settling, verdict: "done", roll });
       case "lost":
         // Others have what it held.
-        this.beside.clear();
         this.waiting.push(...this.held);
         this.held.clear();
         return this.take({ type: "lost" });
