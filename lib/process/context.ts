@@ -396,7 +396,10 @@ export class Context<M = unknown> {
     return new OwnedTimer(process.kernel, process, { run: callable("fn", fn) }, delay("delayMs", delayMs));
   }
 
-  /** Cancels a timer. Returns false when it has already fired or was cancelled. */
+  /**
+   * Cancels a timer. Returns false when it has already sent its message or run its function, or was cancelled. A function that
+   * waits between two messages for its turn does not run any more.
+   */
   cancel(timer: TimerRef): boolean {
     this.#live;
     return cancelTimer(timer);

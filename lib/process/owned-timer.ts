@@ -31,6 +31,8 @@ export class OwnedTimer implements Due, TimerRef {
   private readonly periodMs: number | undefined;
   /** The asynchronous context of the code that set the timer, if contexts are carried. */
   private readonly context: AsyncContext | undefined;
+  /** It has fired, and its function waits for its turn in the mailbox of the owner. */
+  private queued = false;
 
   constructor(
     kernel: Kernel,
@@ -53,11 +55,14 @@ export class OwnedTimer implements Due, TimerRef {
     return this.timer.pending;
   }
 
-  /** Returns false when the timer has already fired or been cancelled. */
+  /** Returns false when the timer has already acted or been cancelled. */
   cancel(): boolean {
     if (this.owner !== undefined) this.kernel.shared?.process(this.owner.pid, "read");
     if (this.owner !== undefined) this.owner.timers = exclude(this.owner.timers, this);
-    return this.kernel.cancelTimer(this.timer);
+    const { queued } = this;
+    this.queued = false;
+    this.kernel.shared?.object(this, "write");
+    return this.kernel.cancelTimer(this.timer) || queued;
   }
 
   /** Fires the timer. An interval that fires late keeps its rhythm: periods that were missed completely are skipped. */
@@ -81,17 +86,27 @@ export class OwnedTimer implements Due, TimerRef {
       if (typeof to === "string" || to instanceof Via) return;
       this.kernel.shared?.process(to, "read");
       if (to.process === undefined && to.node === this.kernel.node) this.cancel();
-    } else if (this.owner !== undefined) runIn(this.owner, this.action.run);
+    } else if (this.owner !== undefined) this.runIn(this.owner, this.action.run);
   }
-}
 
-/**
- * Runs a function as part of a process. In a process of callbacks, the function runs between two messages. In a body,
- * the function runs at once, since a body has no such point.
- */
-function runIn(owner: Process, run: () => unknown): void {
-  if (owner.handle !== undefined) owner.deliverSignal(new TaskEntry(run));
-  else owner.perform(run);
+  /**
+   * Runs a function as part of a process. In a process of callbacks, the function runs between two messages. In a body,
+   * the function runs at once, since a body has no such point.
+   */
+  private runIn(owner: Process, run: () => unknown): void {
+    if (owner.handle === undefined) {
+      owner.perform(run);
+      return;
+    }
+    this.queued = true;
+    const unlessCancelled = (): unknown => {
+      this.kernel.shared?.object(this, "write");
+      if (!this.queued) return undefined;
+      this.queued = false;
+      return run();
+    };
+    owner.deliverSignal(new TaskEntry(unlessCancelled));
+  }
 }
 
 /** Cancels a timer for a user. @throws OptionError */

@@ -170,7 +170,7 @@ export class ProcessSystem implements AsyncDisposable {
     );
   }
 
-  /** Cancels a timer. Returns false when it has already fired or was cancelled. */
+  /** Cancels a timer. Returns false when it has already acted or was cancelled. */
   cancel(timer: TimerRef): boolean {
     return cancelTimer(timer);
   }

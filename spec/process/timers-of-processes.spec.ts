@@ -176,6 +176,28 @@ describe("after", () => {
     expect(log).toEqual(["message begins", "message ends", "timer"]);
   });
 
+  it("does not run its function when it is cancelled after it fired, while the function waits for its turn [C840]", async () => {
+    const log: unknown[] = [];
+    let open: () => void = () => undefined;
+    let timer: TimerRef | undefined;
+    const pid = system.spawn<string>({
+      init: (ctx) => {
+        timer = ctx.runAfter(10, () => log.push("timer"));
+      },
+      handle: async (ctx) => {
+        await new Promise<void>((resolve) => {
+          open = resolve;
+        });
+        for (let i = 0; i < 2; i++) log.push(ctx.cancel(timer as TimerRef));
+      },
+    });
+    system.send(pid, "message");
+    await clock.advance(10);
+    open();
+    await system.idle();
+    expect(log).toEqual([true, false]);
+  });
+
   it("runs its function while a body waits", async () => {
     const log: string[] = [];
     system.spawn(async (ctx) => {

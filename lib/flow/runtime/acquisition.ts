@@ -231,9 +231,12 @@ export class Acquisition {
   async take(row: FlowRow): Promise<void> {
     const { number, holder } = row;
     if (holder !== null && !this.#gone.has(holder)) return;
-    if (this.#host.isStopping || this.#host.loaded.has(number)) return;
-    if (this.#acquiring.has(number)) return this.#retake(number);
-    if (isEnded(row) && row.due === 0) await this.#alone(row, () => this.#host.orders.notifyPeers(row));
+    if (this.#host.isStopping) return;
+    const loaded = this.#host.loaded.get(number);
+    // The store has it back, and its process is about to end: it is taken again then.
+    if (loaded !== undefined) loaded.isWanted = true;
+    else if (this.#acquiring.has(number)) this.#retake(number);
+    else if (isEnded(row) && row.due === 0) await this.#alone(row, () => this.#host.orders.notifyPeers(row));
     else if (isTakeable(row, this.#host.claim.token)) await this.#alone(row, () => this.#tryRow(row));
   }
 

@@ -39,7 +39,7 @@ export class Runs {
     const pid = spawnIn(kernel, row.trace, `flow ${row.name}`, () =>
       ctx.spawnLink(process, { label: `flow ${row.id}` }),
     );
-    const begun: Loaded = { row, process, pid, run, observing: undefined, reading: "no" };
+    const begun: Loaded = { row, process, pid, run, observing: undefined, reading: "no", isWanted: false };
     loaded.set(row.number, begun);
     this.#byPid.set(pid, begun);
     byId.set(row.id, begun);
@@ -71,7 +71,7 @@ export class Runs {
       hospital.failed(loaded, reason);
       // It may have been killed when its end was already on the way to the store: then it has mail to answer, and no run does that.
       acquisition.takeSoon(row.number);
-    } else if (loaded.reading !== "no" || (reason !== PARKED && process.owes))
+    } else if (loaded.isWanted || loaded.reading !== "no" || (reason !== PARKED && process.owes))
       acquisition.takeSoon(row.number);
     acquisition.vacated();
     this.#host.mayStop();
@@ -222,4 +222,6 @@ export interface Loaded {
   observing: string | undefined;
   /** Its mail is being read; `again`: more has come since. */
   reading: "no" | "once" | "again";
+  /** Its time came when the store had it back already, and its process had not ended. */
+  isWanted: boolean;
 }
