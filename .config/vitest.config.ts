@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
-import { NATIVE_FILES, nativeLibrary } from "./native.js";
 import { TallyReporter } from "./tally.js";
 
 const root = new URL("../", import.meta.url);
@@ -34,27 +33,6 @@ const ALONE = [
   "spec/testing/exploration/endless.spec.ts",
   "spec/testing/strategies/undeclared.spec.ts",
 ];
-
-/** Load programs of users in TypeScript, or the library a second time: Node alone does neither. */
-const SOURCE = [
-  "spec/cli/check.spec.ts",
-  "spec/examples/cookbook/cpu-bound.spec.ts",
-  "spec/service/pool/pool-explored.spec.ts",
-  "spec/service/telemetry/hostile.spec.ts",
-];
-
-/** The library as the runner of the tests loads it. */
-const source: ViteUserConfig = {
-  resolve: {
-    alias: [
-      { find: /^signalbox$/, replacement: new URL("../lib/index.ts", import.meta.url).pathname },
-      { find: /^signalbox\/(\w+)$/, replacement: new URL("../lib/$1/index.ts", import.meta.url).pathname },
-    ],
-  },
-};
-/** The library as Node loads it. */
-const native: ViteUserConfig = { plugins: [await nativeLibrary(root.pathname)] };
-const external = { deps: { external: [NATIVE_FILES] } };
 
 /** The proofs that take longest, the longest first: one that begins last keeps a single core busy when all others have ended. */
 const LONG = [
@@ -99,6 +77,12 @@ class LongestFirst extends BaseSequencer {
 
 const config: ViteUserConfig = defineConfig({
   root: root.pathname,
+  resolve: {
+    alias: [
+      { find: /^signalbox$/, replacement: new URL("../lib/index.ts", import.meta.url).pathname },
+      { find: /^signalbox\/(\w+)$/, replacement: new URL("../lib/$1/index.ts", import.meta.url).pathname },
+    ],
+  },
   test: {
     pool: "forks",
     // All cores: left to itself, the runner keeps one of them free, which is half of two.
@@ -116,37 +100,15 @@ const config: ViteUserConfig = defineConfig({
     setupFiles: process.env["EXECUTED"] === undefined ? [] : ["spec/support/executed.ts"],
     experimental: { fsModuleCache: true, fsModuleCachePath: new URL(".build/modules", root).pathname },
     ...(proving && { sequence: { sequencer: LongestFirst } }),
-    server: external,
     projects: proving
-      ? [
-          { extends: true, ...native, test: { name: "proofs", include: PROOFS, exclude: SOURCE } },
-          {
-            extends: true,
-            ...source,
-            test: { name: "proofs of source", include: PROOFS.filter((path) => SOURCE.includes(path)) },
-          },
-        ]
+      ? [{ extends: true, test: { name: "proofs", include: PROOFS } }]
       : [
           {
             extends: true,
-            ...native,
-            test: {
-              name: "shared",
-              include: ["spec/**/*.spec.ts"],
-              exclude: [...HOST, ...ALONE, ...SOURCE, ...ELSEWHERE],
-            },
+            test: { name: "shared", include: ["spec/**/*.spec.ts"], exclude: [...HOST, ...ALONE, ...ELSEWHERE] },
           },
-          {
-            extends: true,
-            ...native,
-            test: { name: "host", include: HOST, exclude: [...ALONE, ...ELSEWHERE] },
-          },
-          {
-            extends: true,
-            ...native,
-            test: { name: "alone", include: ALONE, exclude: ELSEWHERE, isolate: true },
-          },
-          { extends: true, ...source, test: { name: "source", include: SOURCE, exclude: ELSEWHERE } },
+          { extends: true, test: { name: "host", include: HOST, exclude: [...ALONE, ...ELSEWHERE] } },
+          { extends: true, test: { name: "alone", include: ALONE, exclude: ELSEWHERE, isolate: true } },
         ],
   },
 });

@@ -22,9 +22,7 @@ afterAll(() => {
   session.post("Profiler.takePreciseCoverage", (error, taken) => {
     if (error !== null) throw error;
     for (const { url, functions } of taken.result) {
-      const place = url.startsWith("file:") ? relative(root, fileURLToPath(url)) : relative(root, url);
-      // What the tests run of the library is compiled from the file of this name.
-      const file = place.replace(/^\.build\/(lib\/.*)\.js$/, "$1.ts");
+      const file = url.startsWith("file:") ? relative(root, fileURLToPath(url)) : relative(root, url);
       // The function without a name is the module itself.
       const isRun = functions.some(
         ({ functionName, ranges }) => functionName !== "" && (ranges[0]?.count ?? 0) > 0,
