@@ -63,6 +63,9 @@ interface SupervisorState {
 const isSupervisor = (state: unknown): state is SupervisorState =>
   typeof state === "object" && state !== null && "strategy" in state && "intensity" in state;
 
+/** Characters of a state that fit into a box. A longer one is not shown. */
+const MOST_STATE = 30;
+
 /** Plain data of a server. The library's own processes hold objects of its classes. */
 const isPlain = (state: unknown): state is Record<string, unknown> =>
   typeof state === "object" && state !== null && !("isHelper" in state);
@@ -77,7 +80,7 @@ async function boxOf(system: System, info: ProcessInfo, crashes: readonly Crash[
     lines.push({ text: strategy }, { text: `restarts: at most ${intensity} in ${periodMs / 1_000} s` });
   } else if (isPlain(state)) {
     const text = JSON.stringify(state).replaceAll('"', "").replaceAll(":", ": ").replaceAll(",", ", ");
-    lines.push({ text: `state ${text}` });
+    if (text.length <= MOST_STATE) lines.push({ text: `state ${text}` });
   }
   for (const { pid, error } of before)
     lines.push({ text: `was ${pid}, crashed:`, was: true }, { text: `“${error}”`, was: true });
