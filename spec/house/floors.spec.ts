@@ -190,14 +190,14 @@ function largestCircle(floor: string, sources: readonly Source[]): string[] {
   return circles.reduce((largest, one) => (one.length > largest.length ? one : largest), []).sort();
 }
 
-/** Floors with a circle of types, and its size (docs/decisions/0194): it may become smaller, and no other floor may get one. */
+/** Floors with a circle of types, and its size (docs/decisions/0194). Lower the number when a circle gets smaller. */
 const CIRCLES: { readonly [floor: string]: number } = {
   process: 25,
   dispatch: 23,
-  topology: 12,
-  testing: 8,
-  flow: 28,
-  pipeline: 12,
+  topology: 11,
+  testing: 7,
+  flow: 21,
+  pipeline: 8,
   service: 6,
   store: 3,
 };
@@ -205,7 +205,7 @@ const CIRCLES: { readonly [floor: string]: number } = {
 describe("the files of a floor import each other in no circle, or in a known one", () => {
   test.each(FLOORS.filter((floor) => floor !== "."))("in %s", (floor) => {
     const circle = largestCircle(`lib/${floor}/`, lib);
-    expect(circle.length, circle.join("\n")).toBeLessThanOrEqual(CIRCLES[floor] ?? 0);
+    expect(circle.length, circle.join("\n")).toBe(CIRCLES[floor] ?? 0);
   });
 
   test("what every file may need is in none", () => {
