@@ -158,10 +158,10 @@ describe("no circle joins the rooms of a floor", () => {
   });
 
   test("the rule looks into rooms within rooms", () => {
-    const host = example('import { b } from "../guest/b.js";', "lib/a/multilang/host/a.ts");
-    const guest = example('import type { A } from "../host/a.js";', "lib/a/multilang/guest/b.ts");
-    expect(foldersWithRooms([host, guest])).toEqual(["lib/a/multilang"]);
-    expect(circlesBetweenRooms("lib/a/multilang", [host, guest])).toHaveLength(1);
+    const host = example('import { b } from "../program/b.js";', "lib/a/multilang/host/a.ts");
+    const program = example('import type { A } from "../host/a.js";', "lib/a/multilang/program/b.ts");
+    expect(foldersWithRooms([host, program])).toEqual(["lib/a/multilang"]);
+    expect(circlesBetweenRooms("lib/a/multilang", [host, program])).toHaveLength(1);
   });
 });
 

@@ -4,12 +4,12 @@
  *
  *     protocol/   frames, the messages of both sides, tuples as arrays of values
  *     host/       a program in any language runs as a spout or bolt of our topology: `shellBolt`, `shellSpout`
- *     guest/      a spout or bolt of ours runs as a program under another host: `runComponent`
+ *     program/    a spout or bolt of ours runs as a program under another host: `runComponent`
  */
 
-export { ComponentFailedError } from "./guest/errors.js";
-export { type ComponentSource, type RunComponentOptions, runComponent } from "./guest/run-component.js";
-export type { InputStream, OutputStream } from "./guest/stdio.js";
+export { ComponentFailedError } from "./program/errors.js";
+export { type ComponentSource, type RunComponentOptions, runComponent } from "./program/run-component.js";
+export type { InputStream, OutputStream } from "./program/stdio.js";
 export { ShellError, type ShellProblem } from "./host/errors.js";
 export { shellBolt } from "./host/shell-bolt.js";
 export { SHELL_DEFAULTS, type ShellBoltOptions, type ShellOptions } from "./host/shell-options.js";

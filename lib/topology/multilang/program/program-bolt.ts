@@ -19,22 +19,22 @@ import { MultilangError } from "../protocol/errors.js";
 import { checkValues, named, ownOf, toValues } from "../protocol/fields.js";
 import type { HostMessage, SourceFields, WireTuple } from "../protocol/host-messages.js";
 import {
-  type GuestTask,
+  type ProgramTask,
   type HostConnection,
   initContext,
   sendTuple,
   type TaskIdentity,
   taskContext,
-} from "./guest-task.js";
+} from "./program-task.js";
 
-export type GuestBoltItem = Extract<HostMessage, { readonly type: "tuple" | "tick" }>;
+export type ProgramBoltItem = Extract<HostMessage, { readonly type: "tuple" | "tick" }>;
 
 /** The fields of an input stream, as far as the topology declares them. */
 export type FieldsOf = (component: string, stream: string) => Fields | undefined;
 
 type Ctx = BoltContext<Streams, unknown>;
 
-export class GuestBolt implements GuestTask<GuestBoltItem> {
+export class ProgramBolt implements ProgramTask<ProgramBoltItem> {
   readonly #plan: ComponentPlan;
   readonly #definition: BoltDefinition;
   readonly #place: TaskIdentity;
@@ -89,7 +89,7 @@ export class GuestBolt implements GuestTask<GuestBoltItem> {
     this.#arm();
   }
 
-  async handle(item: GuestBoltItem): Promise<void> {
+  async handle(item: ProgramBoltItem): Promise<void> {
     const ctx = this.#ctx as Ctx;
     const { options } = this.#definition;
     if (item.type === "tick") {

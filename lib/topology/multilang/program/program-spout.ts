@@ -22,15 +22,15 @@ import { type Decision, Retries } from "../../tracking/retries.js";
 import { MultilangError } from "../protocol/errors.js";
 import type { HostMessage } from "../protocol/host-messages.js";
 import {
-  type GuestTask,
+  type ProgramTask,
   type HostConnection,
   initContext,
   sendTuple,
   type TaskIdentity,
   taskContext,
-} from "./guest-task.js";
+} from "./program-task.js";
 
-export type GuestSpoutItem = Extract<HostMessage, { readonly type: "command" }>;
+export type ProgramSpoutItem = Extract<HostMessage, { readonly type: "command" }>;
 
 type Ctx = SpoutContext<Streams, unknown>;
 
@@ -91,7 +91,7 @@ function rootOf(number: number): [hi: number, lo: number] {
   return [Math.floor(number / TWO_32) | 0, number | 0];
 }
 
-export class GuestSpout implements GuestTask<GuestSpoutItem> {
+export class ProgramSpout implements ProgramTask<ProgramSpoutItem> {
   readonly #plan: ComponentPlan;
   readonly #definition: SpoutDefinition;
   readonly #place: TaskIdentity;
@@ -139,7 +139,7 @@ export class GuestSpout implements GuestTask<GuestSpoutItem> {
     for (const kept of this.#reliable.kept) if (!kept.inFlight) this.#later(kept, Math.max(1, kept.attempts));
   }
 
-  async handle({ command, id }: GuestSpoutItem): Promise<void> {
+  async handle({ command, id }: ProgramSpoutItem): Promise<void> {
     const ctx = this.#ctx as Ctx;
     const { options } = this.#definition;
     this.#isUnanswered = true;

@@ -16,7 +16,7 @@ import {
   type ComponentSource,
   type RunComponentOptions,
   runComponent,
-} from "../../../../lib/topology/multilang/guest/run-component.js";
+} from "../../../../lib/topology/multilang/program/run-component.js";
 import { Decoder, encode } from "../../../../lib/topology/multilang/protocol/codec.js";
 
 /** Any component, whatever it emits and reads. */

@@ -1,5 +1,5 @@
 // One component of a topology as a program under another host, such as Storm: the program speaks multilang on the
-// standard streams. This file reads, writes and restarts; guest-bolt.ts and guest-spout.ts carry out the messages.
+// standard streams. This file reads, writes and restarts; program-bolt.ts and program-spout.ts carry out the messages.
 
 import type { Callbacks } from "../../../process/behaviour.js";
 import { stop } from "../../../process/behaviour.js";
@@ -29,9 +29,9 @@ import {
   parseHostMessage,
 } from "../protocol/host-messages.js";
 import { ComponentFailedError } from "./errors.js";
-import { GuestBolt, type GuestBoltItem } from "./guest-bolt.js";
-import { GuestSpout, type GuestSpoutItem, ReliableTuples } from "./guest-spout.js";
-import type { GuestTask, HostConnection, TaskIdentity } from "./guest-task.js";
+import { ProgramBolt, type ProgramBoltItem } from "./program-bolt.js";
+import { ProgramSpout, type ProgramSpoutItem, ReliableTuples } from "./program-spout.js";
+import type { ProgramTask, HostConnection, TaskIdentity } from "./program-task.js";
 import { type OpenStdio, openStdio, type StdioOptions, type StdioPort } from "./stdio.js";
 
 /** Options of {@link runComponent}. */
@@ -59,7 +59,7 @@ interface HasBlueprint {
 /** Stray lines kept until the handshake is answered; lines beyond this number are only counted. */
 const MAX_EARLY_LINES = 10_000;
 
-type Item = GuestBoltItem | GuestSpoutItem;
+type Item = ProgramBoltItem | ProgramSpoutItem;
 
 /**
  * Runs one spout or bolt of a topology under another host; the host's handshake names the component. Resolves after the
@@ -115,11 +115,11 @@ class Runner {
   #early: string[] | undefined = [];
   #earlyLost = 0;
   /** Creates the task, once for each start of its process. */
-  #make: ((process: Context<never>) => GuestTask<Item>) | undefined;
+  #make: ((process: Context<never>) => ProgramTask<Item>) | undefined;
   /** Survives crashes of the task. */
   readonly #shared: Map<unknown, unknown> = new Map();
   #plan: ComponentPlan | undefined;
-  #task: GuestTask<Item> | undefined;
+  #task: ProgramTask<Item> | undefined;
   #pid: Pid<Item> | undefined;
   /** Messages for the component, in order. The component handles the first while `#busy`. */
   readonly #items: Item[] = [];
@@ -235,10 +235,10 @@ class Runner {
     this.#plan = plan;
     this.#make = (process) =>
       plan.kind === "bolt"
-        ? new GuestBolt(plan, place, this.#wire, process, sourceFields, (from, stream) => {
+        ? new ProgramBolt(plan, place, this.#wire, process, sourceFields, (from, stream) => {
             return ownOf(components.find((one) => one.name === from)?.streams, stream);
           })
-        : new GuestSpout(plan, place, this.#wire, process, reliable);
+        : new ProgramSpout(plan, place, this.#wire, process, reliable);
     this.#system = new ProcessSystem({ name: component, environment: this.#environment });
     this.#system.spawn({
       init: (ctx) => {

@@ -25,7 +25,7 @@ export interface TaskIdentity {
 }
 
 /** A spout or a bolt as one process; after a crash the next process gets a new one. */
-export interface GuestTask<Item> {
+export interface ProgramTask<Item> {
   /** Runs `init`, and everything else that comes before the first item. */
   start(): Promise<void>;
   /** Carries out an item, including the answer to the host. */
