@@ -27,6 +27,11 @@ const LAZY = [
 ] as const;
 const isLazy = (id: string): boolean => LAZY.some(([, files]) => files.test(id));
 
+/** Code of a package that is part of a published file: the map has no source for it, as the package signalbox does not hold that. */
+function unmapped(code: string): { code: string; map: { mappings: string; names: string[]; sources: string[] } } {
+  return { code, map: { mappings: "", names: [], sources: [] } };
+}
+
 /**
  * The emitter of events is part of the file. It is CommonJS, and to load one such module costs an import 6 ms of processor time, because
  * Node starts a second loader and a parser for it. A bundler leaves it out of programs that use no System.
@@ -38,12 +43,12 @@ const emitter: Plugin = {
   load: {
     filter: { id: EMITTER },
     handler: () =>
-      `/*! eventemitter3, MIT License, (c) 2014 Arnout Kazemier, https://github.com/primus/eventemitter3/blob/master/LICENSE */
+      unmapped(`/*! eventemitter3, MIT License, (c) 2014 Arnout Kazemier, https://github.com/primus/eventemitter3/blob/master/LICENSE */
        export const EventEmitter = /* @__PURE__ */ (() => {
          const module = {};
          ${readFileSync(EMITTER, "utf8")}
          return module.exports;
-       })();`,
+       })();`),
   },
 };
 
@@ -56,10 +61,12 @@ const ids: Plugin = {
   name: "nanoid",
   resolveId: { filter: { id: /^nanoid$/ }, handler: () => IDS },
   load: {
-    filter: { id: IDS },
-    handler: () =>
-      `/*! nanoid, MIT License, (c) 2017 Andrey Sitnik, https://github.com/ai/nanoid/blob/main/LICENSE */
-       ${readFileSync(IDS, "utf8")}`,
+    filter: { id: /\/nanoid\// },
+    handler: (id) =>
+      unmapped(
+        `/*! nanoid, MIT License, (c) 2017 Andrey Sitnik, https://github.com/ai/nanoid/blob/main/LICENSE */
+         ${readFileSync(id, "utf8")}`,
+      ),
   },
 };
 
