@@ -7,11 +7,11 @@
  *     program/    a spout or bolt of ours runs as a program under another host: `runComponent`
  */
 
-export { ComponentFailedError } from "./program/errors.js";
-export { type ComponentSource, type RunComponentOptions, runComponent } from "./program/run-component.js";
-export type { InputStream, OutputStream } from "./program/stdio.js";
 export { ShellError, type ShellProblem } from "./host/errors.js";
 export { shellBolt } from "./host/shell-bolt.js";
 export { SHELL_DEFAULTS, type ShellBoltOptions, type ShellOptions } from "./host/shell-options.js";
 export { shellSpout } from "./host/shell-spout.js";
+export { ComponentFailedError } from "./program/errors.js";
+export { type ComponentSource, type RunComponentOptions, runComponent } from "./program/run-component.js";
+export type { InputStream, OutputStream } from "./program/stdio.js";
 export { MultilangError, type MultilangProblem } from "./protocol/errors.js";

@@ -19,9 +19,9 @@ import { MultilangError } from "../protocol/errors.js";
 import { checkValues, named, ownOf, toValues } from "../protocol/fields.js";
 import type { HostMessage, SourceFields, WireTuple } from "../protocol/host-messages.js";
 import {
-  type ProgramTask,
   type HostConnection,
   initContext,
+  type ProgramTask,
   sendTuple,
   type TaskIdentity,
   taskContext,

@@ -22,9 +22,9 @@ import { type Decision, Retries } from "../../tracking/retries.js";
 import { MultilangError } from "../protocol/errors.js";
 import type { HostMessage } from "../protocol/host-messages.js";
 import {
-  type ProgramTask,
   type HostConnection,
   initContext,
+  type ProgramTask,
   sendTuple,
   type TaskIdentity,
   taskContext,

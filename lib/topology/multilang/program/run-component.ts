@@ -31,7 +31,7 @@ import {
 import { ComponentFailedError } from "./errors.js";
 import { ProgramBolt, type ProgramBoltItem } from "./program-bolt.js";
 import { ProgramSpout, type ProgramSpoutItem, ReliableTuples } from "./program-spout.js";
-import type { ProgramTask, HostConnection, TaskIdentity } from "./program-task.js";
+import type { HostConnection, ProgramTask, TaskIdentity } from "./program-task.js";
 import { type OpenStdio, openStdio, type StdioOptions, type StdioPort } from "./stdio.js";
 
 /** Options of {@link runComponent}. */
