@@ -5,6 +5,7 @@ import { production } from "../../process/production.js";
 import { postgres, type StoreContext, type StoreSource, sqlite } from "../../store/index.js";
 import { type AdminClient, adminClient } from "./admin-client.js";
 import { after, isFile } from "./host.js";
+import { isUrl } from "./store-option.js";
 
 /** The context of a store that is opened without a system. @param warn - takes its warnings */
 export function contextOf(warn: (text: string) => void): StoreContext {
@@ -16,7 +17,7 @@ const isPostgres = (store: string): boolean => /^postgres(ql)?:\/\//.test(store)
 /** The store of this name. A file that is not there is created when it is opened. @throws Error */
 export function sourceOf(store: string): StoreSource {
   if (isPostgres(store)) return postgres(store);
-  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(store))
+  if (isUrl(store))
     throw new Error(`a store is a file, or postgres://…; got ${store.replace(/\/\/[^@/]*@/, "//…@")}`);
   return sqlite(store);
 }

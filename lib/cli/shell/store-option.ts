@@ -13,3 +13,6 @@ export function storeNeeded(store: string | undefined, example: string): string 
   if (store !== undefined && store !== "") return store;
   throw new Misuse(`which store? Pass --store ${example}, or --store postgres://…, or set SIGNALBOX_STORE`);
 }
+
+/** Whether a store is named by a URL, and not by the path of a file. */
+export const isUrl = (store: string): boolean => /^[a-z][a-z0-9+.-]+:\/\//i.test(store);

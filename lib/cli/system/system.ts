@@ -6,7 +6,7 @@ import { answersNo } from "../shell/answer.js";
 import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
 import { type CommandSet, runCommands } from "../shell/commands.js";
 import { type StoreCommandHost, showingOn } from "../shell/context.js";
-import { STORE, storeNeeded } from "../shell/store-option.js";
+import { isUrl, STORE, storeNeeded } from "../shell/store-option.js";
 import { COMMANDS, type SystemCommand } from "./commands.js";
 
 /** What the command uses of its surroundings. */
@@ -30,7 +30,7 @@ const exitOf = (error: unknown): number => answersNo(error, /^ERR_NO_PROCESS$/);
 
 /** @throws Misuse when the store is a database, beside which there is no socket */
 function fileNeeded(store: string): string {
-  if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(store)) return store;
+  if (!isUrl(store)) return store;
   throw new Misuse(
     "--store must be a SQLite file. A program with another store listens at its option `socket`: pass --socket PATH",
   );
