@@ -31,6 +31,7 @@ import { Channels } from "../messages/channels.js";
 import { QueueClosedError } from "../messages/errors.js";
 import { MESSAGE_LIMITS } from "../messages/limits.js";
 import { Outbox } from "../messages/outbox.js";
+import type { TimedAttempt } from "../messages/timed-attempt.js";
 import { DeadLetters } from "./dead-letters.js";
 import { Intake, type QueueBroker } from "./intake.js";
 import {
@@ -58,7 +59,6 @@ import {
   type SubscriberSettings,
 } from "./subscriber-process.js";
 import { QUEUE_SCHEMA, type QueuedRow } from "./tables.js";
-import type { TimeLimit } from "./time-limit.js";
 
 /** What {@link openQueues} is given. */
 export interface QueuesOptions {
@@ -470,7 +470,7 @@ export class MessageQueue<in out T> {
 
   async #handle(
     row: QueuedRow,
-    limit: TimeLimit,
+    limit: TimedAttempt,
     beats: MessageBeats,
     handler: QueueHandler<T>,
   ): Promise<Handled> {

@@ -12,13 +12,14 @@ import type { Signal } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
-import { type ExitReason, formatReason, KILLED, NORMAL } from "../../process/reason.js";
+import { type ExitReason, formatReason, KILLED, NORMAL, shutdown } from "../../process/reason.js";
 import { reportLate } from "../../process/report-failure.js";
 import { spawnIn } from "../../process/spawn-in.js";
 import type { QueueOutcome } from "../../service/telemetry/pipeline-taps.js";
 import { type Claim, ConflictError, FencedError, StoreClosedError } from "../../store/index.js";
-import { QueueStatusError } from "../messages/errors.js";
+import { QueueStatusError, QueueTimeoutError } from "../messages/errors.js";
 import { MESSAGE_LIMITS } from "../messages/limits.js";
+import { TimedAttempt } from "../messages/timed-attempt.js";
 import type { Intake } from "./intake.js";
 import type { SubscriberPolicy } from "./limits.js";
 import { type Beats, MessageBeats } from "./message-beats.js";
@@ -28,7 +29,6 @@ import type { SharedEnds } from "./shared-ends.js";
 import { endsOf, isStatus, type Outcome, type Verdict, verdictOf, verdictOnEnd } from "./status.js";
 import { decide, initial, type SubscriberEffect, type SubscriberEvent } from "./subscriber-machine.js";
 import { type QueuedRow, topicOf } from "./tables.js";
-import { TimeLimit } from "./time-limit.js";
 
 type Event = SubscriberEvent<QueuedRow, Settlement>;
 type Effect = SubscriberEffect<QueuedRow, Settlement>;
@@ -37,7 +37,7 @@ type Effect = SubscriberEffect<QueuedRow, Settlement>;
 type Note = { readonly type: "event"; readonly event: Event } | { readonly type: "look" };
 
 /** Runs the user's handler with a message. */
-export type Handle = (row: QueuedRow, limit: TimeLimit, beats: MessageBeats) => PromiseLike<Handled>;
+export type Handle = (row: QueuedRow, limit: TimedAttempt, beats: MessageBeats) => PromiseLike<Handled>;
 
 /** What a handler returned, and what it wants to publish. */
 export interface Handled {
@@ -252,7 +252,7 @@ export class SubscriberProcess implements Callbacks<Note> {
     const kernel = this.#kernel;
     const body = async (ctx: BodyContext<never>): Promise<void> => {
       subject.own(ctx.self);
-      const limit = new TimeLimit(ctx, name, this.#settings);
+      const limit = timed(ctx, name, this.#settings);
       const of = { queue: name, message: row.id, attempt: row.attempts + 1 };
       const tap = kernel.taps?.queueAttempt(of, row.trace, ctx.self.process as Process);
       const beats = this.#beats(ctx, row, subject);
@@ -409,6 +409,19 @@ function crashed(reason: ExitReason): Outcome {
   return { type: "threw", error: new Error(`the handler's process ended: ${formatReason(reason)}`) };
 }
 
+/** An attempt that fails when its time is over, and whose process ends when its handler does not end a while later. */
+function timed(ctx: BodyContext<never>, queue: string, policy: SubscriberPolicy): TimedAttempt {
+  const { timeoutMs, overrunMs } = policy;
+  const limit = new TimedAttempt(ctx);
+  if (timeoutMs === Number.POSITIVE_INFINITY) return limit;
+  ctx.runAfter(timeoutMs, () => {
+    const error = new QueueTimeoutError(queue, timeoutMs);
+    limit.tooLong(error);
+    if (overrunMs < Number.POSITIVE_INFINITY) ctx.runAfter(overrunMs, () => ctx.exit(shutdown(error)));
+  });
+  return limit;
+}
+
 /** The children that a broker has to carry, by the results of the commit that inserted them last. */
 function sendable(children: readonly Child[], results: readonly number[]): QueuedSendable[] {
   const numbers = results.slice(results.length - children.length);
@@ -425,7 +438,7 @@ async function outcomeOf(
   queue: string,
   handle: Handle,
   row: QueuedRow,
-  limit: TimeLimit,
+  limit: TimedAttempt,
   beats: MessageBeats,
 ): Promise<Ended> {
   try {

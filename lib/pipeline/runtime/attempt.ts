@@ -1,7 +1,6 @@
 // One attempt at a message, its way through adapters: in sequence, past those whose condition is false, and on with each value where an
 // adapter gives several. As long as adapters answer at once, there is no promise.
 
-import { type Abortable, unwatchAbort, watchAbort } from "../../process/abort.js";
 import { InvariantError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Process } from "../../process/process.js";
@@ -23,6 +22,7 @@ import { DeadLetterError } from "../definition/errors.js";
 import type { Message, Remembered } from "../ledger/ledger.js";
 import type { CallRecord } from "../ledger/lineage.js";
 import { isForGood } from "../messages/for-good.js";
+import { TimedAttempt } from "../messages/timed-attempt.js";
 import type { AdapterMemory } from "./adapter-memory.js";
 import type { AdmittedCall, RouteBreakers } from "./breakers.js";
 import type { ValueHash } from "./value-hash.js";
@@ -68,7 +68,7 @@ const NOTHING: readonly Item<unknown>[] = [];
 export const NOT_BEGUN: number = Number.POSITIVE_INFINITY;
 
 /** One attempt at one message, and its outcome. Used once. */
-export class RouteAttempt implements AdapterContext, Abortable {
+export class RouteAttempt extends TimedAttempt implements AdapterContext {
   readonly message: Message;
   /** The calls so far, if they are recorded. */
   readonly calls: CallRecord[] | undefined;
@@ -86,12 +86,7 @@ export class RouteAttempt implements AdapterContext, Abortable {
   #admitted: AdmittedCall | undefined;
   /** When it began, by a clock that does not step back; at the latest when it first waits for an adapter. */
   beganMs: number = NOT_BEGUN;
-  /** The attempt takes too long, and has failed by that: the result of its adapter does not count. */
-  overdue: Error | undefined;
   readonly #context: AttemptContext;
-  /** The process that makes the attempt: its abort aborts the attempt. */
-  readonly #by: { readonly signal: AbortSignal };
-  #controller: AbortController | undefined;
   #adapter = "";
   #segment: Segment = [];
   /** The adapter at hand. */
@@ -102,10 +97,10 @@ export class RouteAttempt implements AdapterContext, Abortable {
   #several: Several | undefined;
 
   constructor(context: AttemptContext, message: Message, by: { readonly signal: AbortSignal }) {
+    super(by);
     this.#context = context;
     this.message = message;
     this.calls = context.clock === undefined ? undefined : [];
-    this.#by = by;
   }
 
   get id(): string {
@@ -139,15 +134,6 @@ export class RouteAttempt implements AdapterContext, Abortable {
   }
   get route(): string {
     return this.#context.route;
-  }
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      const { signal } = this.#by;
-      if (this.overdue !== undefined || signal.aborted) this.#controller.abort(this.overdue ?? signal.reason);
-      else watchAbort(signal, this);
-    }
-    return this.#controller.signal;
   }
   get kernel(): Kernel {
     const { kernel } = this.#context;
@@ -210,25 +196,18 @@ export class RouteAttempt implements AdapterContext, Abortable {
     return pause(this.kernel, ms, this.signal);
   }
 
-  /** Called by the signal of its process. */
-  aborted(reason: unknown): void {
-    this.#controller?.abort(reason);
-  }
-
   /** The attempt is over: it no longer watches the signal. */
   end(outcome: "passed" | "failed", error: unknown): void {
     this.outcome = outcome;
     this.error = error;
     this.tap?.ended(this.isHeld ? "held" : outcome);
-    if (this.#controller !== undefined) unwatchAbort(this.#by.signal, this);
+    this.unwatch();
     if (outcome === "failed") this.release();
   }
 
-  /** The attempt has taken too long: its signal aborts, and its adapter is waited for a while. */
-  tooLong(error: Error): void {
-    this.overdue = error;
+  override tooLong(error: Error): void {
     this.#settle("failure");
-    this.#controller?.abort(error);
+    super.tooLong(error);
   }
 
   /** Its worker has exited in the middle. @param isSlow - because the attempt took too long */

@@ -1,7 +1,6 @@
 // A batch in the hands of a worker: its values through the batch adapter, and the results through the adapters behind it.
 
 import { InvariantError } from "../../process/errors.js";
-import type { Kernel } from "../../process/kernel.js";
 import { isThenable } from "../../process/thenable.js";
 import type { BatchContext, Item } from "../definition/adapter.js";
 import type { Remembered } from "../ledger/ledger.js";
@@ -80,7 +79,7 @@ export function emitBatch(
     );
     return wait === undefined ? emitted(attempt.items) : toTheEnd(attempt, wait).then(emitted, failed);
   };
-  const ctx = new BatchCall(context, attempt, batch, adapter.name, (index, error) => {
+  const ctx = contextOf(attempt, batch, (index, error) => {
     const owner = owners[index];
     if (owner === undefined)
       throw new RangeError(`ctx.fail(${index}): the batch has ${values.length} values`);
@@ -100,64 +99,28 @@ function resultsOf(adapter: string, given: unknown): readonly unknown[] {
   throw new TypeError(`adapter ${adapter}: a batch gives a list of results, or undefined`);
 }
 
-class BatchCall implements BatchContext {
-  readonly #context: AttemptContext;
-  readonly #attempt: RouteAttempt;
-  readonly #batch: Batch;
-  readonly #adapter: string;
-  readonly fail: (index: number, error: unknown) => void;
-
-  constructor(
-    context: AttemptContext,
-    attempt: RouteAttempt,
-    batch: Batch,
-    adapter: string,
-    fail: (index: number, error: unknown) => void,
-  ) {
-    this.#context = context;
-    this.#attempt = attempt;
-    this.#batch = batch;
-    this.#adapter = adapter;
-    this.fail = fail;
-  }
-
-  get ids(): readonly string[] {
-    return this.#batch.members.flatMap(({ message, items }) => items.map(() => message.id));
-  }
-  get idempotencyKey(): string {
-    const { members } = this.#batch;
-    const [first, last] = [members[0], members.at(-1)];
-    if (first === undefined || last === undefined) throw new InvariantError("a batch has messages");
-    return `${this.#context.execution}/${first.message.id}..${last.message.id}*${members.length}/${this.#adapter}`;
-  }
-  get key(): string | undefined {
-    return this.#batch.key;
-  }
-  get pipeline(): string {
-    return this.#context.pipeline;
-  }
-  get execution(): string {
-    return this.#context.execution;
-  }
-  get route(): string {
-    return this.#context.route;
-  }
-  get signal(): AbortSignal {
-    return this.#attempt.signal;
-  }
-  get kernel(): Kernel {
-    return this.#attempt.kernel;
-  }
-  giveUp(reason: string, cause?: unknown): never {
-    return this.#attempt.giveUp(reason, cause);
-  }
-  recall(key: string): Promise<unknown> {
-    return this.#attempt.recall(key);
-  }
-  remember(key: string, value: unknown): void {
-    this.#attempt.remember(key, value);
-  }
-  sleep(ms: number): Promise<void> {
-    return this.#attempt.sleep(ms);
-  }
+/** The context of a call, which is that of its attempt but for what the messages of the batch have together. */
+function contextOf(attempt: RouteAttempt, { key, members }: Batch, fail: BatchContext["fail"]): BatchContext {
+  const { pipeline, execution, route, adapter, kernel } = attempt;
+  const [first, last] = [members[0], members.at(-1)];
+  if (first === undefined || last === undefined) throw new InvariantError("a batch has messages");
+  return {
+    get ids() {
+      return members.flatMap(({ message, items }) => items.map(() => message.id));
+    },
+    idempotencyKey: `${execution}/${first.message.id}..${last.message.id}*${members.length}/${adapter}`,
+    key,
+    pipeline,
+    execution,
+    route,
+    kernel,
+    get signal() {
+      return attempt.signal;
+    },
+    fail,
+    giveUp: (reason, cause) => attempt.giveUp(reason, cause),
+    recall: (name) => attempt.recall(name),
+    remember: (name, value) => attempt.remember(name, value),
+    sleep: (ms) => attempt.sleep(ms),
+  };
 }
