@@ -20,3 +20,55 @@ export function storeContext(): TestContext {
     warn: (warning) => warnings.push(warning),
   };
 }
+
+/** A context whose clock also leaps: a test waits for no time that it states, however slow its machine is. */
+export interface LeapingContext extends TestContext {
+  /** Leaps by so many milliseconds until the operation has ended. What the operation waits for comes meanwhile, or its limits pass. */
+  leapUntil(operation: Promise<unknown>, ms: number): Promise<void>;
+}
+
+export function leapingContext(): LeapingContext {
+  const context = storeContext();
+  const timers = new Set<{ readonly at: number; readonly cancel: () => void; readonly fn: () => void }>();
+  let leapt = 0;
+  const now = (): number => production.now() + leapt;
+  const leap = (ms: number): void => {
+    leapt += ms;
+    const due = [...timers].filter(({ at }) => at <= now());
+    for (const { cancel, fn } of due) {
+      cancel();
+      fn();
+    }
+  };
+  return {
+    ...context,
+    environment: Object.assign(Object.create(production), { now }),
+    after(ms, fn) {
+      const ended = context.after(ms, () => {
+        timers.delete(timer);
+        fn();
+      });
+      const timer = {
+        at: now() + ms,
+        fn,
+        cancel() {
+          timers.delete(timer);
+          ended();
+        },
+      };
+      timers.add(timer);
+      return timer.cancel;
+    },
+    async leapUntil(operation, ms) {
+      let isOver = false;
+      const over = (): void => {
+        isOver = true;
+      };
+      operation.then(over, over);
+      while (!isOver) {
+        leap(ms);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+  };
+}
