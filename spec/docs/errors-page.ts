@@ -79,7 +79,8 @@ export function errorsPage(
 ): string {
   const byCode = [...entries].sort((one, other) => (one.code < other.code ? -1 : 1));
   const sections = byCode.map(({ code, name, meaning, remedy, path }) => {
-    const raised = (raisers.get(name) ?? []).map((file) => `[${file}](../${file})`).join(", ");
+    // One a line: branches that add places to an error merge.
+    const raised = (raisers.get(name) ?? []).map((file) => `- [${file}](../${file})`);
     return [
       `## ${code}`,
       "",
@@ -89,7 +90,9 @@ export function errorsPage(
       "",
       `**Remedy.** ${prose(remedy)}`,
       "",
-      `**Raised in** ${raised}`,
+      "**Raised in**",
+      "",
+      ...raised,
       "",
     ].join("\n");
   });
