@@ -13,18 +13,9 @@ import { type ExitReason, formatReason, KILL, NORMAL, SHUTDOWN, shutdown } from 
 import { spawnIn } from "../../process/spawn-in.js";
 import { Queue } from "../../supervisor/queue.js";
 import { countRestart, type RestartLimits } from "../../supervisor/restart-rule.js";
-import type {
-  Ended,
-  Ledger,
-  LedgerCounts,
-  LedgerListener,
-  Message,
-  SourcePlace,
-  Step,
-} from "../ledger/ledger.js";
-import { AdapterMemory } from "./adapter-memory.js";
+import type { Ended, LedgerCounts, LedgerListener, Message, SourcePlace, Step } from "../ledger/ledger.js";
 import type { Catalogue, ExecutionRecord } from "./catalogue.js";
-import { Permits } from "./permits.js";
+import { ExecutionScope } from "./execution-scope.js";
 import type { PipelinePlan } from "./plan.js";
 import { Processor } from "./processor.js";
 import { type PipelineProgress, RateMeter } from "./progress.js";
@@ -71,7 +62,8 @@ interface ExecutionChild {
 export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
   readonly #port: ExecutionPort;
   #ctx: Context<ExecutionMessage> | undefined;
-  #ledger: Ledger | undefined;
+  /** Present when its ledger is open. */
+  #scope: ExecutionScope | undefined;
   readonly #children: ExecutionChild[] = [];
   readonly #byPid = new Map<Pid, ExecutionChild>();
   /** Processors by the queue that they take from, upstream first. */
@@ -91,7 +83,7 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
 
   /** How far it is, and how fast it goes; undefined before its ledger is open. */
   progress(counts: LedgerCounts): PipelineProgress | undefined {
-    if (this.#ledger === undefined) return undefined;
+    if (this.#scope === undefined) return undefined;
     const now = this.#port.kernel.env.now();
     this.#meter.note(now, counts.done);
     const routes = [...this.#processors.values()].map(({ progress }) => progress);
@@ -106,7 +98,7 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
     const { kernel, catalogue, record, plan } = this.#port;
     const { ledger, sources } = await catalogue.open(record, plan, this);
     this.#port.opened();
-    this.#ledger = ledger;
+    this.#scope = new ExecutionScope(kernel, catalogue, record, ledger, plan);
     // A process that is killed does not terminate: its ledger is closed all the same.
     kernel.links.watch(
       ctx.self,
@@ -115,53 +107,33 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
     );
     if (!ctx.alive) return;
     this.#meter.note(kernel.env.now(), ledger.counts().done);
-    this.#makeProcessors(ledger);
-    for (const [name, place] of sources) this.#addSource(ledger, name, place);
+    this.#makeProcessors(this.#scope);
+    for (const [name, place] of sources) this.#addSource(this.#scope, name, place);
     if (this.#isPaused) this.#tellAll({ type: "pause" });
     for (const child of this.#children) this.#start(child);
   }
 
-  #addSource(ledger: Ledger, name: string, place: SourcePlace): ExecutionChild | undefined {
-    const { kernel, plan, record } = this.#port;
-    const feed = plan.sources.find(({ source }) => source.name === name);
+  #addSource(scope: ExecutionScope, name: string, place: SourcePlace): ExecutionChild | undefined {
+    const feed = this.#port.plan.sources.find(({ source }) => source.name === name);
     if (feed === undefined || this.#sources.has(name)) return undefined;
-    const behaviour = new SourceReader(feed, { kernel, ledger, input: record.input }, place);
-    const child: ExecutionChild = { behaviour, pid: undefined, attempts: 0, startedMs: 0 };
+    const behaviour = new SourceReader(feed, scope, place);
     this.#sources.set(name, behaviour);
+    return this.#add(behaviour);
+  }
+
+  #makeProcessors(scope: ExecutionScope): void {
+    for (const route of this.#port.plan.routes) {
+      const processor = new Processor(route, scope);
+      scope.add(processor);
+      this.#processors.set(route.queue, processor);
+      this.#add(processor);
+    }
+  }
+
+  #add(behaviour: ExecutionChild["behaviour"]): ExecutionChild {
+    const child: ExecutionChild = { behaviour, pid: undefined, attempts: 0, startedMs: 0 };
     this.#children.push(child);
     return child;
-  }
-
-  #makeProcessors(ledger: Ledger): void {
-    const { kernel, plan, catalogue, record } = this.#port;
-    const { id: execution, trace } = record;
-    const routes = new Map(plan.routes.map(({ name, policy }) => [name, policy.concurrency]));
-    const permits = new Permits(kernel, { inFlight: plan.policy.inFlight, routes });
-    const clock = catalogue.stored === undefined ? undefined : () => kernel.env.wallTime();
-    for (const route of plan.routes) {
-      const hash = route.policy.hashValues ? catalogue.hashOf : undefined;
-      const of = { pipeline: plan.name, execution, route: route.name };
-      const processor = new Processor(route, {
-        kernel,
-        ledger,
-        permits,
-        bytesOf: (value) => catalogue.bytesOf(value),
-        context: { ...of, clock, hash, kernel, trace, memory: new AdapterMemory(ledger) },
-        held: () => this.#held(),
-      });
-      this.#processors.set(route.queue, processor);
-      this.#children.push({ behaviour: processor, pid: undefined, attempts: 0, startedMs: 0 });
-    }
-  }
-
-  #held(): void {
-    let held = 0;
-    let rank = 0;
-    for (const [i, processor] of [...this.#processors.values()].entries()) {
-      if (held === 0) rank = i;
-      held += processor.held;
-    }
-    this.#ledger?.held(held, rank);
   }
 
   #start(child: ExecutionChild): void {
@@ -193,9 +165,9 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
         this.#isPaused = message.type === "pause";
         this.#tellAll(message);
         // Batches that were left alone meanwhile.
-        return this.#held();
+        return this.#scope?.noteHeld();
       case "source": {
-        const child = this.#addSource(this.#ledger as Ledger, message.name, message.place);
+        const child = this.#addSource(this.#scope as ExecutionScope, message.name, message.place);
         if (child === undefined) return;
         if (this.#isPaused) (child.behaviour as SourceReader).tell({ type: "pause" });
         return this.#start(child);
@@ -204,7 +176,7 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
         return this.#changed(message.closed, message.isAnyGone);
       case "end":
         this.#error = message.error;
-        return this.#ledger?.submit(message);
+        return this.#scope?.ledger.submit(message);
       default:
         return message satisfies never;
     }
@@ -215,7 +187,7 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
     const isRead = closed.some((name) => this.#sources.get(name)?.closed === false);
     if (isRead || isAnyGone) this.#stop(BEGIN_AGAIN);
     // Messages in batches may be the only pending ones.
-    else this.#held();
+    else this.#scope?.noteHeld();
   }
 
   #tellAll(notice: { readonly type: "pause" | "resume" | "abort" }): void {
@@ -285,7 +257,7 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
 
   async terminate(): Promise<void> {
     for (const processor of this.#processors.values()) await processor.dispose();
-    await this.#ledger?.close();
+    await this.#scope?.ledger.close();
   }
 
   // ── the ledger's listener ────────────────────────────────────────────────────────────────────────────────────
@@ -295,7 +267,7 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
     for (let i = 0; i < steps.length; i++) this.#over(steps[i] as Step, published);
     this.#tellPublished(published);
     const { env } = this.#port.kernel;
-    this.#meter.note(env.now(), this.#ledger?.counts().done ?? 0);
+    this.#meter.note(env.now(), this.#scope?.ledger.counts().done ?? 0);
   }
 
   refused(step: Step): void {

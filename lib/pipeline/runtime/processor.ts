@@ -11,7 +11,6 @@ import type { Context } from "../../process/context.js";
 import { EffectLoop } from "../../process/effect-loop.js";
 import type { Signal } from "../../process/entries.js";
 import { OptionError } from "../../process/errors.js";
-import type { Kernel } from "../../process/kernel.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { Pid } from "../../process/pid.js";
 import { type ExitReason, formatReason, isOrderly, shutdown } from "../../process/reason.js";
@@ -19,8 +18,9 @@ import { reportLate } from "../../process/report-failure.js";
 import { spawnIn } from "../../process/spawn-in.js";
 import type { Timer } from "../../process/timer-queue.js";
 import { AdapterTimeoutError } from "../definition/errors.js";
-import type { Ledger, Message } from "../ledger/ledger.js";
-import type { CallRecord, LineageEntry } from "../ledger/lineage.js";
+import type { BatchSettings } from "../definition/resolve.js";
+import type { Message } from "../ledger/ledger.js";
+import { AdapterMemory } from "./adapter-memory.js";
 import { Adaptive } from "./adaptive.js";
 import type { AttemptContext, RouteAttempt } from "./attempt.js";
 import {
@@ -31,9 +31,9 @@ import {
   decide as decideBatching,
   initial as initialBatching,
 } from "./batch-machine.js";
-import type { BatchOutcome, BatchRun } from "./batch-run.js";
+import type { BatchRun } from "./batch-run.js";
 import type { RouteBreakers } from "./breakers.js";
-import type { Permits } from "./permits.js";
+import type { ExecutionScope } from "./execution-scope.js";
 import type { RoutePlan } from "./plan.js";
 import {
   type Batch,
@@ -46,20 +46,8 @@ import {
   working,
 } from "./processor-machine.js";
 import type { RouteProgress } from "./progress.js";
-import { afterFailure, publications } from "./verdict.js";
+import { RouteOutcomes } from "./route-outcomes.js";
 import { type MessageRun, Worker, type WorkerProgress } from "./worker.js";
-
-/** The parts of its execution that a processor uses. */
-export interface ProcessorPort {
-  readonly kernel: Kernel;
-  readonly ledger: Ledger;
-  readonly permits: Permits;
-  readonly context: AttemptContext;
-  /** How many bytes a value has, for batches that are limited by them. */
-  bytesOf(value: unknown): number;
-  /** The number of messages that the route holds in batches has changed. */
-  held(): void;
-}
 
 /** The messages of a processor: the outcomes of its workers, and a wake when a notice waits in its inbox. */
 export type ProcessorMessage = WorkerProgress | { readonly type: "wake" };
@@ -79,16 +67,12 @@ export type ProcessorNotice =
 const NO_MEMORY =
   "absent: an adapter before the batch of its route cannot remember; put it into a route before, or behind the batch";
 
-const NEW_RUN = { atHand: undefined, isTold: false, tookMs: 0 };
-
 /** Written out: a spread of objects for each message costs more than the rest of its way to the worker. */
 function runOf(worker: number, messages: readonly Message[]): MessageRun {
   return { worker, messages, ended: [], atHand: undefined, isHeld: false, isTold: false, tookMs: 0 };
 }
 
 const WAKE: ProcessorMessage = { type: "wake" };
-
-type Calls = readonly CallRecord[] | undefined;
 
 interface WorkerOf {
   readonly pid: Pid<MessageRun | BatchRun>;
@@ -101,7 +85,9 @@ interface WorkerOf {
 
 export class Processor implements Callbacks<ProcessorMessage> {
   readonly plan: RoutePlan;
-  readonly #port: ProcessorPort;
+  readonly #scope: ExecutionScope;
+  readonly #context: AttemptContext;
+  readonly #outcomes: RouteOutcomes;
   readonly #loop: EffectLoop<ProcessorState, ProcessorEvent, ProcessorEffect>;
   readonly #workers = new Map<number, WorkerOf>();
   readonly #byPid = new Map<Pid, number>();
@@ -125,21 +111,23 @@ export class Processor implements Callbacks<ProcessorMessage> {
   /** A timer is set that looks at the breakers again. */
   #again: TimerRef | undefined;
 
-  constructor(plan: RoutePlan, port: ProcessorPort) {
+  constructor(plan: RoutePlan, scope: ExecutionScope) {
     this.plan = plan;
-    this.#port = port;
+    this.#scope = scope;
     const { concurrency, prefetch, fanOut, adaptive } = plan.policy;
-    const { kernel, context, permits } = port;
+    const { kernel, permits } = scope;
+    this.#breakers = plan.breakers?.(kernel);
+    this.#context = contextOf(plan, scope, this.#breakers);
+    this.#outcomes = new RouteOutcomes(plan, scope, this.#context.clock !== undefined);
     if (adaptive !== "none") {
       const limited = (limit: number): void => this.#limit(limit);
-      this.#adaptive = new Adaptive(kernel, context, adaptive, concurrency, limited);
+      this.#adaptive = new Adaptive(kernel, this.#context, adaptive, concurrency, limited);
       permits.limit(plan.name, this.#adaptive.limit);
     }
     const first = this.#adaptive?.limit ?? concurrency;
     this.#loop = new EffectLoop(initial({ concurrency, first, prefetch, fanOut }), decide, (effect) =>
       this.#carryOut(effect),
     );
-    this.#breakers = plan.breakers?.(kernel);
     this.#unwatch = this.#breakers?.watch(() => this.tell({ type: "room" }));
     if (plan.batch !== undefined) {
       const { size, bytes, everyMs } = plan.batch.settings;
@@ -176,7 +164,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
 
   /** Tells the processor something, from wherever. Also while its process is being replaced. */
   tell(notice: ProcessorNotice): void {
-    this.#port.kernel.shared?.object(this, "write");
+    this.#scope.kernel.shared?.object(this, "write");
     this.#inbox.push(notice);
     this.#ctx?.alive && this.#ctx.self.process?.deliver(WAKE, undefined);
   }
@@ -215,7 +203,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
   parentExit(ctx: Context<ProcessorMessage>, reason: ExitReason): void {
     this.#stopping = reason;
     if (isOrderly(reason)) this.#loop.dispatch({ type: "stop" });
-    else this.#port.kernel.stop(ctx.self.process as never, reason, undefined);
+    else this.#scope.kernel.stop(ctx.self.process as never, reason, undefined);
   }
 
   async terminate(): Promise<void> {
@@ -237,7 +225,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
       try {
         await adapter?.close?.();
       } catch (error) {
-        if (this.#ctx !== undefined) reportLate(this.#port.kernel, this.#ctx.self, error);
+        if (this.#ctx !== undefined) reportLate(this.#scope.kernel, this.#ctx.self, error);
       }
     }
   }
@@ -251,7 +239,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
   }
 
   #takeUp(): void {
-    this.#port.kernel.shared?.object(this, "write");
+    this.#scope.kernel.shared?.object(this, "write");
     const inbox = this.#inbox;
     this.#inbox = [];
     for (const notice of inbox) {
@@ -276,7 +264,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
   // ── effects ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   #carryOut(effect: ProcessorEffect): unknown {
-    const { ledger, permits } = this.#port;
+    const { ledger, permits } = this.#scope;
     switch (effect.type) {
       case "want":
         return ledger.want(this.plan.queue, effect.count);
@@ -299,12 +287,14 @@ export class Processor implements Callbacks<ProcessorMessage> {
           worker: effect.worker,
           batch: effect.batch,
           outcome: undefined,
-          ...NEW_RUN,
+          atHand: undefined,
+          isTold: false,
+          tookMs: 0,
         });
       case "crashed":
-        return this.#failed(effect.message, this.#crash, undefined);
+        return this.#outcomes.failed(effect.message, this.#crash, undefined);
       case "batch crashed":
-        return this.#batchFailed(effect.batch, this.#crash);
+        return this.#due(this.#outcomes.batchFailed(effect.batch, this.#crash));
       case "await below":
         return ledger.awaitBelow(effect.queue, this.plan.policy.highWaterMark);
       case "stopped":
@@ -316,17 +306,17 @@ export class Processor implements Callbacks<ProcessorMessage> {
 
   #spawn(worker: number): WorkerOf {
     const ctx = this.#ctx as Context<ProcessorMessage>;
-    const { kernel, ledger, context } = this.#port;
+    const { kernel, ledger, record } = this.#scope;
     const behaviour = new Worker({
       kernel,
       ledger,
       plan: this.plan,
-      context: { ...context, breakers: this.#breakers },
+      context: this.#context,
       isMeasured: this.#adaptive !== undefined,
       processor: ctx.self as Pid<WorkerProgress>,
     });
     const label = `worker of ${this.plan.name}`;
-    const pid = spawnIn(kernel, context.trace ?? null, label, () =>
+    const pid = spawnIn(kernel, record.trace, label, () =>
       ctx.spawnLink<MessageRun | BatchRun>(behaviour, { label }),
     );
     const made: WorkerOf = { pid, run: undefined, read: 0, epoch: 0 };
@@ -356,7 +346,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
   #sweep(): void {
     this.#isSweeping = false;
     const { timeoutMs, overrunMs } = this.plan.policy;
-    const now = this.#port.kernel.env.now();
+    const now = this.#scope.kernel.env.now();
     let nextMs = Number.POSITIVE_INFINITY;
     for (const at of this.#workers.values()) {
       if (at.run === undefined) continue;
@@ -381,7 +371,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
   #stopped(): void {
     const process = this.#ctx?.self.process;
     if (this.#stopping !== undefined && process !== undefined)
-      this.#port.kernel.stop(process, this.#stopping, undefined);
+      this.#scope.kernel.stop(process, this.#stopping, undefined);
   }
 
   // ── outcomes ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -423,7 +413,8 @@ export class Processor implements Callbacks<ProcessorMessage> {
     if (outcome.type === "held") this.#returned(worker);
     else {
       if (outcome.type === "emitted") this.#measured(at, run);
-      const children = this.#emitted(run.batch, outcome);
+      const { children, again } = this.#outcomes.batched(run.batch, outcome);
+      this.#due(again);
       // The step was submitted, so an attempt that recalls now sees the remembered values.
       run.atHand?.release();
       this.#loop.dispatch({ type: "batched", worker, children });
@@ -459,7 +450,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
   }
 
   #limit(limit: number): void {
-    this.#port.permits.limit(this.plan.name, limit);
+    this.#scope.permits.limit(this.plan.name, limit);
     this.#loop.dispatch({ type: "limit", limit });
   }
 
@@ -489,64 +480,25 @@ export class Processor implements Callbacks<ProcessorMessage> {
   #watchMarks(): void {
     const { watched, policy } = this.plan;
     for (const queue of watched)
-      if (this.#port.ledger.depth(queue) >= policy.highWaterMark)
+      if (this.#scope.ledger.depth(queue) >= policy.highWaterMark)
         this.#loop.dispatch({ type: "above", queue });
   }
 
-  /** Submits the outcome of a message. Returns how many children it has. */
+  /** Submits the outcome of a message, or adds it to a batch. Returns how many children it has. */
   #settled(attempt: RouteAttempt): number {
-    const { message, calls, remembered: remember } = attempt;
-    if (attempt.outcome === "failed") {
-      this.#failed(message, attempt.error, calls);
-      return 0;
-    }
+    const { message, calls } = attempt;
     try {
-      const { items } = attempt;
-      const { batch } = this.plan;
-      if (batch !== undefined && items.length > 0) {
-        if (remember !== undefined) throw new OptionError("remember", remember, NO_MEMORY);
-        const { key, bytes } = batchPlaceOf(batch.settings, items, this.#port.bytesOf);
-        const item = { message: { message, items, calls }, values: items.length, bytes };
-        this.#batch({ type: "add", key, item });
-        return 0;
-      }
-      const children = publications(this.plan.rules, message.id, items);
-      const entry = this.#entry("completed", message, calls, children.length);
-      this.#port.ledger.submit({ type: "settle", message, children, entry, remember });
-      return children.length;
+      if (attempt.outcome === "failed") this.#outcomes.failed(message, attempt.error, calls);
+      else if (this.plan.batch === undefined || attempt.items.length === 0)
+        return this.#outcomes.passed(attempt);
+      else this.#gather(attempt, this.plan.batch.settings);
     } catch (error) {
       // A condition threw, or a result cannot be stored.
-      this.#failed(message, error, calls);
-      return 0;
+      this.#outcomes.failed(message, error, calls);
     } finally {
       attempt.release();
     }
-  }
-
-  #failed(message: Message, error: unknown, calls: Calls): void {
-    const { kernel, ledger } = this.#port;
-    const entry = this.#entry("dead", message, calls ?? [], 0);
-    ledger.submit(
-      afterFailure(this.plan.rules, message, error, kernel.env.random(), entry, kernel.env.wallTime()),
-    );
-  }
-
-  #entry(
-    status: LineageEntry["status"],
-    { id, attempts, errors }: Message,
-    calls: Calls,
-    children: number,
-  ): LineageEntry | undefined {
-    if (this.#port.context.clock === undefined || calls === undefined) return undefined;
-    const entry = { id, route: this.plan.name, status, attempt: attempts + 1, calls, children };
-    return errors.length === 0 || status === "dead" ? entry : { ...entry, errors };
-  }
-
-  /** Where batches have ended a process, the messages go one by one: then it is known which of them does. */
-  #parted(batch: Batch): readonly Batch[] {
-    const { members } = batch;
-    const isAccused = this.#port.ledger.isBatchAccused?.(this.plan.queue, members.length) === true;
-    return isAccused ? oneByOne(batch) : [batch];
+    return 0;
   }
 
   // ── batches ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -554,16 +506,32 @@ export class Processor implements Callbacks<ProcessorMessage> {
   #batch(event: BatchingEvent<Member>): void {
     if (this.#batching === undefined) return;
     this.#batching.dispatch(event);
-    this.#port.held();
+    this.#scope.noteHeld();
+  }
+
+  /** @throws OptionError when the message cannot be part of a batch */
+  #gather({ message, items, calls, remembered }: RouteAttempt, settings: BatchSettings): void {
+    if (remembered !== undefined) throw new OptionError("remember", remembered, NO_MEMORY);
+    const { catalogue } = this.#scope;
+    const { key, bytes } = batchPlaceOf(settings, items, (value) => catalogue.bytesOf(value));
+    this.#batch({
+      type: "add",
+      key,
+      item: { message: { message, items, calls }, values: items.length, bytes },
+    });
+  }
+
+  #due(batches: readonly Batch[]): void {
+    if (batches.length > 0) this.#loop.dispatch({ type: "batches", batches });
   }
 
   #carryOutBatching(effect: BatchingEffect<Member>): void {
-    const { kernel } = this.#port;
+    const { kernel } = this.#scope;
     const { key } = effect;
     switch (effect.type) {
       case "due": {
         const batch: Batch = { key: key === "" ? undefined : key, members: effect.messages };
-        this.#loop.dispatch({ type: "batches", batches: this.#parted(batch) });
+        this.#due(this.#outcomes.parted(batch));
         return;
       }
       case "set timer": {
@@ -582,57 +550,22 @@ export class Processor implements Callbacks<ProcessorMessage> {
         effect satisfies never;
     }
   }
-
-  /** Settles the messages of a batch with its results, in one step; but those that failed alone. Returns how many children there are. */
-  #emitted(batch: Batch, outcome: Exclude<BatchOutcome, { readonly type: "held" }>): number {
-    if (outcome.type !== "emitted") {
-      this.#batchFailed(batch, outcome.error);
-      return 0;
-    }
-    const { failures, items, calls, remember } = outcome;
-    const settled = batch.members.filter((_, i) => !failures.has(i));
-    const [first] = settled;
-    let count = 0;
-    if (first !== undefined)
-      try {
-        const children = publications(this.plan.rules, first.message.id, items);
-        const messages = settled.map(({ message }) => message);
-        const entries = this.#entries(settled, calls ?? [], children.length);
-        this.#port.ledger.submit({ type: "emit", messages, children, entries, remember });
-        count = children.length;
-      } catch (error) {
-        this.#batchFailed({ key: batch.key, members: settled }, error);
-      }
-    for (const [i, error] of failures) {
-      const member = batch.members[i] as Member;
-      this.#failed(member.message, error, member.calls);
-    }
-    return count;
-  }
-
-  #entries(
-    settled: readonly Member[],
-    calls: NonNullable<Calls>,
-    children: number,
-  ): readonly LineageEntry[] | undefined {
-    const batch = settled[0]?.message.id;
-    if (this.#port.context.clock === undefined || batch === undefined) return undefined;
-    return settled.map(({ message, calls: before }, i) => {
-      const all = [...(before ?? []), ...calls];
-      const entry = this.#entry("completed", message, all, i === 0 ? children : 0);
-      return { ...(entry as LineageEntry), batch };
-    });
-  }
-
-  /** Tries the messages of a batch one by one, so that a bad one fails alone. One that was alone has failed. */
-  #batchFailed(batch: Batch, error: unknown): void {
-    const { members } = batch;
-    const [only] = members;
-    if (members.length === 1 && only !== undefined) this.#failed(only.message, error, only.calls);
-    else this.#loop.dispatch({ type: "batches", batches: oneByOne(batch) });
-  }
 }
 
-function oneByOne({ key, members }: Batch): readonly Batch[] {
-  return members.map((member) => ({ key, members: [member] }));
+function contextOf(
+  { name, policy }: RoutePlan,
+  { kernel, catalogue, record, ledger }: ExecutionScope,
+  breakers: RouteBreakers | undefined,
+): AttemptContext {
+  return {
+    pipeline: record.pipeline,
+    execution: record.id,
+    route: name,
+    clock: catalogue.stored === undefined ? undefined : () => kernel.env.wallTime(),
+    hash: policy.hashValues ? catalogue.hashOf : undefined,
+    kernel,
+    trace: record.trace,
+    memory: new AdapterMemory(ledger),
+    breakers,
+  };
 }

@@ -7,22 +7,14 @@
 
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
-import type { Kernel } from "../../process/kernel.js";
 import { type ExitReason, NORMAL } from "../../process/reason.js";
 import { kindOf } from "../../process/show.js";
 import { sourceId } from "../definition/message-id.js";
 import type { Sourced } from "../definition/source.js";
 import { StepTooLargeError } from "../ledger/errors.js";
-import type { Ledger, SourcePlace } from "../ledger/ledger.js";
+import type { SourcePlace } from "../ledger/ledger.js";
+import type { ExecutionScope } from "./execution-scope.js";
 import type { SourcePlan } from "./plan.js";
-
-/** The parts of its execution that a source's process uses. */
-export interface SourcePort {
-  readonly kernel: Kernel;
-  readonly ledger: Ledger;
-  /** The input of the execution. */
-  readonly input: unknown;
-}
 
 /** Notices for a source. */
 export type SourceNotice =
@@ -44,7 +36,7 @@ type Readable = Partial<Iterable<Sourced<unknown>> & AsyncIterable<Sourced<unkno
 
 export class SourceReader implements Callbacks<SourceMessage> {
   readonly plan: SourcePlan;
-  readonly #port: SourcePort;
+  readonly #scope: ExecutionScope;
   #place: SourcePlace;
   /** Submitted, and not committed. */
   #publishing = 0;
@@ -58,9 +50,9 @@ export class SourceReader implements Callbacks<SourceMessage> {
   #isReading = false;
   #reading: Reading | undefined;
 
-  constructor(plan: SourcePlan, port: SourcePort, place: SourcePlace) {
+  constructor(plan: SourcePlan, scope: ExecutionScope, place: SourcePlace) {
     this.plan = plan;
-    this.#port = port;
+    this.#scope = scope;
     this.#place = place;
   }
 
@@ -71,7 +63,7 @@ export class SourceReader implements Callbacks<SourceMessage> {
 
   /** Tells the source something, from wherever. Also while its process is being replaced. */
   tell(notice: SourceNotice): void {
-    this.#port.kernel.shared?.object(this, "write");
+    this.#scope.kernel.shared?.object(this, "write");
     if (notice.type === "published") this.#publishing -= notice.children;
     else if (notice.type === "drained") this.#isAbove = false;
     else this.#isPaused = notice.type === "pause";
@@ -88,7 +80,7 @@ export class SourceReader implements Callbacks<SourceMessage> {
   }
 
   handle(ctx: Context<SourceMessage>, _news: SourceMessage): unknown {
-    this.#port.kernel.shared?.object(this, "write");
+    this.#scope.kernel.shared?.object(this, "write");
     this.#submit();
     if (this.#isClosed) return;
     if (!this.#isReading && this.#room > 0) void this.#read(ctx);
@@ -101,7 +93,7 @@ export class SourceReader implements Callbacks<SourceMessage> {
 
   get #room(): number {
     if (this.#isAbove || this.#isPaused) return 0;
-    const { ledger } = this.#port;
+    const { ledger } = this.#scope;
     if (ledger.depth(this.plan.queue) >= this.plan.highWaterMark) {
       this.#isAbove = true;
       ledger.awaitBelow(this.plan.queue, this.plan.highWaterMark);
@@ -137,8 +129,13 @@ export class SourceReader implements Callbacks<SourceMessage> {
   #open(ctx: Context<SourceMessage>): Reading {
     const { source } = this.plan;
     const { checkpoint } = this.#place;
-    const { input, kernel } = this.#port;
-    const opened = source.open({ checkpoint: checkpoint as never, input, signal: ctx.signal, kernel });
+    const { record, kernel } = this.#scope;
+    const opened = source.open({
+      checkpoint: checkpoint as never,
+      input: record.input,
+      signal: ctx.signal,
+      kernel,
+    });
     const { [Symbol.asyncIterator]: later, [Symbol.iterator]: now } = Object(opened) as Readable;
     if (later !== undefined) return later.call(opened);
     if (now !== undefined) return now.call(opened);
@@ -174,7 +171,7 @@ export class SourceReader implements Callbacks<SourceMessage> {
     }));
     const { checkpoint } = pending.at(-1) as Sourced<unknown>;
     try {
-      this.#port.ledger.submit({ type: "source", source: source.name, from, messages, checkpoint });
+      this.#scope.ledger.submit({ type: "source", source: source.name, from, messages, checkpoint });
     } catch (error) {
       if (error instanceof StepTooLargeError) {
         const half = Math.ceil(pending.length / 2);
@@ -193,12 +190,12 @@ export class SourceReader implements Callbacks<SourceMessage> {
   #finish(ctx: Context<SourceMessage>, thrown: { readonly error: unknown } | undefined): void {
     this.#submit();
     if (!this.#isClosed) this.#end(thrown);
-    this.#port.kernel.stop(ctx.self.process as never, NORMAL, undefined);
+    this.#scope.kernel.stop(ctx.self.process as never, NORMAL, undefined);
   }
 
   #end(thrown: { readonly error: unknown } | undefined): void {
     this.#isClosed = true;
-    const { ledger } = this.#port;
+    const { ledger } = this.#scope;
     const { name } = this.plan.source;
     if (thrown === undefined) ledger.submit({ type: "close", source: name });
     else ledger.submit({ type: "end", as: "failed", error: thrown.error });
