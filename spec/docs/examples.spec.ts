@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { declared } from "../support/declared.js";
 import { codeBlocks, filesOf, tsdocExamples } from "./blocks.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -26,19 +27,9 @@ function compile(config: object): string {
   }
 }
 
-const options = {
-  extends: "../../tsconfig.json",
-  compilerOptions: {
-    rootDir: "../..",
-    declaration: false,
-    isolatedDeclarations: false,
-    paths: { signalbox: ["../../lib/index.ts"], "signalbox/*": ["../../lib/*/index.ts"] },
-  },
-};
-
 /** How many files there are of each kind. */
 const written = { pages: 0, tsdoc: 0 };
-/** What the compiler says of them, and of one that is wrong on purpose. Compiled once: the library is most of the work. */
+/** What the compiler says of them, and of one that is wrong on purpose. */
 let said: readonly string[] = [];
 const WRONG = "wrong.ts";
 
@@ -48,7 +39,14 @@ beforeAll(() => {
   written.pages = writePages();
   written.tsdoc = writeExamples();
   writeFileSync(join(work, WRONG), 'import { System } from "signalbox";\nnew System().spwan();\n');
-  said = compile({ ...options, include: ["pages", "tsdoc_*.ts", WRONG] }).split("\n");
+  const compilerOptions = {
+    rootDir: "../..",
+    declaration: false,
+    isolatedDeclarations: false,
+    paths: declared(join(work, "types")),
+  };
+  const include = ["pages", "tsdoc_*.ts", WRONG];
+  said = compile({ extends: "../../tsconfig.json", compilerOptions, include }).split("\n");
 });
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 

@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
+import { declared } from "./declared.js";
 import { TETHER } from "./tether.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -48,7 +49,7 @@ export class Compiled {
         outDir: "built",
         declaration: false,
         isolatedDeclarations: false,
-        paths: { signalbox: ["../../lib/index.ts"], "signalbox/*": ["../../lib/*/index.ts"] },
+        paths: declared(join(this.work, "types")),
       },
       include: include.map((folder) => `../../${folder}`),
     };
