@@ -115,7 +115,7 @@ function collect(into: Collected, write: RowWrite): void {
       addKey(into, write.key);
       for (const name in write.add) columns.add(name);
       for (const index of shape.unique) {
-        if (!isTouched(index, write)) continue;
+        if (!isTouched(index, write.set, write.add)) continue;
         addUnique(into, index.name, valuesOf(write.set ?? {}, index.columns));
         // The row is written anew as a whole: see overlay.ts.
         for (const column of shape.columns) columns.add(column.name);

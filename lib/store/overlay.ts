@@ -197,9 +197,7 @@ export class Overlay {
     if (row === undefined) return 0;
     const after: Record<string, Value> = { ...row, ...set };
     for (const name in add) after[name] = this.#sum(name, row[name], add[name] as number);
-    const isUnique = shape.unique.some((index) =>
-      isTouched(index, { ...(set && { set }), ...(add && { add }) }),
-    );
+    const isUnique = shape.unique.some((index) => isTouched(index, set, add));
     const conflict = isUnique ? this.#conflict(after, text) : undefined;
     if (conflict !== undefined) throw conflict;
     // A row whose unique values change is written as a whole: see `statementsOf`.

@@ -77,11 +77,7 @@ function measure(table: Table): TableShape {
 }
 
 /** Whether an update changes columns of this index. */
-export function isTouched(
-  index: IndexShape,
-  update: { readonly set?: AnyRow; readonly add?: object },
-): boolean {
-  const { set, add } = update;
+export function isTouched(index: IndexShape, set: AnyRow | undefined, add: object | undefined): boolean {
   return index.columns.some(
     (name) => (set !== undefined && name in set) || (add !== undefined && name in add),
   );

@@ -139,8 +139,11 @@ function checkUpdate(
   add: Readonly<Record<string, number>> | undefined,
 ): number {
   let bytes = WRITE;
-  for (const [name, value] of Object.entries(set ?? {}))
-    bytes += checkValue(shape, changeable(shape, name, value), value);
+  if (set !== undefined)
+    for (const name of Object.keys(set)) {
+      const value = set[name];
+      bytes += checkValue(shape, changeable(shape, name, value), value);
+    }
   for (const [name, value] of Object.entries(add ?? {})) {
     const column = changeable(shape, name, value);
     if (column.kind !== "integer" && column.kind !== "real")
@@ -151,7 +154,7 @@ function checkUpdate(
     bytes += checkValue(shape, column, value);
   }
   for (const index of shape.unique) {
-    if (!isTouched(index, { ...(set && { set }), ...(add && { add }) })) continue;
+    if (!isTouched(index, set, add)) continue;
     const missing = index.columns.find((name) => set === undefined || !(name in set));
     if (missing !== undefined)
       throw new ValueError(
@@ -166,15 +169,9 @@ function checkUpdate(
 
 function changeable(shape: TableShape, name: string, value: unknown): ColumnShape {
   const column = shape.byName.get(name);
-  const others = shape.columns.filter((one) => !one.inKey);
-  if (column === undefined || column.inKey)
-    throw new ValueError(
-      shape.table.name,
-      name,
-      value,
-      `one of ${others.map((one) => one.name).join(", ")}; a key does not change`,
-    );
-  return column;
+  if (column !== undefined && !column.inKey) return column;
+  const others = shape.columns.filter((one) => !one.inKey).map((one) => one.name);
+  throw new ValueError(shape.table.name, name, value, `one of ${others.join(", ")}; a key does not change`);
 }
 
 function checkExpectation(one: Expectation): number {

@@ -5,6 +5,7 @@ export type Stored = string | Uint8Array | null;
 
 /** Something that the code asked for: a kind (step, sleep, receive, …) and a name. */
 export interface Ask {
+  /** A word of this library: needs no quoting. */
   readonly kind: string;
   /** The name, with `#2` and so on when it was used before. */
   readonly key: string;
@@ -40,26 +41,31 @@ export interface Entry {
 
 /** An entry's head: one line of JSON. */
 export function encodeHead(at: number, asks: readonly Ask[], decision: Decision): string {
-  const asked = `[${asks.length === 1 ? packed(asks[0] as Ask) : asks.map(packed).join()}]`;
+  if (decision.type === "cancelled") return `["c",${at},${packedAll(asks)}]`;
+  const key = JSON.stringify(decision.key);
+  const [ask] = asks;
+  // Mostly the outcome is that of the only ask: each part of a text costs, and the same key need not be written twice.
+  const isOfAsk = asks.length === 1 && ask?.key === decision.key && ask.answer === undefined;
+  const asked = isOfAsk ? `[["${ask.kind}",${key}]]` : packedAll(asks);
   switch (decision.type) {
     case "done": {
       const tail = decision.mail === undefined ? "" : `,${decision.mail}`;
-      return `["${decision.ok ? "d" : "e"}",${at},${asked},${JSON.stringify(decision.key)}${tail}]`;
+      return `["${decision.ok ? "d" : "e"}",${at},${asked},${key}${tail}]`;
     }
     case "begun":
-      return `["b",${at},${asked},${JSON.stringify(decision.key)},${decision.due ?? "null"}]`;
+      return `["b",${at},${asked},${key},${decision.due ?? "null"}]`;
     case "failed":
-      return `["f",${at},${asked},${JSON.stringify(decision.key)},${decision.due},${decision.attempt}]`;
-    case "cancelled":
-      return `["c",${at},${asked}]`;
+      return `["f",${at},${asked},${key},${decision.due},${decision.attempt}]`;
   }
 }
+
+const packedAll = (asks: readonly Ask[]): string => `[${asks.map(packed).join()}]`;
 
 type PackedAsk = readonly [kind: string, key: string, answer?: number];
 type PackedHead = readonly [string, number, readonly PackedAsk[], string, number | null, number];
 
 function packed({ kind, key, answer }: Ask): string {
-  const names = `${JSON.stringify(kind)},${JSON.stringify(key)}`;
+  const names = `"${kind}",${JSON.stringify(key)}`;
   return answer === undefined ? `[${names}]` : `[${names},${answer}]`;
 }
 

@@ -8,7 +8,10 @@
 import type { Ask, Decision, Entry, Stored } from "../journal/entry.js";
 import type { Deviation, FlowEffect, FlowEvent, FlowState, How, Item, Letter, Op } from "./state.js";
 
-const NONE: readonly FlowEffect[] = [];
+type EventOf<T> = FlowEvent & { readonly type: T };
+
+/** No effects yet: a list is made for the first one. */
+const NONE: FlowEffect[] = [];
 
 /** The state of a flow whose code is about to run over these entries, with these messages unread. */
 export function initial(history: readonly Entry[], letters: readonly Letter[] = []): FlowState {
@@ -39,6 +42,7 @@ export function initial(history: readonly Entry[], letters: readonly Letter[] = 
     held: undefined,
     ending: undefined,
     quiet: false,
+    effects: NONE,
   };
   sort(state, letters);
   return state;
@@ -47,37 +51,38 @@ export function initial(history: readonly Entry[], letters: readonly Letter[] = 
 /** One transition. `state` is changed and returned. */
 export function decide(state: FlowState, event: FlowEvent): [FlowState, readonly FlowEffect[]] {
   if (state.phase === "ended") return [state, NONE];
-  const effects: FlowEffect[] = [];
-  take(state, event, effects);
-  pump(state, effects);
+  take(state, event);
+  pump(state);
+  const { effects } = state;
+  state.effects = NONE;
   return [state, effects];
 }
 
-function take(state: FlowState, event: FlowEvent, effects: FlowEffect[]): void {
+function take(state: FlowState, event: FlowEvent): void {
   switch (event.type) {
     case "asked":
-      asked(state, event, event.now, effects);
+      asked(state, event);
       return;
     case "versioned":
-      versioned(state, event, effects);
+      versioned(state, event);
       return;
     case "drained":
-      drained(state, event.now, effects);
+      drained(state, event.now);
       return;
     case "waited":
-      waited(state, effects);
+      waited(state);
       return;
     case "ran":
       ran(state, event);
       return;
     case "prepared":
-      prepared(state, event.key, effects);
+      prepared(state, event.key);
       return;
     case "transacted":
       transacted(state, event);
       return;
     case "written":
-      written(state, event.at, effects);
+      written(state, event.at);
       return;
     case "mail":
       sort(state, event.letters);
@@ -85,13 +90,13 @@ function take(state: FlowState, event: FlowEvent, effects: FlowEffect[]): void {
       return;
     case "due":
       state.timer = undefined;
-      due(state, event.now, effects);
+      due(state, event.now);
       return;
     case "threw":
-      isBehind(state, "throws", effects);
+      isBehind(state, "throws");
       return;
     case "returned":
-      returned(state, event.ending, effects);
+      returned(state, event.ending);
       return;
     case "cancel":
       if (!isCancelled(state) && state.ending === undefined) {
@@ -112,7 +117,7 @@ function take(state: FlowState, event: FlowEvent, effects: FlowEffect[]): void {
       state.held = event.why;
       return;
     case "idle":
-      if (isQuiet(state)) park(state, "idle", effects);
+      if (isQuiet(state)) park(state, "idle");
       return;
     default:
       event satisfies never;
@@ -131,18 +136,13 @@ const isLive = (state: FlowState): boolean => state.phase === "running" && state
 
 // ── asks ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function asked(
-  state: FlowState,
-  { kind, key, how }: { readonly kind: string; readonly key: string; readonly how: How },
-  now: number,
-  effects: FlowEffect[],
-): void {
+function asked(state: FlowState, { kind, key, how, now }: EventOf<"asked">): void {
   const ask: Ask = { kind, key };
   skipVersions(state);
   const recorded = state.recorded[state.asked];
   if (recorded === undefined) state.unrecorded = withOneMore(state.unrecorded, ask);
   else if (recorded.kind !== kind || recorded.key !== key) {
-    diverge(state, "asks", recorded, ask, effects);
+    diverge(state, "asks", recorded, ask);
     return;
   }
   state.asked++;
@@ -153,9 +153,9 @@ function asked(
     // The replay waits for asks: it goes on when the code has made all that it makes now.
     if (!state.draining) {
       state.draining = true;
-      effects.push({ type: "drain" });
+      emit(state, { type: "drain" });
     }
-  } else if (isLive(state)) activate(state, op, now, effects);
+  } else if (isLive(state)) activate(state, op, now);
 }
 
 /** Code whose `version` was removed: the recorded answer is passed over, if it is among the first `most` asks. */
@@ -163,44 +163,40 @@ function skipVersions(state: FlowState, most = Number.POSITIVE_INFINITY): void {
   while (state.asked < most && state.recorded[state.asked]?.kind === "version") state.asked++;
 }
 
-function versioned(
-  state: FlowState,
-  { key, from, to }: { readonly key: string; readonly from: number; readonly to: number },
-  effects: FlowEffect[],
-): void {
+function versioned(state: FlowState, { key, from, to }: EventOf<"versioned">): void {
   const recorded = state.recorded[state.asked];
   if (recorded === undefined) {
     state.unrecorded.push({ kind: "version", key, answer: to });
     state.asked++;
-    effects.push({ type: "answer", version: to });
+    emit(state, { type: "answer", version: to });
   } else if (recorded.kind === "version" && recorded.key === key) {
     state.asked++;
-    effects.push({ type: "answer", version: recorded.answer as number });
-  } else effects.push({ type: "answer", version: from });
+    emit(state, { type: "answer", version: recorded.answer as number });
+  } else emit(state, { type: "answer", version: from });
 }
 
-function activate(state: FlowState, op: Op, now: number, effects: FlowEffect[]): void {
+function activate(state: FlowState, op: Op, now: number): void {
   const { how, key } = op;
   switch (how.type) {
     case "run":
       if (op.due !== undefined && op.due > now) {
-        alarm(state, op.due, effects);
+        alarm(state, op.due);
         return;
       }
-      run(state, op, effects);
+      run(state, op);
       return;
     case "wait":
       if (how.prepares && op.status === "asked") {
         begin(state, op, after(how.withinMs, now));
         return;
       }
-      if (op.due !== undefined) alarm(state, op.due, effects);
+      if (op.due !== undefined) alarm(state, op.due);
       match(state, how.topic);
       if (how.withinMs !== undefined && op.status === "asked") begin(state, op, after(how.withinMs, now));
       return;
     case "sleep":
       if (op.due !== undefined) {
-        alarm(state, op.due, effects);
+        alarm(state, op.due);
         return;
       }
       begin(state, op, "ms" in how.until ? now + how.until.ms : how.until.moment);
@@ -222,17 +218,21 @@ function begin(state: FlowState, op: Op, due: number | undefined): void {
   state.outbox.push({ decision: { type: "begun", key: op.key, due }, value: null });
 }
 
-function run(state: FlowState, op: Op, effects: FlowEffect[]): void {
+function run(state: FlowState, op: Op): void {
   op.status = "running";
   op.due = undefined;
   state.running++;
-  effects.push({ type: "run", key: op.key, attempt: op.failures + 1 });
+  emit(state, { type: "run", key: op.key, attempt: op.failures + 1 });
 }
 
 function settle(state: FlowState, op: Op, decision: Decision, value: Stored): void {
   op.status = "decided";
   op.due = undefined;
   state.outbox = withOneMore(state.outbox, { decision, value });
+}
+
+function emit(state: FlowState, effect: FlowEffect): void {
+  state.effects = withOneMore(state.effects, effect);
 }
 
 /** Mostly the list stays at one, and is made at that size: a push to an empty list reserves seventeen places. */
@@ -244,15 +244,7 @@ function withOneMore<T>(list: T[], one: T): T[] {
 
 // ── outcomes ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function ran(
-  state: FlowState,
-  {
-    key,
-    ok,
-    value,
-    retryAt,
-  }: { readonly key: string; readonly ok: boolean; readonly value: Stored; readonly retryAt?: number },
-): void {
+function ran(state: FlowState, { key, ok, value, retryAt }: EventOf<"ran">): void {
   const op = state.ops.get(key);
   if (op?.status !== "running") return;
   state.running--;
@@ -270,17 +262,14 @@ function ran(
   state.outbox.push({ decision: { type: "failed", key, attempt: op.failures, due: retryAt }, value });
 }
 
-function prepared(state: FlowState, key: string, effects: FlowEffect[]): void {
+function prepared(state: FlowState, key: string): void {
   const { transacting, seq } = state;
   // Its first commit was overtaken by another writer's: the turn is still its own.
-  if (transacting?.key === key) effects.push({ type: "transact", key, seq, asks: transacting.asks });
+  if (transacting?.key === key) emit(state, { type: "transact", key, seq, asks: transacting.asks });
   else if (state.ops.get(key)?.status === "running") state.committing.push(key);
 }
 
-function transacted(
-  state: FlowState,
-  { key, value, at }: { readonly key: string; readonly value: Stored; readonly at: number },
-): void {
+function transacted(state: FlowState, { key, value, at }: EventOf<"transacted">): void {
   state.transacting = undefined;
   state.seq++;
   if (state.ending !== undefined) state.phase = "finishing";
@@ -291,57 +280,54 @@ function transacted(
   state.ready.push({ decision: { type: "done", key, ok: true }, value, at });
 }
 
-function written(state: FlowState, at: number, effects: FlowEffect[]): void {
+function written(state: FlowState, at: number): void {
   const items = state.writing ?? [];
   state.writing = undefined;
   state.seq += items.length;
   if (state.phase === "finishing" && state.ending !== undefined) {
     state.phase = "ended";
-    effects.push({ type: "timer", due: undefined }, { type: "ended", ending: state.ending });
+    emit(state, { type: "timer", due: undefined });
+    emit(state, { type: "ended", ending: state.ending });
     return;
   }
   if (state.ending !== undefined) state.phase = "finishing";
   for (const item of items) {
     const { decision, value } = item;
     if (decision.type === "done" || decision.type === "cancelled") state.ready.push({ decision, value, at });
-    else began(state, decision, effects);
+    else began(state, decision);
   }
 }
 
 /** A begin or a failed attempt is durable. */
-function began(
-  state: FlowState,
-  decision: Decision & { readonly type: "begun" | "failed" },
-  effects: FlowEffect[],
-): void {
+function began(state: FlowState, decision: Decision & { readonly type: "begun" | "failed" }): void {
   const op = state.ops.get(decision.key);
   if (op === undefined || (op.status === "decided" && decision.type === "begun")) return;
   if (decision.type === "begun") op.status = "begun";
   else op.status = "asked";
   op.due = decision.due;
-  if (op.due !== undefined) alarm(state, op.due, effects);
+  if (op.due !== undefined) alarm(state, op.due);
   if (op.how.type === "wait") match(state, op.how.topic);
 }
 
-function due(state: FlowState, now: number, effects: FlowEffect[]): void {
+function due(state: FlowState, now: number): void {
   if (!isLive(state)) return;
   let next: number | undefined;
   for (const op of state.ops.values()) {
     if (op.due === undefined || op.status === "beginning" || op.status === "decided") continue;
     if (op.due > now) next = Math.min(next ?? op.due, op.due);
-    else if (op.how.type === "run") run(state, op, effects);
+    else if (op.how.type === "run") run(state, op);
     else {
       if (op.how.type === "wait") forget(state, op.how.topic, op.key);
       settle(state, op, { type: "done", key: op.key, ok: true }, null);
     }
   }
-  if (next !== undefined) alarm(state, next, effects);
+  if (next !== undefined) alarm(state, next);
 }
 
-function alarm(state: FlowState, at: number, effects: FlowEffect[]): void {
+function alarm(state: FlowState, at: number): void {
   if (state.timer !== undefined && state.timer <= at) return;
   state.timer = at;
-  effects.push({ type: "timer", due: at });
+  emit(state, { type: "timer", due: at });
 }
 
 // ── mail ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -386,73 +372,61 @@ function listOf<T>(map: Map<string, T[]>, key: string): T[] {
 
 // ── replay ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function drained(state: FlowState, now: number, effects: FlowEffect[]): void {
+function drained(state: FlowState, now: number): void {
   state.draining = false;
-  if (state.phase === "replaying") replay(state, now, effects);
-  else if (!state.caughtUp) catchUp(state, effects);
+  if (state.phase === "replaying") replay(state, now);
+  else if (!state.caughtUp) catchUp(state);
 }
 
 /** The code has done all that it can: gives it the next recorded outcome, or goes live. */
-function replay(state: FlowState, now: number, effects: FlowEffect[]): void {
+function replay(state: FlowState, now: number): void {
   while (state.cursor < state.history.length) {
     const { at, decision, value } = state.history[state.cursor] as Entry;
     skipVersions(state, state.expected);
     if (state.asked < state.expected) {
-      effects.push({ type: "stalled" });
+      emit(state, { type: "stalled" });
       return;
     }
     state.cursor++;
     state.expected += state.history[state.cursor]?.asks.length ?? 0;
-    if (recall(state, decision, value, at, effects)) return;
+    if (recall(state, decision, value, at)) return;
   }
   state.phase = "running";
-  catchUp(state, effects);
-  for (const op of [...state.ops.values()]) if (isLive(state)) activate(state, op, now, effects);
+  catchUp(state);
+  for (const op of [...state.ops.values()]) if (isLive(state)) activate(state, op, now);
 }
 
-function catchUp(state: FlowState, effects: FlowEffect[]): void {
+function catchUp(state: FlowState): void {
   state.caughtUp = true;
-  effects.push({ type: "caught up" });
+  emit(state, { type: "caught up" });
 }
 
-function waited(state: FlowState, effects: FlowEffect[]): void {
-  if (state.phase === "replaying") diverge(state, "waits", state.recorded[state.asked], undefined, effects);
+function waited(state: FlowState): void {
+  if (state.phase === "replaying") diverge(state, "waits", state.recorded[state.asked], undefined);
 }
 
 /** One recorded decision. True: the code sees it, and runs. */
-function recall(
-  state: FlowState,
-  decision: Decision,
-  value: Stored,
-  at: number,
-  effects: FlowEffect[],
-): boolean {
+function recall(state: FlowState, decision: Decision, value: Stored, at: number): boolean {
   if (decision.type === "cancelled") {
     state.cancelled = true;
-    return deliver(state, { decision, value, at }, effects);
+    return deliver(state, { decision, value, at });
   }
   const op = state.ops.get(decision.key);
   if (op === undefined) {
     if (!state.rejected.has(decision.key))
-      diverge(state, "waits", { kind: "outcome", key: decision.key }, undefined, effects);
+      diverge(state, "waits", { kind: "outcome", key: decision.key }, undefined);
     return !state.rejected.has(decision.key);
   }
-  if (decision.type === "done") return deliver(state, { decision, value, at }, effects);
+  if (decision.type === "done") return deliver(state, { decision, value, at });
   op.due = decision.due;
   if (decision.type === "begun") op.status = "begun";
   else op.failures = decision.attempt;
   return false;
 }
 
-function diverge(
-  state: FlowState,
-  did: Deviation,
-  recorded: Ask | undefined,
-  ask: Ask | undefined,
-  effects: FlowEffect[],
-): void {
+function diverge(state: FlowState, did: Deviation, recorded: Ask | undefined, ask: Ask | undefined): void {
   state.phase = "ended";
-  effects.push({ type: "diverged", recorded, asked: ask, entry: state.cursor, did, last: lastAsk(state) });
+  emit(state, { type: "diverged", recorded, asked: ask, entry: state.cursor, did, last: lastAsk(state) });
 }
 
 function lastAsk({ recorded, asked, unrecorded }: FlowState): Ask | undefined {
@@ -460,11 +434,7 @@ function lastAsk({ recorded, asked, unrecorded }: FlowState): Ask | undefined {
 }
 
 /** Hands an outcome to the code. False: the code does not wait for it any more. */
-function deliver(
-  state: FlowState,
-  { decision, value, at }: Item & { at: number },
-  effects: FlowEffect[],
-): boolean {
+function deliver(state: FlowState, { decision, value, at }: Item & { at: number }): boolean {
   if (decision.type === "cancelled") {
     const keys = [...state.ops.keys()];
     for (const key of keys) state.rejected.add(key);
@@ -472,13 +442,13 @@ function deliver(
     state.waits.clear();
     state.committing.length = 0;
     state.running = 0;
-    effects.push({ type: "reject", keys, at });
+    emit(state, { type: "reject", keys, at });
   } else if (decision.type === "done") {
     const op = state.ops.get(decision.key);
     if (op === undefined) return false;
     state.ops.delete(decision.key);
     if (op.how.type === "wait") forget(state, op.how.topic, op.key);
-    effects.push({ type: "deliver", key: decision.key, ok: decision.ok, value, at });
+    emit(state, { type: "deliver", key: decision.key, ok: decision.ok, value, at });
   }
   state.draining = true;
   return true;
@@ -487,16 +457,16 @@ function deliver(
 // ── ends ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** The code is over. True: it has not made all recorded asks. */
-function isBehind(state: FlowState, did: Deviation, effects: FlowEffect[]): boolean {
+function isBehind(state: FlowState, did: Deviation): boolean {
   if (state.ending !== undefined) return false;
   skipVersions(state);
   if (state.asked >= state.recorded.length) return false;
-  diverge(state, did, state.recorded[state.asked], undefined, effects);
+  diverge(state, did, state.recorded[state.asked], undefined);
   return true;
 }
 
-function returned(state: FlowState, ending: FlowState["ending"], effects: FlowEffect[]): void {
-  if (state.ending !== undefined || isBehind(state, "returns", effects)) return;
+function returned(state: FlowState, ending: FlowState["ending"]): void {
+  if (state.ending !== undefined || isBehind(state, "returns")) return;
   state.ending = ending;
   // Sends that the code did not await are part of the end. All other asks that still run or wait are given up.
   for (const op of state.ops.values()) {
@@ -507,10 +477,10 @@ function returned(state: FlowState, ending: FlowState["ending"], effects: FlowEf
   if (!isWriting(state)) state.phase = "finishing";
 }
 
-function park(state: FlowState, why: "idle" | "pause" | "stop", effects: FlowEffect[]): void {
+function park(state: FlowState, why: "idle" | "pause" | "stop"): void {
   let earliest: number | undefined;
   for (const { due: at } of state.ops.values()) if (at !== undefined) earliest = Math.min(earliest ?? at, at);
-  effects.push({ type: "park", due: earliest, why });
+  emit(state, { type: "park", due: earliest, why });
 }
 
 /** Whether nothing happens until mail, time or an outside event. */
@@ -527,38 +497,38 @@ function isQuiet(state: FlowState): boolean {
 }
 
 /** What the state allows next: a write, a delivery, the end, leaving memory. */
-function pump(state: FlowState, effects: FlowEffect[]): void {
+function pump(state: FlowState): void {
   if (state.phase === "ended" || state.phase === "replaying") return;
-  if (!isWriting(state)) write(state, effects);
+  if (!isWriting(state)) write(state);
   while (state.phase === "running" && !state.draining && state.ready.length > 0 && state.ending === undefined)
-    if (deliver(state, state.ready.shift() as Item & { at: number }, effects)) break;
+    if (deliver(state, state.ready.shift() as Item & { at: number })) break;
   const quiet = isQuiet(state);
-  if (quiet && state.held !== undefined) park(state, state.held, effects);
+  if (quiet && state.held !== undefined) park(state, state.held);
   else if (quiet !== state.quiet) {
     state.quiet = quiet;
-    effects.push({ type: "quiet", quiet });
+    emit(state, { type: "quiet", quiet });
   }
 }
 
-function write(state: FlowState, effects: FlowEffect[]): void {
+function write(state: FlowState): void {
   const { phase, seq, outbox, ending, unrecorded: asks } = state;
   if (phase === "finishing" && ending !== undefined) {
     const items = outbox.filter(({ decision }) => decision.type !== "failed");
     state.outbox = [];
     state.unrecorded = [];
     state.writing = items;
-    effects.push({ type: "finish", seq, items, asks, ending });
+    emit(state, { type: "finish", seq, items, asks, ending });
     return;
   }
   const key = state.committing.shift();
   if (key !== undefined) {
     state.transacting = { key, asks };
     state.unrecorded = [];
-    effects.push({ type: "transact", key, seq, asks });
+    emit(state, { type: "transact", key, seq, asks });
   } else if (outbox.length > 0) {
     state.outbox = [];
     state.unrecorded = [];
     state.writing = outbox;
-    effects.push({ type: "write", seq, items: outbox, asks });
+    emit(state, { type: "write", seq, items: outbox, asks });
   }
 }

@@ -101,6 +101,8 @@ export interface FlowState {
   ending: Ending | undefined;
   /** Nothing happens until mail, time or an outside event. Tells the process only when it changes. */
   quiet: boolean;
+  /** The effects of the event that is being decided, so far. Empty between events. */
+  effects: FlowEffect[];
 }
 
 /**
@@ -131,7 +133,7 @@ export type FlowEvent =
       readonly key: string;
       readonly ok: boolean;
       readonly value: Stored;
-      readonly retryAt?: number;
+      readonly retryAt?: number | undefined;
     }
   /** The body of a transaction returned: it waits for its turn to commit. */
   | { readonly type: "prepared"; readonly key: string }

@@ -18,7 +18,6 @@ import {
   type WriteSet,
 } from "../../store/index.js";
 import type { StepContext } from "../definition/context.js";
-import type { Stored } from "../journal/entry.js";
 import { flows } from "../journal/tables.js";
 import { submitAside } from "./checkpoint.js";
 import { NonRetriableError, StepTimeoutError } from "./errors.js";
@@ -236,25 +235,26 @@ function hasRun(
   if (call === undefined) return;
   call.tap?.ended(ok ? "done" : retryAt === undefined ? "failed" : "retried");
   if (ok) call.extra = more?.extraOf?.();
-  const stored = (kept: Stored): void =>
-    life.event(
-      retryAt === undefined
-        ? { type: "ran", key, ok, value: kept }
-        : { type: "ran", key, ok, value: kept, retryAt },
-    );
-  const unstorable = (error: unknown): void =>
-    void after(payloads.encodeThrown(error), (kept) =>
-      life.event({ type: "ran", key, ok: false, value: kept }),
-    );
   try {
     const encoded = ok
       ? payloads.encode(value, `${call.kind} "${key}" of flow ${life.flowId}`, "result")
       : payloads.encodeThrown(value);
-    if (isThenable(encoded)) encoded.then(stored, unstorable);
-    else stored(encoded);
+    if (!isThenable(encoded)) life.event({ type: "ran", key, ok, value: encoded, retryAt });
+    else
+      encoded.then(
+        (kept) => life.event({ type: "ran", key, ok, value: kept, retryAt }),
+        (error: unknown) => unstorable(life, key, error),
+      );
   } catch (error) {
-    unstorable(error);
+    unstorable(life, key, error);
   }
+}
+
+/** The value that came of an attempt cannot be stored: that error is its outcome. */
+function unstorable(life: FlowLife, key: string, error: unknown): void {
+  void after(life.port.payloads.encodeThrown(error), (value) =>
+    life.event({ type: "ran", key, ok: false, value }),
+  );
 }
 
 /** Whether the outcome of a commit is unknown. The journal has it, once it can be read: the flow runs from there. */
