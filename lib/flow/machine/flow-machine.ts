@@ -6,7 +6,7 @@
 // flow is in flight. (4) On replay the i-th ask must be the i-th recorded ask.
 
 import type { Ask, Decision, Entry, Stored } from "../journal/entry.js";
-import type { Deviation, FlowEffect, FlowEvent, FlowState, How, Item, Letter, Op } from "./state.js";
+import type { Deviation, FlowEffect, FlowEvent, FlowState, Item, Letter, Op } from "./state.js";
 
 type EventOf<T> = FlowEvent & { readonly type: T };
 
