@@ -305,7 +305,7 @@ export class Director implements Callbacks<DirectorMessage> {
     run.switches.running = false;
     run.switches.flowing = false;
     run.switches.ending = true;
-    for (const component of run.registry.components) component.release();
+    for (const component of run.registry.components) component.backpressure.release();
     this.unfinished = run.registry.pending;
     if (this.root !== undefined) ctx.exit(this.root, "shutdown");
   }
@@ -357,12 +357,10 @@ function rootOf(reason: ExitReason): ExitReason {
 
 /** Costly, and so checked under a simulator alone. */
 function checkDrained({ registry }: RunningTopology): void {
-  for (const spout of registry.spouts)
-    for (const { retries } of registry.slotsOf(spout))
-      invariant((retries?.inFlight ?? 0) === 0, "no tree of a drained topology is in flight");
+  invariant(registry.inFlight === 0, "no tree of a drained topology is in flight");
   for (const bolt of registry.bolts)
-    for (const { queued } of registry.slotsOf(bolt))
-      invariant(queued === 0, "no tuple is in a mailbox of a drained topology");
+    for (const { buffer } of registry.slotsOf(bolt))
+      invariant(buffer.queued === 0, "no tuple is in a mailbox of a drained topology");
 }
 
 function activate(run: RunningTopology, flowing: boolean): void {

@@ -128,7 +128,7 @@ async function finish(ctx: BodyContext<"settled">, run: RunningTopology, slot: T
   for (let left = deadline - ctx.now(); isBusy() && left > 0; left = deadline - ctx.now()) {
     run.settlements.watch(ctx.self.process as Process);
     // One flush, unless more tuples come.
-    if (slot.queued === 0 && slot.delivered !== flushedAt) {
+    if (slot.buffer.queued === 0 && slot.delivered !== flushedAt) {
       flushedAt = slot.delivered;
       slot.process?.deliver("flush");
     }

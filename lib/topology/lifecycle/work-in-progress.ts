@@ -15,24 +15,24 @@ export class TopologyWork implements WorkInProgress {
     const { run } = this;
     let moving = 0;
     for (const spout of run.registry.spouts)
-      for (const { incarnation, pendingTuples } of run.registry.slotsOf(spout)) {
+      for (const { incarnation, spout: tuples } of run.registry.slotsOf(spout)) {
         // While the topology drains, a spout may emit until its `deactivate` has ended.
         if (incarnation?.alive)
           moving +=
             incarnation.retrying +
             (incarnation.asking || (run.switches.draining && incarnation.active) ? 1 : 0);
         // The next process of the task takes these tuples over.
-        else if (pendingTuples.size > 0) moving++;
+        else if (tuples.pending.size > 0) moving++;
       }
     for (const bolt of run.registry.bolts)
-      for (const { queued, incarnation } of run.registry.slotsOf(bolt))
-        moving += queued + (incarnation?.busy ?? 0) + (incarnation?.alive && incarnation.flushing ? 1 : 0);
+      for (const { inFlight, incarnation } of run.registry.slotsOf(bolt))
+        moving += inFlight + (incarnation?.alive && incarnation.tuples.flushing ? 1 : 0);
     return moving;
   }
 
   get spoutsDone(): boolean {
     return this.run.registry.spouts.every((spout) =>
-      spout.slots.every(({ done, process }) => done && process !== undefined),
+      spout.slots.every(({ spout: { done }, process }) => done && process !== undefined),
     );
   }
 

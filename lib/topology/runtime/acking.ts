@@ -24,9 +24,7 @@ export class Acking {
 
   /** The process of that acker; undefined while the acker is being restarted. */
   ackerProcess(lo: number): Process | undefined {
-    const slot = this.ackerOf(lo);
-    this.run.hooks.slotRead(slot);
-    return slot.process;
+    return this.ackerOf(lo).reach();
   }
 
   /** Instead of this lower half of a root's id, whose acker does not run: a number near by whose acker does, if any runs. */

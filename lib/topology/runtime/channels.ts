@@ -47,19 +47,18 @@ export class Channel implements TupleChannel {
   }
 
   send(tuple: Tuple): void {
-    const { slot, run } = this;
+    const { slot } = this;
     // Only tasks with windows have losses.
     if (slot.losses !== undefined && tuple.anchored && this.sentHome(tuple)) return;
-    const process = slot.process;
-    run.hooks.sent(slot);
+    const process = slot.reach();
     if (process === undefined) {
       // No spout waits for a task that was taken out.
       if (slot.retired) tuple.state = TAKEN;
-      else slot.miss();
+      else slot.buffer.miss();
       this.lost(tuple);
       return;
     }
-    slot.arrives();
+    slot.buffer.arrives();
     process.deliver(tuple);
   }
 
@@ -75,7 +74,7 @@ export class Channel implements TupleChannel {
 
   /** The task ended before it took the tuple. Where any task will do, another gets it; else it has failed. */
   returned(tuple: Tuple): void {
-    this.slot.leaves();
+    this.slot.buffer.leaves();
     if (tuple.state !== QUEUED) return;
     const { subscription, run } = this;
     const other = run.switches.ending || this.isHome(tuple) ? undefined : subscription.reroute(tuple);
@@ -172,10 +171,8 @@ export class OutgoingSubscription {
   }
 
   private choose(): TaskSlot | typeof UNREACHABLE | undefined {
-    const { target, run } = this;
-    const { slots } = target;
-    run.hooks.chosenFrom(slots);
-    const chosen = this.router.choose(this.emission, slots);
+    const { target } = this;
+    const chosen = this.router.choose(this.emission, target.candidates());
     if (chosen !== undefined && chosen !== UNREACHABLE && (chosen as TaskSlot | null)?.component !== target)
       throw new OptionError(
         `the grouping of ${this.input}`,

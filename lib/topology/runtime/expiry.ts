@@ -23,23 +23,21 @@ export class Expiry {
 
   /** Removes expired tuples from the bolts that hold them. */
   sweep(): void {
-    const { run, beats } = this;
+    const { run } = this;
     for (const bolt of run.registry.bolts)
       for (const { incarnation } of run.registry.slotsOf(bolt))
-        for (const tuple of incarnation?.held ?? [])
-          if (beats - tuple.born >= LIFE_IN_BEATS && this.isOver(tuple)) {
-            incarnation?.held.delete(tuple);
+        for (const tuple of incarnation?.tuples.held ?? [])
+          if (this.isOver(tuple)) {
+            incarnation?.tuples.held.delete(tuple);
             tuple.channel?.expired(tuple);
             run.settlements.notify();
           }
   }
 
-  /**
-   * Whether a tuple belonged to trees, and all of them have expired. To be called only for a tuple that was emitted
-   * `LIFE_IN_BEATS` beats ago or earlier; a younger one has not expired.
-   */
+  /** Whether a tuple belonged to trees, and all of them have expired. */
   isOver(tuple: Tuple): boolean {
-    return tuple.anchored && !this.isTracked(tuple);
+    this.run.hooks.beats("read");
+    return this.beats - tuple.born >= LIFE_IN_BEATS && tuple.anchored && !this.isTracked(tuple);
   }
 
   /** The ackers of the trees decide: an acker may have ticked later, or a tree may have been extended. */
@@ -53,9 +51,6 @@ export class Expiry {
   }
 
   private tracks(hi: number, lo: number): boolean {
-    const slot = this.run.acking.ackerOf(lo);
-    this.run.hooks.slotRead(slot);
-    this.run.hooks.ackedTrees(slot, "read");
-    return slot.process !== undefined && slot.trees?.tracks(hi, lo) === true;
+    return this.run.acking.ackerOf(lo).tracks(hi, lo);
   }
 }

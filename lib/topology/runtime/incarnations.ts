@@ -2,7 +2,6 @@
 // ended fail at once.
 
 import type { Process } from "../../process/process.js";
-import { TAKEN } from "../definition/tuple.js";
 import type { RunningTopology } from "./running-topology.js";
 import { Incarnation, type TaskSlot } from "./task-slots.js";
 
@@ -30,11 +29,11 @@ export class Incarnations {
     if (slot.incarnation?.alive === false) this.ended(slot.incarnation);
     const incarnation = new Incarnation(slot, process);
     slot.incarnation = incarnation;
-    slot.done = false;
+    slot.spout.done = false;
     slot.ticking = false;
-    slot.back();
+    slot.buffer.back();
     hooks.slotChanged(slot);
-    slot.component.joined();
+    slot.component.backpressure.joined();
     this.running.add(incarnation);
     hooks.systemRead(this.system);
     if (this.system?.alive) this.system.deliver(incarnation);
@@ -44,17 +43,9 @@ export class Incarnations {
   /** A process has ended. The tuples that a bolt had taken and not settled fail now. */
   ended(incarnation: Incarnation): void {
     if (!this.running.delete(incarnation)) return;
-    const { held, current, inWork, given, process } = incarnation;
-    incarnation.current = undefined;
-    if (current?.state === TAKEN) held.add(current);
-    for (const tuple of inWork) if (tuple.state === TAKEN) held.add(tuple);
-    inWork.clear();
-    // A bolt that collects tuples (a batch, a window) says in `given` which ones its function got. If the function had some, or the
-    // process did not crash, only those are blamed, and all others are innocent. Otherwise the culprit is unknown, and all are blamed.
-    const isKnown = given !== undefined && (given.length > 0 || process.exitReason?.type !== "crash");
-    const worked = new Set(given);
-    for (const tuple of held) tuple.channel?.lost(tuple, isKnown && !worked.has(tuple));
-    held.clear();
+    const { tuples, process } = incarnation;
+    for (const [lost, isInnocent] of tuples.abandon(process.exitReason?.type === "crash"))
+      lost.channel?.lost(lost, isInnocent);
     this.run.settlements.notify();
   }
 

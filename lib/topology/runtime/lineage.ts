@@ -45,13 +45,13 @@ export class Lineage {
   works(tuples: readonly Tuple[]): void {
     const { incarnation } = this.slot;
     if (incarnation === undefined) return;
-    incarnation.given = tuples;
-    incarnation.result = undefined;
+    incarnation.tuples.given = tuples;
+    incarnation.tuples.result = undefined;
   }
 
   /** The tuples that the task emits from now on are results of this window, until it works on other tuples. */
   emits(result: WindowResult): void {
-    if (this.slot.incarnation !== undefined) this.slot.incarnation.result = result;
+    if (this.slot.incarnation !== undefined) this.slot.incarnation.tuples.result = result;
   }
 
   /** The places in this task of the tuples that a descendant of a window's result was anchored to. */
@@ -107,7 +107,7 @@ export class Lineage {
 
   /** Discards a tuple of an earlier try: a later try has taken its place. */
   forget(tuple: Tuple): void {
-    this.slot.incarnation?.held.delete(tuple);
+    this.slot.incarnation?.tuples.held.delete(tuple);
     tuple.state = FAILED;
     this.run.settlements.notify();
   }
@@ -125,9 +125,7 @@ export class Lineage {
 
 /** How many trees in flight have no tuple that a bolt holds: their outcomes are on the way to their spouts. */
 export function inTransit(run: RunningTopology): number {
-  let inFlight = 0;
-  for (const spout of run.registry.spouts)
-    for (const { retries } of run.registry.slotsOf(spout)) inFlight += retries?.inFlight ?? 0;
+  const { inFlight } = run.registry;
   if (inFlight === 0) return 0;
   const held = new Set<PendingTuple>();
   for (const tuple of run.registry.held)

@@ -36,9 +36,8 @@ export function find(
 ): PendingTuple | undefined {
   for (const spout of run.registry.spouts) {
     for (const slots of [spout.slots, spout.retired])
-      for (const slot of slots) {
-        run.hooks.trees(slot.id, "read");
-        const pending = current ? slot.retries?.current(hi, lo) : slot.retries?.find(hi, lo);
+      for (const { spout: tuples } of slots) {
+        const pending = current ? tuples.current(hi, lo) : tuples.find(hi, lo);
         if (pending !== undefined) return pending;
       }
   }

@@ -96,7 +96,7 @@ export class Outlet {
       const copy = channel.copy(values);
       if (anchors !== undefined && only.anchored) {
         joinTrees(copy, anchors, env);
-        this.run.results?.join(copy, anchors, this.incarnation.result);
+        this.run.results?.join(copy, anchors, this.incarnation.tuples.result);
       }
       channel.send(copy);
       return;
@@ -106,7 +106,7 @@ export class Outlet {
       for (const copy of copies)
         if ((copy.channel as Channel).anchored) {
           joinTrees(copy, anchors, env);
-          this.run.results?.join(copy, anchors, this.incarnation.result);
+          this.run.results?.join(copy, anchors, this.incarnation.tuples.result);
         }
     this.send(out, values, copies, options);
   }

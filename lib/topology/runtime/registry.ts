@@ -1,13 +1,13 @@
 // The components of a running topology and the slots of their tasks: the present tasks, and those that scaling adds or removes.
 
-import type { Kernel } from "../../process/kernel.js";
 import type { Blueprint, ComponentPlan } from "../definition/blueprint.js";
 import { capacityFor } from "../definition/check.js";
 import type { Tuple } from "../definition/tuple.js";
 import { ackerPlan } from "./acker-plan.js";
+import { Backpressure } from "./backpressure.js";
 import type { Order } from "./messages.js";
 import type { RunningTopology } from "./running-topology.js";
-import { ComponentRun, connect, ExecutorRun, TaskSlot } from "./task-slots.js";
+import { ComponentRun, ExecutorRun, TaskSlot } from "./task-slots.js";
 
 export class Registry {
   readonly blueprint: Blueprint;
@@ -19,14 +19,12 @@ export class Registry {
   /** The id of the system task. */
   readonly systemNumber: number;
   private readonly run: RunningTopology;
-  private readonly kernel: Kernel;
   private lastTask = 0;
 
   constructor(run: RunningTopology) {
-    const { blueprint, kernel } = run;
+    const { blueprint } = run;
     this.run = run;
     this.blueprint = blueprint;
-    this.kernel = kernel;
     const ofKind = (kind: ComponentPlan["kind"]): ComponentPlan[] =>
       blueprint.components.filter((plan) => plan.kind === kind);
     this.ackers = this.add(ackerPlan(blueprint));
@@ -34,7 +32,7 @@ export class Registry {
     this.spouts = ofKind("spout").map((plan) => this.add(plan));
     this.components = [this.ackers, ...this.bolts, ...this.spouts];
     this.systemNumber = ++this.lastTask;
-    connect(this.components, blueprint);
+    Backpressure.connect(this.components, blueprint);
   }
 
   component(name: string): ComponentRun {
@@ -55,7 +53,7 @@ export class Registry {
     const slot = this.bolts.flatMap((bolt) => this.slotsOf(bolt)).find((one) => one.task === task);
     const incarnation = slot?.incarnation;
     if (incarnation?.alive !== true) return;
-    incarnation.flushing = true;
+    incarnation.tuples.flushing = true;
     incarnation.process.deliver("flush");
   }
 
@@ -68,8 +66,8 @@ export class Registry {
       component.executors.push(new ExecutorRun(component, component.executors.length));
     const index = component.slots.length;
     const executor = component.executors[index % component.executors.length] as ExecutorRun;
-    const slot = new TaskSlot(++this.lastTask, index, executor, this.kernel.node.name, this.kernel.env.now());
-    executor.place(slot);
+    const slot = new TaskSlot(++this.lastTask, index, executor, this.run);
+    executor.slots = [...executor.slots, slot];
     return slot;
   }
 
@@ -78,7 +76,7 @@ export class Registry {
     const { component } = slot;
     component.slots = [...component.slots, slot];
     this.run.hooks.slotChanged(slot);
-    component.joined();
+    component.backpressure.joined();
   }
 
   /** The last task of the component gets no more tuples. */
@@ -94,8 +92,8 @@ export class Registry {
   /** A task that was taken out has ended. */
   remove(slot: TaskSlot): void {
     slot.component.retired = slot.component.retired.filter((one) => one !== slot);
-    slot.executor.displace(slot);
-    slot.back();
+    slot.executor.slots = slot.executor.slots.filter((one) => one !== slot);
+    slot.buffer.back();
     slot.meter.pending = 0;
     slot.meter.waiting = 0;
   }
@@ -110,16 +108,18 @@ export class Registry {
 
   /** Reliable tuples that are not settled. */
   get pending(): number {
-    let pending = 0;
-    for (const spout of this.spouts)
-      for (const { pendingTuples } of this.slotsOf(spout)) pending += pendingTuples.size;
-    return pending;
+    return this.#sum(this.spouts, ({ spout }) => spout.pending.size);
+  }
+
+  /** Trees that are in flight. */
+  get inFlight(): number {
+    return this.#sum(this.spouts, ({ spout }) => spout.inFlight);
   }
 
   /** Tuples that bolts have taken and hold back. */
   get held(): readonly Tuple[] {
     return this.bolts.flatMap((bolt) =>
-      this.slotsOf(bolt).flatMap(({ incarnation }) => [...(incarnation?.held ?? [])]),
+      this.slotsOf(bolt).flatMap(({ incarnation }) => [...(incarnation?.tuples.held ?? [])]),
     );
   }
 
@@ -127,7 +127,7 @@ export class Registry {
   get busiest(): { readonly name: string; readonly queued: number } {
     let busiest = { name: "", queued: -1 };
     for (const bolt of this.bolts) {
-      const queued = this.slotsOf(bolt).reduce((sum, slot) => sum + slot.queued, 0);
+      const queued = this.#sum([bolt], ({ buffer }) => buffer.queued);
       if (queued > busiest.queued) busiest = { name: bolt.name, queued };
     }
     return busiest;
@@ -138,5 +138,11 @@ export class Registry {
     const { ackerCapacity } = this.blueprint.config;
     if (ackerCapacity !== undefined) return ackerCapacity;
     return capacityFor(this.spouts.map((spout) => this.slotsOf(spout).length * spout.plan.config.maxPending));
+  }
+
+  #sum(components: readonly ComponentRun[], of: (slot: TaskSlot) => number): number {
+    let sum = 0;
+    for (const component of components) for (const slot of this.slotsOf(component)) sum += of(slot);
+    return sum;
   }
 }

@@ -40,13 +40,6 @@ export class SimulatorHooks {
     if (system !== undefined) shared.process(system.pid, "write");
   }
 
-  /** A tuple is sent to a task, if the task runs. */
-  sent(slot: TaskSlot): void {
-    if (this.shared === undefined) return;
-    this.slotRead(slot);
-    this.loadChanged(slot);
-  }
-
   /** A grouping chooses among tasks by whether they run, and by their loads. */
   chosenFrom(slots: readonly TaskSlot[]): void {
     if (this.shared === undefined) return;
@@ -54,13 +47,6 @@ export class SimulatorHooks {
       this.slotRead(slot);
       this.load(slot, "read");
     }
-  }
-
-  /** A task takes a tuple, unless the tuple has expired. */
-  taken(slot: TaskSlot): void {
-    if (this.shared === undefined) return;
-    this.loadChanged(slot);
-    this.beats("read");
   }
 
   /** A task has one tuple more or less to work on. */

@@ -63,20 +63,20 @@ export function taskFigures(run: RunningTopology): readonly TaskFigures[] {
 }
 
 /** Writes what a task has now into its meter. */
-export function measure({ meter, pending, queued }: TaskSlot): void {
+export function measure({ meter, pending, buffer }: TaskSlot): void {
   meter.pending = pending;
-  meter.waiting = queued;
+  meter.waiting = buffer.queued;
 }
 
 /** All tasks; the system task is the last. */
 export function taskInfos({ registry, incarnations }: RunningTopology): readonly TaskInfo[] {
   const tasks = registry.components
     .flatMap((component) => registry.slotsOf(component))
-    .map(({ component: { name }, task, process, queued, starts }) => ({
+    .map(({ component: { name }, task, process, buffer, starts }) => ({
       component: name,
       task,
       pid: process?.pid,
-      waiting: queued,
+      waiting: buffer.queued,
       restarts: Math.max(0, starts - 1),
     }));
   const { systemProcess, systemRestarts } = incarnations;

@@ -13,11 +13,12 @@ import { isPrompt } from "../definition/downstream.js";
 import { textOf } from "../definition/errors.js";
 import type { NewTree, Outlet } from "../runtime/outlet.js";
 import type { RunningTopology } from "../runtime/running-topology.js";
+import type { SpoutTuples } from "../runtime/spout-tuples.js";
 import type { Incarnation, TaskSlot } from "../runtime/task-slots.js";
 import { COMPLETED, EXPIRED, FAILED, REFUSED, RETURNED, type TreeEnd } from "../tracking/acker-machine.js";
 import { Admission } from "../tracking/admission.js";
 import { letterOf, newPendingTuple, type PendingTuple } from "../tracking/pending-tuple.js";
-import { type Decision, Retries } from "../tracking/retries.js";
+import type { Decision } from "../tracking/retries.js";
 import { Sampler } from "./task.js";
 
 const CAUSES = {
@@ -39,9 +40,9 @@ export class InFlightTuples {
   private readonly ctx: Context<never>;
   private readonly outlet: Outlet;
   private readonly config: FullComponentConfig;
-  private readonly retries: Retries;
+  private readonly tuples: SpoutTuples;
   private readonly sampler: Sampler;
-  /** All that are not settled. They outlive this process. */
+  /** All that are not settled. */
   private readonly pending: Set<PendingTuple>;
   /** Tuples that wait until there is room: emitted in one call of `next` with others, or to be tried again. */
   private readonly line = new Mailbox();
@@ -55,20 +56,18 @@ export class InFlightTuples {
   constructor(run: RunningTopology, incarnation: Incarnation, ctx: Context<never>, outlet: Outlet) {
     const { slot } = incarnation;
     const { plan } = slot.component;
-    const letters = run.blueprint.subscriptions.some(
-      ({ from, stream }) => from === plan.name && stream === "dead",
-    );
     this.run = run;
     this.incarnation = incarnation;
     this.slot = slot;
     this.ctx = ctx;
     this.outlet = outlet;
     this.config = plan.config;
-    this.pending = slot.pendingTuples;
-    slot.retries?.leave();
-    this.retries = new Retries(plan.config.retries, letters, slot.formerTrees);
-    slot.retries = this.retries;
-    run.hooks.trees(slot.id, "write");
+    this.tuples = slot.spout;
+    this.pending = slot.spout.pending;
+    const letters = run.blueprint.subscriptions.some(
+      ({ from, stream }) => from === plan.name && stream === "dead",
+    );
+    slot.spout.begin(plan.config.retries, letters);
     this.sampler = new Sampler(plan.config.sampleRate, ctx);
     this.admission = isPrompt(plan.name, run.blueprint) ? new Admission(plan.config.maxPending) : undefined;
   }
@@ -87,18 +86,6 @@ export class InFlightTuples {
     return tuple;
   }
 
-  has(tuple: PendingTuple): boolean {
-    return this.pending.has(tuple);
-  }
-
-  /** The tuple is settled: it is not emitted again. */
-  forget(tuple: PendingTuple): void {
-    this.pending.delete(tuple);
-    tuple.settled = true;
-    this.run.hooks.trees(this.slot.id, "write");
-    this.slot.formerTrees.forget(tuple);
-  }
-
   /**
    * Emits a tuple, or puts it in line while too many are in flight: the ackers have room for no more. Returns what to do when
    * the emit threw.
@@ -108,7 +95,7 @@ export class InFlightTuples {
       this.wait(tuple);
       return undefined;
     }
-    if (this.retries.inFlight >= this.limit) {
+    if (this.tuples.inFlight >= this.limit) {
       this.line.push(tuple);
       return undefined;
     }
@@ -136,7 +123,7 @@ export class InFlightTuples {
     this.incarnation.retrying -= waited.length;
     const decisions: Decision[] = [];
     for (const tuple of waited) {
-      const decision = this.has(tuple) ? this.emit(tuple) : undefined;
+      const decision = tuple.settled ? undefined : this.emit(tuple);
       if (decision !== undefined) decisions.push(decision);
     }
     return decisions;
@@ -144,16 +131,15 @@ export class InFlightTuples {
 
   /** The first in line, when there is room for one. */
   next(): PendingTuple | undefined {
-    if (this.retries.inFlight >= this.limit) return undefined;
+    if (this.tuples.inFlight >= this.limit) return undefined;
     const next = this.line.shift();
     return next === EMPTY ? undefined : (next as PendingTuple);
   }
 
   /** Undefined when the tree is none of this process, or has ended before. */
   treeEnded({ outcome, hi, lo }: TreeEnd): Decision | undefined {
-    this.run.hooks.trees(this.slot.id, "write");
-    const decision =
-      outcome === COMPLETED ? this.retries.done(hi, lo) : this.retries.failed(hi, lo, CAUSES[outcome]);
+    const { trees } = this.tuples;
+    const decision = outcome === COMPLETED ? trees.done(hi, lo) : trees.failed(hi, lo, CAUSES[outcome]);
     if (decision === undefined) return undefined;
     if (outcome === COMPLETED) this.admission?.done(decision.pending.born, this.run.expiry.beats);
     else if (outcome === EXPIRED) this.expired(decision.pending);
@@ -165,8 +151,7 @@ export class InFlightTuples {
     const acker = [...this.ackers].find(([, one]) => one === ref)?.[0];
     if (acker === undefined) return [];
     this.ackers.delete(acker);
-    this.run.hooks.trees(this.slot.id, "write");
-    return this.retries.ackerGone(acker);
+    return this.tuples.trees.ackerGone(acker);
   }
 
   /**
@@ -178,12 +163,12 @@ export class InFlightTuples {
     this.tookOver = true;
     const left = [...this.pending];
     if (this.config.retries === 0) {
-      for (const tuple of left) this.forget(tuple);
+      for (const tuple of left) this.tuples.forget(tuple);
       this.run.settlements.notify();
       return [];
     }
     for (const tuple of left) {
-      this.retries.inherit(tuple);
+      this.tuples.trees.inherit(tuple);
       tuple.onTasks = undefined;
     }
     return left;
@@ -214,9 +199,8 @@ export class InFlightTuples {
   private track(tuple: PendingTuple, { hi, lo, acker }: NewTree): void {
     if (!this.ackers.has(acker)) this.ackers.set(acker, this.ctx.monitor(acker.pid as never));
     tuple.born = this.run.expiry.beats;
-    this.run.hooks.trees(this.slot.id, "write");
-    this.retries.emitted(tuple, hi, lo, acker);
-    invariant(this.retries.inFlight <= this.config.maxPending, "at most `maxPending` trees are in flight");
+    this.tuples.trees.emitted(tuple, hi, lo, acker);
+    invariant(this.tuples.inFlight <= this.config.maxPending, "at most `maxPending` trees are in flight");
   }
 
   /** A grouping threw: this try of the tuple has failed. Or `onTasks` threw, and the tuple is in flight all the same. */
@@ -226,20 +210,22 @@ export class InFlightTuples {
     meter.errors++;
     this.run.log("error", component.name, task, () => `could not emit on ${tuple.stream}: ${textOf(error)}`);
     tuple.onTasks = undefined;
-    return tuple.inFlight ? undefined : this.retries.emitFailed(tuple);
+    return tuple.inFlight ? undefined : this.tuples.trees.emitFailed(tuple);
   }
 
   /** Trees of this task that keep every task of the largest bolt downstream busy. */
   private get least(): number {
-    const { slots, outflows } = this.slot.component;
-    const atOnce = outflows.map(({ to }) => to.slots.length * to.concurrency);
+    const { slots, backpressure } = this.slot.component;
+    const atOnce = backpressure.reaches.map(
+      ({ to: { component } }) => component.slots.length * component.concurrency,
+    );
     return Math.ceil(Math.max(1, ...atOnce) / slots.length);
   }
 
   /** A tree was not done in time. When the bolts cannot keep up, fewer tuples may be in flight. */
   private expired(tuple: PendingTuple): void {
     const { run, config } = this;
-    const congestion = this.admission?.lost(tuple.born, run.expiry.beats, this.retries.inFlight, this.least);
+    const congestion = this.admission?.lost(tuple.born, run.expiry.beats, this.tuples.inFlight, this.least);
     if (congestion === undefined) return;
     const { component, task } = this.slot;
     const now = this.ctx.now();

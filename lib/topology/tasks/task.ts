@@ -1,6 +1,8 @@
 // Helpers that the tasks of spouts and bolts share: the context of their functions, starts and asynchronous steps.
 
+import { type Stop, stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
+import type { Signal } from "../../process/entries.js";
 import type { Process } from "../../process/process.js";
 import { crash } from "../../process/reason.js";
 import { exitedError } from "../../process/request.js";
@@ -52,6 +54,11 @@ export function inTurn<T>(items: readonly T[], each: (item: T) => unknown, from 
 /** Throws when the process has ended: code of a task that goes on after that is stopped here. */
 export function refuseDead(process: Process): void {
   if (!process.alive) throw exitedError(process);
+}
+
+/** A task ends with a linked process, unless that ended normally. */
+export function endWithLinked(signal: Signal): Stop | undefined {
+  return signal.type === "exit" && signal.reason.type !== "normal" ? stop(signal.reason) : undefined;
 }
 
 /** Runs the start of a task. An error is logged and, when the topology fails because of it, is the topology's reason. */
