@@ -129,7 +129,7 @@ export class TopologyRef {
       uptimeMs: now - run.startedAt,
       restarts: run.restarts,
       components: run.registry.components.map((component) => {
-        for (const slot of run.registry.slotsOf(component)) measure(slot);
+        for (const slot of component.allSlots) measure(slot);
         const { name, plan, executors } = component;
         const kind = name === ACKERS ? "acker" : plan.kind;
         return componentMetrics(

@@ -194,7 +194,7 @@ function largestCircle(floor: string, sources: readonly Source[]): string[] {
 const CIRCLES: { readonly [floor: string]: number } = {
   process: 25,
   dispatch: 23,
-  topology: 11,
+  topology: 7,
   testing: 7,
   flow: 21,
   pipeline: 8,

@@ -359,7 +359,7 @@ function rootOf(reason: ExitReason): ExitReason {
 function checkDrained({ registry }: RunningTopology): void {
   invariant(registry.inFlight === 0, "no tree of a drained topology is in flight");
   for (const bolt of registry.bolts)
-    for (const { buffer } of registry.slotsOf(bolt))
+    for (const { buffer } of bolt.allSlots)
       invariant(buffer.queued === 0, "no tuple is in a mailbox of a drained topology");
 }
 
@@ -367,16 +367,16 @@ function activate(run: RunningTopology, flowing: boolean): void {
   run.switches.running = true;
   run.switches.paused = !flowing;
   if (flowing) {
-    for (const bolt of run.registry.bolts) run.registry.order(bolt, "activate");
+    for (const bolt of run.registry.bolts) bolt.order("activate");
     setFlowing(run, true);
-  } else for (const spout of run.registry.spouts) run.registry.order(spout, "go");
+  } else for (const spout of run.registry.spouts) spout.order("go");
 }
 
 /** Pauses spouts before bolts, and resumes bolts before spouts: no tuple reaches a bolt that is paused. */
 function pause(run: RunningTopology, paused: boolean): void {
   run.switches.paused = paused;
   if (paused) setFlowing(run, false);
-  for (const bolt of run.registry.bolts) run.registry.order(bolt, paused ? "deactivate" : "activate");
+  for (const bolt of run.registry.bolts) bolt.order(paused ? "deactivate" : "activate");
   if (!paused) setFlowing(run, true);
 }
 
@@ -384,7 +384,7 @@ function setFlowing(run: RunningTopology, flowing: boolean): void {
   run.switches.flowing = flowing;
   for (const spout of run.registry.spouts) {
     run.hooks.flow(spout.name, "write");
-    run.registry.order(spout, flowing ? "activate" : "deactivate");
+    spout.order(flowing ? "activate" : "deactivate");
   }
 }
 

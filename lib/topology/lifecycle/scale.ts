@@ -66,7 +66,7 @@ async function grow(
 ): Promise<void> {
   const before = component.executors.length;
   const slot = run.registry.addSlot(component);
-  run.registry.order(run.registry.ackers, "go");
+  run.registry.ackers.order("go");
   const { executor } = slot;
   const group = run.groups.get(component.plan.kind === "spout" ? "spouts" : "bolts");
   const isNew = component.executors.length > before;

@@ -15,7 +15,7 @@ export class TopologyWork implements WorkInProgress {
     const { run } = this;
     let moving = 0;
     for (const spout of run.registry.spouts)
-      for (const { incarnation, spout: tuples } of run.registry.slotsOf(spout)) {
+      for (const { incarnation, spout: tuples } of spout.allSlots) {
         // While the topology drains, a spout may emit until its `deactivate` has ended.
         if (incarnation?.alive)
           moving +=
@@ -25,7 +25,7 @@ export class TopologyWork implements WorkInProgress {
         else if (tuples.pending.size > 0) moving++;
       }
     for (const bolt of run.registry.bolts)
-      for (const { inFlight, incarnation } of run.registry.slotsOf(bolt))
+      for (const { inFlight, incarnation } of bolt.allSlots)
         moving += inFlight + (incarnation?.alive && incarnation.tuples.flushing ? 1 : 0);
     return moving;
   }
@@ -39,7 +39,7 @@ export class TopologyWork implements WorkInProgress {
   get bolts(): WorkInProgress["bolts"] {
     const { run } = this;
     return run.registry.bolts.flatMap((bolt) =>
-      run.registry.slotsOf(bolt).filter(({ incarnation }) => incarnation?.alive === true),
+      bolt.allSlots.filter(({ incarnation }) => incarnation?.alive === true),
     );
   }
 

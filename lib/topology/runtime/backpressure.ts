@@ -6,7 +6,7 @@ import type { Process } from "../../process/process.js";
 import type { Blueprint } from "../definition/blueprint.js";
 import { type Outflow, outflowsOf, targetsOf } from "../definition/downstream.js";
 import { BufferWait } from "./buffer-wait.js";
-import type { RunningTopology } from "./running-topology.js";
+import type { SimulatorHooks } from "./simulator-hooks.js";
 import type { ComponentRun } from "./task-slots.js";
 
 /** A bolt that the tuples of a component reach. */
@@ -33,16 +33,16 @@ export class Backpressure {
   /** The topology ends: tasks do not wait any more. */
   private released = false;
   private readonly waits = new Set<BufferWait>();
-  private readonly run: RunningTopology;
+  private readonly hooks: SimulatorHooks;
 
-  constructor(component: ComponentRun, run: RunningTopology) {
+  constructor(component: ComponentRun, hooks: SimulatorHooks) {
     this.component = component;
-    this.run = run;
+    this.hooks = hooks;
   }
 
   /** Of a spout: whether one of its tuples may reach a bolt in which no task that can take it has buffer space. */
   get isBlocked(): boolean {
-    this.run.hooks.flow(this.component.name, "read");
+    this.hooks.flow(this.component.name, "read");
     for (const { to, anyTask } of this.reaches)
       if (to.full + to.missed > 0 && !(anyTask && to.hasSpace)) return true;
     return false;
@@ -50,7 +50,7 @@ export class Backpressure {
 
   /** Of a bolt: a promise while a bolt that it emits to has no buffer space. */
   wait(process: Process): Promise<void> | undefined {
-    this.run.hooks.flow(this.component.name, "read");
+    this.hooks.flow(this.component.name, "read");
     return this.isHeldUp && process.alive ? new BufferWait(process, this.waits).promise : undefined;
   }
 
@@ -71,7 +71,7 @@ export class Backpressure {
     this.full += by;
     invariant(this.full >= 0, "a task has buffer space again only after it was full");
     for (const feeder of this.feeders) {
-      this.run.hooks.flow(feeder.component.name, "write");
+      this.hooks.flow(feeder.component.name, "write");
       feeder.pressed += by;
     }
     this.changed(by);
@@ -85,7 +85,7 @@ export class Backpressure {
   }
 
   private changed(by: 1 | -1): void {
-    for (const spout of this.spouts) this.run.hooks.flow(spout.component.name, "write");
+    for (const spout of this.spouts) this.hooks.flow(spout.component.name, "write");
     if (by < 0) this.eased();
   }
 
@@ -96,7 +96,7 @@ export class Backpressure {
 
   /** There may be buffer space where there was none. */
   private eased(): void {
-    for (const spout of this.spouts) if (!spout.isBlocked) this.run.registry.order(spout.component, "go");
+    for (const spout of this.spouts) if (!spout.isBlocked) spout.component.order("go");
     for (const feeder of this.feeders) feeder.goOn();
   }
 

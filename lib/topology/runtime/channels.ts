@@ -65,7 +65,7 @@ export class Channel implements TupleChannel {
   /** Sends the tuple to its home, if that is another task. */
   private sentHome(tuple: Tuple): boolean {
     const { slot } = this;
-    const home = slot.component.homes?.homeOf(tuple, slot) ?? slot;
+    const home = this.run.homes.get(slot.component)?.homeOf(tuple, slot) ?? slot;
     if (home === slot) return false;
     const copy = this.forward(tuple, home);
     (copy.channel as Channel).send(copy);
@@ -87,7 +87,7 @@ export class Channel implements TupleChannel {
   private isHome(tuple: Tuple): boolean {
     const { slot, subscription } = this;
     if (!subscription.interchangeable) return true;
-    return slot.component.homes !== undefined && tuple.anchored && !slot.leaving;
+    return this.run.homes.has(slot.component) && tuple.anchored && !slot.leaving;
   }
 
   expired(tuple: Tuple): void {
@@ -98,7 +98,7 @@ export class Channel implements TupleChannel {
   lost(tuple: Tuple, isInnocent: boolean = tuple.state === QUEUED): void {
     if (tuple.anchored) this.meter.failed++;
     else this.slot.meter.lost++;
-    this.subscription.target.homes?.lost(tuple);
+    this.run.homes.get(this.subscription.target)?.lost(tuple);
     this.run.acking.fail(tuple, isInnocent);
   }
 
@@ -111,7 +111,7 @@ export class Channel implements TupleChannel {
     copy.edgeLo = tuple.edgeLo;
     copy.more = tuple.more;
     copy.born = tuple.born;
-    this.slot.component.homes?.move(tuple, copy);
+    this.run.homes.get(this.slot.component)?.move(tuple, copy);
     this.run.results?.move(tuple, copy);
     return copy;
   }

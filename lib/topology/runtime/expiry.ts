@@ -25,7 +25,7 @@ export class Expiry {
   sweep(): void {
     const { run } = this;
     for (const bolt of run.registry.bolts)
-      for (const { incarnation } of run.registry.slotsOf(bolt))
+      for (const { incarnation } of bolt.allSlots)
         for (const tuple of incarnation?.tuples.held ?? [])
           if (this.isOver(tuple)) {
             incarnation?.tuples.held.delete(tuple);

@@ -70,7 +70,7 @@ export class Homes {
   }
 
   private slotOf({ task }: Place): TaskSlot | undefined {
-    return this.run.registry.slotsOf(this.component).find((slot) => slot.task === task);
+    return this.component.allSlots.find((slot) => slot.task === task);
   }
 
   /** The place of a tuple, which it takes if it has none. Undefined when the spout's tuple is settled, or there is no time. */

@@ -56,12 +56,12 @@ export class Lineage {
 
   /** The places in this task of the tuples that a descendant of a window's result was anchored to. */
   placesOf(descendant: Tuple): Place[] {
-    return this.slot.component.homes?.under(descendant).filter(({ task }) => task === this.task) ?? [];
+    return this.homes?.under(descendant).filter(({ task }) => task === this.task) ?? [];
   }
 
   /** A window is handed over again: a tuple of it comes again. */
   reopen(place: Place): void {
-    this.slot.component.homes?.reopen(place);
+    this.homes?.reopen(place);
   }
 
   /** Begins to note where tuples are, and which are lost on their way to the bolt's tasks, or in them. */
@@ -69,13 +69,13 @@ export class Lineage {
     const { run } = this;
     const { component } = this.slot;
     run.results ??= new WindowResults();
-    component.homes ??= new Homes(run, component, timeOf);
+    if (this.homes === undefined) run.homes.set(component, new Homes(run, component, timeOf));
     this.slot.losses ??= new Losses(run.blueprint.config.messageTimeoutMs);
   }
 
   /** The place of a tuple. Undefined when its spout's tuple was settled when it was sent, or was never tracked. */
   placeOf(tuple: Tuple): Place | undefined {
-    return this.slot.component.homes?.get(tuple);
+    return this.homes?.get(tuple);
   }
 
   /** Whether every tree of the tuple has ended. */
@@ -88,7 +88,7 @@ export class Lineage {
 
   /** Notes that the tuple failed and will come again. */
   lost(tuple: Tuple): void {
-    this.slot.component.homes?.lost(tuple);
+    this.homes?.lost(tuple);
   }
 
   /** The next try of a tuple has come home. Returns whether the tuple was lost. */
@@ -120,6 +120,10 @@ export class Lineage {
     if (trace?.expired !== true) return false;
     this.below ??= reachedFrom(this.slot.component.name, this.run.blueprint.subscriptions);
     return this.below.size > 0;
+  }
+
+  private get homes(): Homes | undefined {
+    return this.run.homes.get(this.slot.component);
   }
 }
 

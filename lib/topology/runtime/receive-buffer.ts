@@ -2,7 +2,7 @@
 // not run when a tuple comes is missed until it runs again. Either may make spouts and bolts upstream wait.
 
 import { invariant } from "../../process/invariant.js";
-import type { RunningTopology } from "./running-topology.js";
+import type { SimulatorHooks } from "./simulator-hooks.js";
 import type { TaskSlot } from "./task-slots.js";
 
 export class ReceiveBuffer {
@@ -16,17 +16,17 @@ export class ReceiveBuffer {
   readonly capacity: number;
   private missed = false;
   private readonly slot: TaskSlot;
-  private readonly run: RunningTopology;
+  private readonly hooks: SimulatorHooks;
 
-  constructor(slot: TaskSlot, run: RunningTopology) {
+  constructor(slot: TaskSlot, hooks: SimulatorHooks) {
     this.slot = slot;
-    this.run = run;
+    this.hooks = hooks;
     this.capacity = slot.component.plan.config.receiveBuffer;
   }
 
   /** A tuple goes into the mailbox. */
   arrives(): void {
-    this.run.hooks.loadChanged(this.slot);
+    this.hooks.loadChanged(this.slot);
     this.delivered++;
     if (++this.queued > this.capacity && !this.isFull) {
       this.isFull = true;
@@ -36,7 +36,7 @@ export class ReceiveBuffer {
 
   /** A tuple has left the mailbox. */
   leaves(): void {
-    this.run.hooks.loadChanged(this.slot);
+    this.hooks.loadChanged(this.slot);
     invariant(this.queued > 0, "a tuple that leaves a mailbox was in it");
     if (--this.queued <= this.capacity >> 1 && this.isFull) {
       this.isFull = false;

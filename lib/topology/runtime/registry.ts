@@ -1,12 +1,12 @@
 // The components of a running topology and the slots of their tasks: the present tasks, and those that scaling adds or removes.
 
+import type { Kernel } from "../../process/kernel.js";
 import type { Blueprint, ComponentPlan } from "../definition/blueprint.js";
 import { capacityFor } from "../definition/check.js";
 import type { Tuple } from "../definition/tuple.js";
 import { ackerPlan } from "./acker-plan.js";
 import { Backpressure } from "./backpressure.js";
-import type { Order } from "./messages.js";
-import type { RunningTopology } from "./running-topology.js";
+import type { SimulatorHooks } from "./simulator-hooks.js";
 import { ComponentRun, ExecutorRun, TaskSlot } from "./task-slots.js";
 
 export class Registry {
@@ -18,20 +18,21 @@ export class Registry {
   readonly spouts: readonly ComponentRun[];
   /** The id of the system task. */
   readonly systemNumber: number;
-  private readonly run: RunningTopology;
-  private lastTask = 0;
+  readonly #kernel: Kernel;
+  readonly #hooks: SimulatorHooks;
+  #lastTask = 0;
 
-  constructor(run: RunningTopology) {
-    const { blueprint } = run;
-    this.run = run;
+  constructor(blueprint: Blueprint, kernel: Kernel, hooks: SimulatorHooks) {
     this.blueprint = blueprint;
+    this.#kernel = kernel;
+    this.#hooks = hooks;
     const ofKind = (kind: ComponentPlan["kind"]): ComponentPlan[] =>
       blueprint.components.filter((plan) => plan.kind === kind);
-    this.ackers = this.add(ackerPlan(blueprint));
-    this.bolts = ofKind("bolt").map((plan) => this.add(plan));
-    this.spouts = ofKind("spout").map((plan) => this.add(plan));
+    this.ackers = this.#add(ackerPlan(blueprint));
+    this.bolts = ofKind("bolt").map((plan) => this.#add(plan));
+    this.spouts = ofKind("spout").map((plan) => this.#add(plan));
     this.components = [this.ackers, ...this.bolts, ...this.spouts];
-    this.systemNumber = ++this.lastTask;
+    this.systemNumber = ++this.#lastTask;
     Backpressure.connect(this.components, blueprint);
   }
 
@@ -39,18 +40,9 @@ export class Registry {
     return this.components.find((one) => one.name === name) as ComponentRun;
   }
 
-  /** All slots of a component, including those of tasks that are being taken out. */
-  slotsOf(component: ComponentRun): readonly TaskSlot[] {
-    return [...component.slots, ...component.retired];
-  }
-
-  order(component: ComponentRun, order: Order): void {
-    for (const slot of this.slotsOf(component)) slot.process?.deliver(order);
-  }
-
   /** Tells a task of a bolt to settle what it holds back. */
   flush(task: number): void {
-    const slot = this.bolts.flatMap((bolt) => this.slotsOf(bolt)).find((one) => one.task === task);
+    const slot = this.bolts.flatMap((bolt) => bolt.allSlots).find((one) => one.task === task);
     const incarnation = slot?.incarnation;
     if (incarnation?.alive !== true) return;
     incarnation.tuples.flushing = true;
@@ -66,7 +58,7 @@ export class Registry {
       component.executors.push(new ExecutorRun(component, component.executors.length));
     const index = component.slots.length;
     const executor = component.executors[index % component.executors.length] as ExecutorRun;
-    const slot = new TaskSlot(++this.lastTask, index, executor, this.run);
+    const slot = new TaskSlot(++this.#lastTask, index, executor, this.#kernel, this.#hooks);
     executor.slots = [...executor.slots, slot];
     return slot;
   }
@@ -75,7 +67,7 @@ export class Registry {
   open(slot: TaskSlot): void {
     const { component } = slot;
     component.slots = [...component.slots, slot];
-    this.run.hooks.slotChanged(slot);
+    this.#hooks.slotChanged(slot);
     component.backpressure.joined();
   }
 
@@ -85,7 +77,7 @@ export class Registry {
     slot.retired = true;
     component.slots = component.slots.slice(0, -1);
     component.retired = [...component.retired, slot];
-    this.run.hooks.slotChanged(slot);
+    this.#hooks.slotChanged(slot);
     return slot;
   }
 
@@ -98,8 +90,8 @@ export class Registry {
     slot.meter.waiting = 0;
   }
 
-  private add(plan: ComponentPlan): ComponentRun {
-    const component = new ComponentRun(plan, this.run);
+  #add(plan: ComponentPlan): ComponentRun {
+    const component = new ComponentRun(plan, this.#kernel, this.#hooks);
     for (let task = 0; task < plan.tasks; task++) this.open(this.addSlot(component));
     return component;
   }
@@ -119,7 +111,7 @@ export class Registry {
   /** Tuples that bolts have taken and hold back. */
   get held(): readonly Tuple[] {
     return this.bolts.flatMap((bolt) =>
-      this.slotsOf(bolt).flatMap(({ incarnation }) => [...(incarnation?.tuples.held ?? [])]),
+      bolt.allSlots.flatMap(({ incarnation }) => [...(incarnation?.tuples.held ?? [])]),
     );
   }
 
@@ -137,12 +129,12 @@ export class Registry {
   get ackerCapacity(): number {
     const { ackerCapacity } = this.blueprint.config;
     if (ackerCapacity !== undefined) return ackerCapacity;
-    return capacityFor(this.spouts.map((spout) => this.slotsOf(spout).length * spout.plan.config.maxPending));
+    return capacityFor(this.spouts.map((spout) => spout.allSlots.length * spout.plan.config.maxPending));
   }
 
   #sum(components: readonly ComponentRun[], of: (slot: TaskSlot) => number): number {
     let sum = 0;
-    for (const component of components) for (const slot of this.slotsOf(component)) sum += of(slot);
+    for (const component of components) for (const slot of component.allSlots) sum += of(slot);
     return sum;
   }
 }

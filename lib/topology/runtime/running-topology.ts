@@ -8,10 +8,12 @@ import type { Blueprint } from "../definition/blueprint.js";
 import type { LogLevel } from "../definition/component.js";
 import { Acking } from "./acking.js";
 import { Expiry } from "./expiry.js";
+import type { Homes } from "./homes.js";
 import { Incarnations } from "./incarnations.js";
 import { Registry } from "./registry.js";
 import { Settlements } from "./settlements.js";
 import { SimulatorHooks } from "./simulator-hooks.js";
+import type { ComponentRun } from "./task-slots.js";
 import type { WindowResults } from "./window-results.js";
 
 /** Takes the lines that components log. */
@@ -57,6 +59,8 @@ export class RunningTopology {
   readonly acking: Acking = new Acking(this);
   readonly expiry: Expiry = new Expiry(this);
   readonly registry: Registry;
+  /** Of each bolt with windows: the homes of its tuples. */
+  readonly homes: Map<ComponentRun, Homes> = new Map();
   /** Of a topology with windows of the tuples' own time: the tuples that descend from their results. */
   results: WindowResults | undefined = undefined;
   /** The supervisors of ackers, bolts, spouts and system, when they run. */
@@ -76,7 +80,7 @@ export class RunningTopology {
     this.log = log;
     this.startedAt = kernel.env.now();
     this.hooks = new SimulatorHooks(blueprint.name, kernel.shared);
-    this.registry = new Registry(this);
+    this.registry = new Registry(blueprint, kernel, this.hooks);
   }
 
   get name(): string {

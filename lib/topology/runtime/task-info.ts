@@ -39,7 +39,7 @@ export function taskFigures(run: RunningTopology): readonly TaskFigures[] {
   const infos = new Map(taskInfos(run).map((info) => [info.task, info]));
   const now = run.kernel.env.now();
   return run.registry.components.flatMap((component) =>
-    run.registry.slotsOf(component).map((slot): TaskFigures => {
+    component.allSlots.map((slot): TaskFigures => {
       measure(slot);
       const { name, plan } = component;
       const kind = name === ACKERS ? "acker" : plan.kind;
@@ -71,7 +71,7 @@ export function measure({ meter, pending, buffer }: TaskSlot): void {
 /** All tasks; the system task is the last. */
 export function taskInfos({ registry, incarnations }: RunningTopology): readonly TaskInfo[] {
   const tasks = registry.components
-    .flatMap((component) => registry.slotsOf(component))
+    .flatMap((component) => component.allSlots)
     .map(({ component: { name }, task, process, buffer, starts }) => ({
       component: name,
       task,

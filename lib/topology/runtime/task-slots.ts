@@ -2,6 +2,7 @@
 // it one after the other. Each of these processes is an incarnation of the task.
 
 import type { ConsumerView, Pressure, Tags } from "../../dispatch/member.js";
+import type { Kernel } from "../../process/kernel.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import type { ComponentPlan } from "../definition/blueprint.js";
@@ -9,10 +10,10 @@ import { concurrencyOf } from "../definition/settling.js";
 import type { Losses } from "../tracking/losses.js";
 import { Backpressure } from "./backpressure.js";
 import { BoltTuples } from "./bolt-tuples.js";
-import type { Homes } from "./homes.js";
+import type { Order } from "./messages.js";
 import { TaskMeter } from "./metrics.js";
 import { ReceiveBuffer } from "./receive-buffer.js";
-import type { RunningTopology } from "./running-topology.js";
+import type { SimulatorHooks } from "./simulator-hooks.js";
 import { SpoutTuples } from "./spout-tuples.js";
 
 /** One process that is, or was, a task. */
@@ -66,20 +67,20 @@ export class TaskSlot implements ConsumerView {
   losses: Losses | undefined = undefined;
   /** Of an acker: the machine with its trees. */
   trees: { tracks(hi: number, lo: number): boolean } | undefined = undefined;
-  private readonly run: RunningTopology;
+  private readonly hooks: SimulatorHooks;
 
-  constructor(task: number, index: number, executor: ExecutorRun, run: RunningTopology) {
+  constructor(task: number, index: number, executor: ExecutorRun, kernel: Kernel, hooks: SimulatorHooks) {
     const { component } = executor;
     this.component = component;
-    this.meter = component.meterOf(index, run.kernel.env.now());
+    this.meter = component.meterOf(index, kernel.env.now());
     this.task = task;
     this.index = index;
     this.executor = executor;
-    this.run = run;
+    this.hooks = hooks;
     this.id = `${component.name}-${index}`;
-    this.buffer = new ReceiveBuffer(this, run);
-    this.spout = new SpoutTuples(this.id, run.hooks);
-    this.tags = { task, index, executor: executor.index, node: run.kernel.node.name };
+    this.buffer = new ReceiveBuffer(this, hooks);
+    this.spout = new SpoutTuples(this.id, hooks);
+    this.tags = { task, index, executor: executor.index, node: kernel.node.name };
   }
 
   /** The process of the task; undefined while it does not run. */
@@ -90,7 +91,7 @@ export class TaskSlot implements ConsumerView {
 
   /** The same, for a decision that depends on it. */
   reach(): Process | undefined {
-    this.run.hooks.slotRead(this);
+    this.hooks.slotRead(this);
     return this.process;
   }
 
@@ -123,7 +124,7 @@ export class TaskSlot implements ConsumerView {
 
   /** Of an acker: whether the spout of this tree waits for its end. */
   tracks(hi: number, lo: number): boolean {
-    this.run.hooks.ackedTrees(this, "read");
+    this.hooks.ackedTrees(this, "read");
     return this.reach() !== undefined && this.trees?.tracks(hi, lo) === true;
   }
 
@@ -171,16 +172,24 @@ export class ComponentRun {
   readonly shared: Map<unknown, unknown> = new Map();
   /** Of a spout: it does not log a congestion before this time. */
   quietUntil = 0;
-  /** Of a bolt with windows: the homes of its tuples. */
-  homes: Homes | undefined = undefined;
-  private readonly run: RunningTopology;
+  private readonly hooks: SimulatorHooks;
 
-  constructor(plan: ComponentPlan, run: RunningTopology) {
+  constructor(plan: ComponentPlan, kernel: Kernel, hooks: SimulatorHooks) {
     this.name = plan.name;
     this.plan = plan;
-    this.nobody = run.kernel.nobody(plan.name);
-    this.backpressure = new Backpressure(this, run);
-    this.run = run;
+    this.nobody = kernel.nobody(plan.name);
+    this.backpressure = new Backpressure(this, hooks);
+    this.hooks = hooks;
+  }
+
+  /** The slots of all tasks, including those that are being taken out. */
+  get allSlots(): readonly TaskSlot[] {
+    return this.retired.length === 0 ? this.slots : [...this.slots, ...this.retired];
+  }
+
+  /** Tells all tasks that run. */
+  order(order: Order): void {
+    for (const { process } of this.allSlots) process?.deliver(order);
   }
 
   /** The most tuples that one task works on at once. */
@@ -190,7 +199,7 @@ export class ComponentRun {
 
   /** The tasks that a grouping chooses from, by whether they run and by their loads. */
   candidates(): readonly TaskSlot[] {
-    this.run.hooks.chosenFrom(this.slots);
+    this.hooks.chosenFrom(this.slots);
     return this.slots;
   }
 

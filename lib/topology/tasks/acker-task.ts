@@ -48,7 +48,7 @@ export function ackerTask(run: RunningTopology, slot: TaskSlot): Callbacks<Acker
       run.incarnations.starting(slot);
       run.incarnations.started(slot, processOf(ctx as Context<never>));
       // Spouts whose emits found no acker wait for this one.
-      for (const spout of run.registry.spouts) run.registry.order(spout, "go");
+      for (const spout of run.registry.spouts) spout.order("go");
     },
     handle: (ctx, message) => {
       run.hooks.ackedTrees(slot, "write");

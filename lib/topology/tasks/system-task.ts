@@ -65,7 +65,7 @@ function tick(run: RunningTopology, component: ComponentRun): void {
     run.expiry.tick();
     run.expiry.sweep();
   }
-  for (const slot of run.registry.slotsOf(component)) {
+  for (const slot of component.allSlots) {
     if (slot.ticking || slot.process === undefined) continue;
     slot.ticking = true;
     slot.process.deliver("tick");
