@@ -1,10 +1,10 @@
 // The two kinds of process as a user writes them: a function body that receives, or callbacks that are called.
 
 import type { BodyContext } from "./body-context.js";
+import type { MailboxLimits } from "./bound.js";
 import type { Context } from "./context.js";
 import type { Signal } from "./entries.js";
 import type { Inspected } from "./inspected.js";
-import type { Process } from "./process.js";
 import { type ExitInput, type ExitReason, toReason } from "./reason.js";
 import type { Claim } from "./via.js";
 
@@ -138,23 +138,6 @@ export interface SpawnOptions {
 export const SPAWN_OPTIONS: ReadonlySet<string> = new Set<keyof SpawnOptions>([
   ...(["label", "name", "trapExit", "mailbox", "shutdown"] as const),
 ]);
-
-/** Key of what makes a mailbox more than one queue with a bound. */
-export const queueing: unique symbol = Symbol("signalbox.queueing");
-
-/**
- * A bound on the messages in a mailbox. Signals do not count and are never dropped. When the mailbox is full, `reject` throws
- * MailboxFullError at the sender, `drop-newest` and `drop-oldest` turn that message into a dead letter, and `exit` ends the
- * receiver.
- */
-export interface MailboxLimits {
-  /** How many messages may be in the mailbox, 1 or more. */
-  readonly capacity: number;
-  /** What happens to a message when the mailbox is full. */
-  readonly overflow: "reject" | "drop-newest" | "drop-oldest" | "exit";
-  /** @internal Makes the class of a process that keeps its messages in another way: see {@link fairMailbox}. */
-  readonly [queueing]?: (plain: typeof Process) => typeof Process;
-}
 
 /** How the start of a process ended. */
 export type StartOutcome =

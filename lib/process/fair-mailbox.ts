@@ -4,7 +4,7 @@
 // The order of each sender is kept, signals included: a signal waits behind the messages of the process that it is about. Messages
 // whose sender is not known, such as those from outside of all processes, count as those of one sender.
 
-import { type MailboxLimits, queueing } from "./behaviour.js";
+import { type MailboxLimits, type ProcessClass, queueing } from "./bound.js";
 import {
   ContextMessage,
   InspectionTask,
@@ -16,11 +16,12 @@ import {
   type Withdrawable,
 } from "./entries.js";
 import { MailboxFullError } from "./errors.js";
+import { isOutsideBound } from "./inbox.js";
 import { only } from "./known-options.js";
 import { EMPTY, Ring } from "./mailbox.js";
 import { count, oneOf } from "./options.js";
 import type { Pid } from "./pid.js";
-import { isOutsideBound, type Process } from "./process.js";
+import type { Process } from "./process.js";
 import { Request } from "./request.js";
 import { captureSenderContext } from "./sender-context.js";
 
@@ -267,11 +268,11 @@ class FairRing extends Ring {
   }
 }
 
-const made = new Map<typeof Process, typeof Process>();
+const made = new Map<ProcessClass, ProcessClass>();
 
 /** Makes the class of a process whose mailbox is fair. */
-function fairClass(Base: typeof Process): typeof Process {
-  const known = made.get(Base) ?? fairClassOf(Base);
+function fairClass(Base: ProcessClass): ProcessClass {
+  const known = made.get(Base) ?? fairClassOf(Base as typeof Process);
   made.set(Base, known);
   return known;
 }

@@ -5,8 +5,6 @@ export {
   type Callbacks,
   deferStart,
   ignore,
-  type MailboxLimits,
-  queueing,
   SetAside,
   SPAWN_OPTIONS,
   type SpawnOptions,
@@ -15,6 +13,7 @@ export {
   stop,
 } from "./behaviour.js";
 export type { BodyContext } from "./body-context.js";
+export { type MailboxLimits, queueing } from "./bound.js";
 export type { Address, Context } from "./context.js";
 export type { DownSignal, ExitSignal, GroupSignal, Signal } from "./entries.js";
 export type { AsyncContext, Environment } from "./environment.js";

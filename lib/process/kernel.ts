@@ -2,8 +2,8 @@
 // are in system.ts.
 
 import type { Behaviour, Callbacks, Code, SpawnOptions, StartOutcome, ValueBody } from "./behaviour.js";
-import { deferStart, ignore, isCode, queueing, Stop } from "./behaviour.js";
-import { checkBound } from "./bound.js";
+import { deferStart, ignore, isCode, Stop } from "./behaviour.js";
+import { checkBound, queueing } from "./bound.js";
 import { Calls } from "./calls.js";
 import { ContextMessage, isEntry, isReturnable, type Signal } from "./entries.js";
 import type { AsyncContext, Environment, Runnable, ScheduledSystem, Scheduler } from "./environment.js";
@@ -163,7 +163,7 @@ export class Kernel implements ScheduledSystem {
     const pid = new Pid<unknown>(this.node, id, options?.label, undefined);
     const usual =
       this.taps === undefined ? this.processClass : this.classFor(behaviour as Behaviour<unknown>);
-    const made = options?.mailbox?.[queueing]?.(usual) ?? usual;
+    const made = (options?.mailbox?.[queueing]?.(usual) ?? usual) as typeof Process;
     const process = new made(this, pid, parent?.pid, behaviour as Code);
     if (options !== undefined) {
       if (options.mailbox !== undefined) process.extras.mailbox = checkBound(options.mailbox);

@@ -1,37 +1,26 @@
-// A process: mailbox, state and activation. Its operations are in context.ts; its start and end are in kernel.ts.
+// A process: its state, and what runs when it is activated. What its mailbox takes is decided in inbox.ts, its operations are in
+// context.ts, its start and end in kernel.ts.
 
-import {
-  type Body,
-  type Callbacks,
-  type Code,
-  type MailboxLimits,
-  SetAside,
-  type StartOutcome,
-  Stop,
-} from "./behaviour.js";
+import { type Body, type Callbacks, type Code, SetAside, type StartOutcome, Stop } from "./behaviour.js";
+import type { MailboxLimits } from "./bound.js";
 import { Context } from "./context.js";
 import {
   type Entry,
   isEntry,
-  isGone,
   isReturnable,
-  isSpecial,
-  isWithdrawable,
   plain,
-  type Recallable,
   SIGNAL,
-  SignalEntry,
+  type SignalEntry,
   TASK,
   TaskEntry,
   taken,
-  type Withdrawable,
 } from "./entries.js";
-import type { AsyncContext, Runnable, Scheduler } from "./environment.js";
-import { MailboxFullError } from "./errors.js";
+import type { AsyncContext, Scheduler } from "./environment.js";
 import type { Hold } from "./hold.js";
+import { Inbox, isOutsideBound } from "./inbox.js";
 import type { Tracer } from "./inspection-trace.js";
 import type { Kernel } from "./kernel.js";
-import { EMPTY, Mailbox } from "./mailbox.js";
+import { EMPTY } from "./mailbox.js";
 import type { Monitor } from "./monitor.js";
 import type { OneOrMany } from "./one-or-many.js";
 import { inNameOf, origin } from "./origin.js";
@@ -92,7 +81,7 @@ export interface Abandonable {
   abandon(error: Error): void;
 }
 
-export class Process extends Mailbox implements Runnable {
+export class Process extends Inbox {
   state: State = STARTING;
   trapping = false;
   handled = 0;
@@ -111,7 +100,7 @@ export class Process extends Mailbox implements Runnable {
   next: Process | undefined = undefined;
   previous: Process | undefined = undefined;
   readonly kernel: Kernel;
-  private readonly scheduler: Scheduler;
+  protected readonly scheduler: Scheduler;
   readonly pid: Pid<unknown>;
   readonly parent: Pid | undefined;
   behaviour: Code;
@@ -156,127 +145,36 @@ export class Process extends Mailbox implements Runnable {
   }
 
   /**
-   * Queues a message. The process runs later: nothing of it runs within the sender's turn.
-   *
-   * @param _from - the sender, if that is a process: for mailboxes that are fair
-   */
-  deliver(message: unknown, _from?: Process): void {
-    if (this.first === EMPTY) this.first = message;
-    else if (!this.queueBehind(message)) return;
-    if (this.state === IDLE) {
-      this.state = READY;
-      this.scheduler.ready(this);
-    }
-  }
-
-  /** Queues what may end while it waits; it counts as a message. */
-  deliverRequest(request: Request | Recallable): void {
-    this.mixed = true;
-    request.queuedIn = this;
-    this.deliver(request);
-  }
-
-  /** Queues a signal, even beyond the mailbox's bound. */
-  deliverSignal(entry: Entry): void {
-    this.mixed = true;
-    this.push(entry);
-    if (this.rare?.mailbox !== undefined) this.rare.unbounded++;
-    if (this.state === IDLE) {
-      this.state = READY;
-      this.scheduler.ready(this);
-    } else {
-      this.measure();
-      if (this.state === HELD) this.rare?.hold?.heard(this, entry);
-    }
-  }
-
-  /**
    * Queues a task of the process itself before everything that waits. Called within a turn of the process, or before its first
    * one, so that nothing has to wake it.
    */
   runNext(run: () => unknown): void {
     const task = new TaskEntry(run);
     task.context = captureSenderContext(this.kernel);
-    this.mixed = true;
-    this.unshift(task);
-    if (this.rare?.mailbox !== undefined) this.rare.unbounded++;
+    this.queueFirst(task);
   }
 
-  /** Puts entries that were taken back before everything that waits, in their order. They are outside the bound. */
-  putBack(entries: readonly unknown[]): void {
-    for (const entry of [...entries].reverse()) {
-      if (isSpecial(entry)) this.mixed = true;
-      if (isWithdrawable(entry)) entry.queuedIn = this;
-      this.unshift(entry);
-      if (this.rare?.mailbox !== undefined && isOutsideBound(entry)) this.rare.unbounded++;
-    }
-    if (this.state === IDLE && this.first !== EMPTY) {
-      this.state = READY;
-      this.scheduler.ready(this);
-    }
-  }
-
-  protected queueBehind(message: unknown): boolean {
-    const rare = this.rare;
-    if (rare?.mailbox !== undefined && this.depth - rare.unbounded >= rare.mailbox.capacity) {
-      if (!this.makeRoom(message, rare.mailbox)) return false;
-    }
-    this.push(message);
-    this.measure();
-    return true;
-  }
-
-  protected measure(): void {
+  protected override measure(): void {
     const { limits, events } = this.kernel;
     if (!this.isDeep(limits.highWater)) return;
     this.kernel.shared?.listeners("read");
     if (events.wants.highWater) events.publish("highWater", { pid: this.pid, depth: this.depth });
   }
 
-  /** Applies the overflow policy. False when `message` is not to be queued. */
-  protected makeRoom(message: unknown, { capacity, overflow }: MailboxLimits): boolean {
-    if (overflow !== "drop-oldest") taken(message);
-    switch (overflow) {
-      case "reject":
-        throw this.full(capacity);
-      case "drop-newest":
-        this.drop(message, capacity);
-        return false;
-      case "drop-oldest":
-        this.dropAt(this.oldest(message), capacity);
-        return this.state !== DEAD;
-      case "exit":
-        if (isReturnable(plain(message))) this.kernel.refuse(this.pid, message, "exited");
-        else this.drop(message, capacity);
-        this.kernel.end(this, crash(this.full(capacity)));
-        return false;
-      default:
-        overflow satisfies never;
-        return true;
-    }
-  }
-
-  /** The place of the message that `drop-oldest` drops for `_message`. */
-  protected oldest(_message: unknown): number {
-    let index = 0;
-    for (let entry = this.peek(0); isOutsideBound(entry) || isGone(entry); entry = this.peek(index)) index++;
-    return index;
-  }
-
-  private dropAt(index: number, capacity: number): void {
-    const entry = this.removeAt(index);
-    taken(entry);
-    this.drop(entry, capacity);
-  }
-
-  protected full(capacity: number): MailboxFullError {
-    return new MailboxFullError(this.pid, capacity);
-  }
-
   /** A message without room becomes a dead letter. A call rejects at once, with the reason. */
-  private drop(entry: unknown, capacity: number): void {
+  protected override drop(entry: unknown, capacity: number): void {
     this.kernel.refuse(this.pid, entry, "mailbox-full");
     if (isEntry(entry) && entry instanceof Request) entry.fail(this.full(capacity), "undelivered");
+  }
+
+  protected override burst(message: unknown, capacity: number): void {
+    if (isReturnable(plain(message))) this.kernel.refuse(this.pid, message, "exited");
+    else this.drop(message, capacity);
+    this.kernel.end(this, crash(this.full(capacity)));
+  }
+
+  protected override heard(entry: Entry): void {
+    this.rare?.hold?.heard(this, entry);
   }
 
   /** It has ended, and drops its references: the scheduler or a promise may hold a dead process for long. */
@@ -285,28 +183,6 @@ export class Process extends Mailbox implements Runnable {
     this.handle = undefined;
     this.settling = undefined;
     if (this.rare !== undefined) this.rare.message = undefined;
-  }
-
-  /** Keeps what is known by position or number true: a receive under way, and the count of signals. */
-  override removeAt(index: number): unknown {
-    const { pendingReceive, rare, length } = this;
-    const entry = super.removeAt(index);
-    if (pendingReceive !== undefined && index < pendingReceive.scanned)
-      pendingReceive.scanned = Math.max(index, pendingReceive.scanned - length + this.length);
-    if (rare?.mailbox !== undefined && isOutsideBound(entry)) rare.unbounded--;
-    return entry;
-  }
-
-  /** Takes the entry at `index` to be handled. */
-  takeAt(index: number): unknown {
-    return this.removeAt(index);
-  }
-
-  override withdraw(entry: Withdrawable): number {
-    const { pendingReceive } = this;
-    const removed = this.state === DEAD ? 0 : super.withdraw(entry, pendingReceive?.scanned);
-    if (pendingReceive !== undefined) pendingReceive.scanned -= removed;
-    return removed;
   }
 
   /** Handles what waits, oldest first. */
@@ -454,8 +330,3 @@ declare module "./pid.js" {
 
 /** The behaviour of the dead. */
 const FORGOTTEN: Body<unknown> = () => undefined;
-
-/** Signals and tasks do not count as messages. */
-export function isOutsideBound(entry: unknown): boolean {
-  return isEntry(entry) && (entry instanceof SignalEntry || entry instanceof TaskEntry);
-}

@@ -1,7 +1,8 @@
 // The specification of a child, with its defaults (OTP's) in one table.
 
-import type { Behaviour, MailboxLimits } from "../process/behaviour.js";
+import type { Behaviour } from "../process/behaviour.js";
 import type { BodyContext } from "../process/body-context.js";
+import type { MailboxLimits } from "../process/bound.js";
 import { checkBound } from "../process/bound.js";
 import { OptionError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";

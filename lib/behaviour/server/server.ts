@@ -1,6 +1,6 @@
 // A server: a state that calls and casts read and change, after OTP's gen_server. The types of the messages are inferred.
 
-import type { MailboxLimits } from "../../process/behaviour.js";
+import type { MailboxLimits } from "../../process/bound.js";
 import { checkBound } from "../../process/bound.js";
 import type { Context } from "../../process/context.js";
 import type { DownSignal, ExitSignal, GroupSignal } from "../../process/entries.js";

@@ -1,6 +1,6 @@
 // A state machine, after OTP's gen_statem: states and events as unions, a handler for each pair, and a pure transition.
 
-import type { MailboxLimits } from "../../process/behaviour.js";
+import type { MailboxLimits } from "../../process/bound.js";
 import { checkBound } from "../../process/bound.js";
 import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
