@@ -14,7 +14,6 @@ import { supervising } from "../process/start.js";
 import { actual, SoleVia } from "../process/via.js";
 import type { FullChildSpec } from "./child.js";
 import { abortStart, type ChildStartOutcome, killAfter, launchChild } from "./child-process.js";
-import { countOf } from "./counts.js";
 import { AT_ONCE, decide, holderOf, initial, isRestart, listed } from "./dynamic-machine.js";
 import type { DynamicConfig, DynamicEffect, DynamicEvent, DynamicState } from "./dynamic-protocol.js";
 import { ChildError } from "./errors.js";
@@ -22,7 +21,7 @@ import type { Answer } from "./protocol.js";
 import type { ChildInfo, SupervisorMessage, SupervisorState } from "./ref.js";
 import { RestartReports } from "./report.js";
 import { countRecent } from "./restart-rule.js";
-import { dynamicStatusOf } from "./status.js";
+import { countOf, dynamicStatusOf } from "./status.js";
 
 const GO_ON = { type: "go-on" } as const;
 const SETTLE = { type: "settle" } as const;

@@ -25,7 +25,6 @@ export type { RestartStrategy } from "./protocol.js";
 export { type ChildProblem, type ChildStatus, FailedChild } from "./protocol.js";
 export {
   AnySupervisorRef,
-  type ChildCounts,
   type ChildInfo,
   DynamicSupervisorRef,
   SupervisorRef,
@@ -33,5 +32,5 @@ export {
   supervisorRef,
 } from "./ref.js";
 export type { RestartReport } from "./report.js";
-export type { ChildHealth, ChildPhase, SupervisorStatus } from "./status.js";
+export type { ChildCounts, ChildHealth, ChildPhase, SupervisorStatus } from "./status.js";
 export { type SupervisorDefinition, type SupervisorOptions, supervisor } from "./supervisor.js";

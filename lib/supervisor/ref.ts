@@ -12,7 +12,7 @@ import { type ChildSpec, type ChildStart, type ChildType, childHandle } from "./
 import { type ChildName, childName, type TemplateName } from "./child-name.js";
 import { ChildError } from "./errors.js";
 import type { Answer, ChildStatus, RestartStrategy } from "./protocol.js";
-import type { SupervisorStatus } from "./status.js";
+import type { ChildCounts, SupervisorStatus } from "./status.js";
 
 /** One child, as `whichChildren` lists it. */
 export interface ChildInfo {
@@ -24,18 +24,6 @@ export interface ChildInfo {
   readonly status: ChildStatus;
   /** Whether it is a worker or a supervisor. */
   readonly type: ChildType;
-}
-
-/** How many children a supervisor has, by kind. */
-export interface ChildCounts {
-  /** Specs known, running or not. */
-  readonly specs: number;
-  /** Children that run. */
-  readonly active: number;
-  /** Children that are supervisors, running or not. */
-  readonly supervisors: number;
-  /** Children that are workers, running or not. */
-  readonly workers: number;
 }
 
 /** A supervisor, as an inspector sees it. */

@@ -74,3 +74,28 @@ function counted(
 ): Pick<SupervisorStatus, "restarts" | "intensity" | "periodMs"> {
   return { restarts: countRecent(restarts, periodMs, now), intensity, periodMs };
 }
+
+/** How many children a supervisor has, by kind. */
+export interface ChildCounts {
+  /** Specs known, running or not. */
+  readonly specs: number;
+  /** Children that run. */
+  readonly active: number;
+  /** Children that are supervisors, running or not. */
+  readonly supervisors: number;
+  /** Children that are workers, running or not. */
+  readonly workers: number;
+}
+
+/** Counts children, as OTP's count_children does. */
+export function countOf(
+  children: readonly { readonly type: ChildType; readonly pid: Pid | undefined }[],
+): ChildCounts {
+  const supervisors = children.filter((child) => child.type === "supervisor").length;
+  return {
+    specs: children.length,
+    active: children.filter((child) => child.pid !== undefined).length,
+    supervisors,
+    workers: children.length - supervisors,
+  };
+}

@@ -1,12 +1,12 @@
-// The strategies: which children go down and come up again with a failed one. Each is one file, one pure function.
+// The strategies: which children go down and come up again with a failed one. Each is a pure function.
 
-import { oneForAll } from "./one-for-all.js";
-import { oneForOne } from "./one-for-one.js";
 import type { RestartStrategy, StrategyRange } from "./protocol.js";
-import { restForOne } from "./rest-for-one.js";
 
 export const STRATEGIES: { readonly [name in RestartStrategy]: StrategyRange } = {
-  one_for_one: oneForOne,
-  one_for_all: oneForAll,
-  rest_for_one: restForOne,
+  /** Children do not depend on each other: only the failed one is started again. */
+  one_for_one: (failed) => ({ from: failed, to: failed + 1 }),
+  /** All children depend on each other: when one fails, all go down and come up together. */
+  one_for_all: (_failed, end) => ({ from: 0, to: end }),
+  /** Later children depend on earlier ones: the failed one and those started after it go down and come up together. */
+  rest_for_one: (failed, end) => ({ from: failed, to: end }),
 };

@@ -13,13 +13,12 @@ import type { ReplyTo } from "../process/request.js";
 import { supervising } from "../process/start.js";
 import { checkChild, type FullChildSpec } from "./child.js";
 import { abortStart, type ChildStartOutcome, hasStarted, killAfter, launchChild } from "./child-process.js";
-import { countOf } from "./counts.js";
 import type { Answer, Ask, Effect, Event, Restarting } from "./protocol.js";
 import type { ChildInfo, SupervisorMessage, SupervisorState } from "./ref.js";
 import { RestartReports } from "./report.js";
 import { countRecent } from "./restart-rule.js";
 import type { Child } from "./roster.js";
-import { statusOf } from "./status.js";
+import { countOf, statusOf } from "./status.js";
 import { type Config, decide, initial, type State } from "./supervisor-machine.js";
 
 type Message =
