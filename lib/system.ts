@@ -1,9 +1,10 @@
 // The System that users create: processes, and what the floors above add to it.
 
-import { type DispatchOptions, dispatchThrough, envelopeFor } from "./dispatch/dispatch.js";
+import { dispatchThrough, envelopeFor } from "./dispatch/dispatch.js";
 import type { Envelope, EnvelopeOptions } from "./dispatch/envelope.js";
 import type { ConsumerGroup } from "./dispatch/group.js";
 import type { Outcome } from "./dispatch/outcome.js";
+import type { DispatchOptions } from "./dispatch/settings.js";
 import { ProcessSystem } from "./process/system.js";
 
 /**

@@ -6,9 +6,23 @@ import type { Context } from "../process/context.js";
 import type { Signal } from "../process/entries.js";
 import type { Conversation } from "./conversation.js";
 import { Delivery } from "./delivery.js";
-import type { Message } from "./messages.js";
+import type { Member } from "./member.js";
 
 const BEGIN = { type: "begin" } as const;
+export const DEADLINE: { readonly type: "deadline" } = { type: "deadline" };
+export const ROOM: { readonly type: "room" } = { type: "room" };
+
+/** A delivery comes back as a message when its consumer has settled it. */
+export type Message<T> =
+  | Delivery<T>
+  | typeof DEADLINE
+  /** The conversation has ended. */
+  | Stop
+  | typeof ROOM
+  | { readonly type: "impatient"; readonly round: number }
+  | { readonly type: "handoff"; readonly attempt: number }
+  | { readonly type: "chosen"; readonly chosen: unknown; readonly candidates: readonly Member[] }
+  | { readonly type: "unchosen"; readonly cause: unknown };
 
 export class ConversationProcess<T> implements Callbacks<Message<T>> {
   readonly conversation: Conversation<T>;

@@ -15,7 +15,6 @@ import type { Request } from "../process/request.js";
 import { adoptContext } from "../process/sender-context.js";
 import type { Access } from "../process/shared-state.js";
 import { NO_PAST } from "./attempts.js";
-import { describeChosen, findChosen } from "./choice.js";
 import { compensate } from "./compensation.js";
 import {
   decide,
@@ -27,22 +26,21 @@ import {
   type NoConsumerReason,
   type State,
 } from "./conversation-machine.js";
-import { ConversationProcess } from "./conversation-process.js";
+import { ConversationProcess, DEADLINE, type Message, ROOM } from "./conversation-process.js";
 import { Delivery } from "./delivery.js";
 import type { Envelope } from "./envelope.js";
 import type { DispatchError } from "./errors.js";
 import { failureError } from "./failure.js";
+import type { Flights } from "./flights.js";
 import type { ConsumerGroup } from "./group.js";
 import { Handoff } from "./handoff.js";
 import type { IsolatedRoute } from "./isolated.js";
 import type { Member, WaitingDispatch } from "./member.js";
-import { DEADLINE, type Message, ROOM } from "./messages.js";
 import { outcomeOf } from "./outcome.js";
 import { DispatchRequest, requestsTo } from "./request.js";
-import { type RoutingFunction, takesOf } from "./route.js";
+import { describeChosen, findChosen, type RoutingFunction, takesOf } from "./route.js";
 import type { FullSettings } from "./settings.js";
 import type { DispatchTap } from "./taps.js";
-import type { Flights } from "./watcher.js";
 import "./events.js";
 
 const DONE = /* @__PURE__ */ stop();

@@ -1,6 +1,5 @@
 // One dispatch for each envelope id: claimed while it is in flight, then remembered with its receipt, within a window.
 
-import type { Conversation } from "./conversation.js";
 import type { Outcome } from "./outcome.js";
 
 /** How many receipts a group remembers, and for how long. */
@@ -22,8 +21,9 @@ interface Remembered<T> {
   readonly until: number;
 }
 
-export class Deduplication<T> {
-  private readonly claims = new Map<string, Conversation<T>>();
+/** `C` is a dispatch in flight. */
+export class Deduplication<T, C = unknown> {
+  private readonly claims = new Map<string, C>();
   /** In the order of completion. */
   private readonly receipts = new Map<string, Remembered<T>>();
   private readonly limits: DedupWindow;
@@ -40,16 +40,16 @@ export class Deduplication<T> {
   }
 
   /** The dispatch of this id that is in flight, and may be joined. */
-  inFlight(id: string): Conversation<T> | undefined {
+  inFlight(id: string): C | undefined {
     return this.claims.get(id);
   }
 
-  claim(id: string, conversation: Conversation<T>): void {
+  claim(id: string, conversation: C): void {
     this.claims.set(id, conversation);
   }
 
   /** Forgets a dispatch that failed or lost its last caller, so that the id can be dispatched again. */
-  release(id: string, conversation: Conversation<T>): void {
+  release(id: string, conversation: C): void {
     if (this.claims.get(id) === conversation) this.claims.delete(id);
   }
 

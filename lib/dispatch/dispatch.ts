@@ -7,19 +7,7 @@ import type { Process } from "../process/process.js";
 import { type Envelope, type EnvelopeOptions, OwnEnvelope } from "./envelope.js";
 import type { ConsumerGroup } from "./group.js";
 import type { Outcome } from "./outcome.js";
-import type { DispatchSettings } from "./settings.js";
-
-/**
- * Options of one dispatch. The group has the value of each option that is left out. A dispatch of an envelope that is in
- * flight already joins that dispatch: it has its own `deadlineMs` and `signal`, and all other options of the first one.
- */
-export interface DispatchOptions<T> extends DispatchSettings<T> {
-  /**
-   * Withdraws the dispatch: it rejects with the reason of the signal, and the envelope is taken back, unless another caller
-   * that dispatched the same envelope still waits.
-   */
-  readonly signal?: AbortSignal;
-}
+import type { DispatchOptions } from "./settings.js";
 
 /** Dispatches for a process, or for code outside all processes, through the group. Rejects when `group` is no group. */
 export function dispatchThrough<T, R = unknown>(

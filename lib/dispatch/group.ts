@@ -9,8 +9,8 @@ import type { Process } from "../process/process.js";
 import type { Access } from "../process/shared-state.js";
 import { search } from "../process/shared-state.js";
 import { show } from "../process/show.js";
+import type { Conversation } from "./conversation.js";
 import { Deduplication } from "./dedup.js";
-import type { DispatchOptions } from "./dispatch.js";
 import type { Envelope } from "./envelope.js";
 import type { IsolatedRoute } from "./isolated.js";
 import {
@@ -25,6 +25,7 @@ import { type Demand, decide, type Event, initial, offerTo, type State } from ".
 import { leastLoaded, type RouteContext, type RoutingFunction } from "./route.js";
 import {
   DISPATCH_SETTINGS,
+  type DispatchOptions,
   type DispatchSettings,
   type FullSettings,
   GROUP_DEFAULTS,
@@ -78,7 +79,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
   /** @internal */
   readonly settings: FullSettings<T>;
   /** @internal */
-  readonly dedup: Deduplication<T>;
+  readonly dedup: Deduplication<T, Conversation<T>>;
   /** @internal See {@link MemberGroup}. */
   isOffering = false;
   /** Members that left while they had envelopes to settle. */

@@ -2,7 +2,7 @@ export type { EndedAttempt, RerouteTiming } from "./attempts.js";
 export { type ConsumerOptions, consumer, Rejection, reject, type Work } from "./consumer.js";
 export type { CrashPolicy, NoConsumerReason } from "./conversation-machine.js";
 export { Delivery } from "./delivery.js";
-export { type DispatchOptions, dispatch } from "./dispatch.js";
+export { dispatch } from "./dispatch.js";
 export type { CausalContext, Envelope, EnvelopeOptions } from "./envelope.js";
 export * from "./errors.js";
 export type { Undeliverable } from "./events.js";
@@ -30,4 +30,9 @@ export {
   weighted,
   where,
 } from "./route.js";
-export { type Compensation, type DispatchSettings, GROUP_DEFAULTS } from "./settings.js";
+export {
+  type Compensation,
+  type DispatchOptions,
+  type DispatchSettings,
+  GROUP_DEFAULTS,
+} from "./settings.js";

@@ -5,7 +5,7 @@ import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import type { Access } from "../process/shared-state.js";
 import { search } from "../process/shared-state.js";
-import type { Flights } from "./watcher.js";
+import type { Flights } from "./flights.js";
 
 /**
  * Whether a consumer takes another envelope.

@@ -2,9 +2,10 @@
 
 import { OptionError } from "../process/errors.js";
 import { callable } from "../process/options.js";
+import { show } from "../process/show.js";
 import { hash, mix } from "../process/stable-hash.js";
+import { isThenable } from "../process/thenable.js";
 import type { Envelope } from "./envelope.js";
-import type { IsolatedRoute } from "./isolated.js";
 import type { ConsumerView } from "./member.js";
 import { checkPredicate, evaluate, type Predicate } from "./predicate.js";
 import type { Takes } from "./queue-machine.js";
@@ -227,10 +228,24 @@ export function where<T>(predicate: Predicate, then: RoutingFunction<T> = leastL
   return then.isTrusted === true ? trusted(route) : route;
 }
 
+/** @internal The candidate that the answer of a routing function is, or whose id it is. */
+export function findChosen<C extends ConsumerView>(candidates: readonly C[], chosen: unknown): C | undefined {
+  if (typeof chosen === "string") return candidates.find((one) => one.id === chosen);
+  return candidates.includes(chosen as C) ? (chosen as C) : undefined;
+}
+
+/** @internal The answer of a routing function as text, for an error. */
+export function describeChosen(chosen: unknown): string {
+  if (isThenable(chosen)) return "a promise (a routing function answers at once)";
+  const id = typeof chosen === "object" && chosen !== null ? (chosen as { id?: unknown }).id : undefined;
+  return show(typeof id === "string" ? id : chosen);
+}
+
 /** @internal Which slots a dispatch with this routing function takes. */
-export function takesOf(route: RoutingFunction<never> | IsolatedRoute<never>): Takes {
-  if (typeof route !== "function" || route.interchangeable === undefined) return "chooses";
-  return route.interchangeable ? "any" : "insists";
+export function takesOf(route: object): Takes {
+  const { interchangeable } = route as Pick<RoutingFunction, "interchangeable">;
+  if (interchangeable === undefined) return "chooses";
+  return interchangeable ? "any" : "insists";
 }
 
 /** Not enumerable, so that code which copies the traits of a function to another one does not copy the trust. */

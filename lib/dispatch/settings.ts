@@ -82,13 +82,24 @@ export interface DispatchSettings<T> {
   readonly handoffMs?: number;
 }
 
+/**
+ * Options of one dispatch. The group has the value of each option that is left out. A dispatch of an envelope that is in
+ * flight already joins that dispatch: it has its own `deadlineMs` and `signal`, and all other options of the first one.
+ */
+export interface DispatchOptions<T> extends DispatchSettings<T> {
+  /**
+   * Withdraws the dispatch: it rejects with the reason of the signal, and the envelope is taken back, unless another caller
+   * that dispatched the same envelope still waits.
+   */
+  readonly signal?: AbortSignal;
+}
+
 export type FullSettings<T> = Required<Omit<DispatchSettings<T>, "compensate">> & {
   readonly compensate: Compensation<T> | undefined;
   /** Whether a dispatch that each member turns away waits for another one: `patienceMs` was given. */
   readonly outwaitsRefusals: boolean;
 };
 
-/** Checks settings, and completes them from `base` or the defaults. @throws OptionError */
 export const DISPATCH_SETTINGS: readonly (keyof DispatchSettings<never>)[] = [
   "deadlineMs",
   "maxAttempts",
@@ -99,6 +110,7 @@ export const DISPATCH_SETTINGS: readonly (keyof DispatchSettings<never>)[] = [
   "handoffMs",
 ];
 
+/** Checks settings, and completes them from `base` or the defaults. @throws OptionError */
 export function settingsOf<T>(
   given: DispatchSettings<T>,
   base: FullSettings<T> | undefined,

@@ -5,12 +5,11 @@ import type { Kernel } from "../process/kernel.js";
 import { onlyKnown } from "../process/known-options.js";
 import type { Process } from "../process/process.js";
 import { Conversation } from "./conversation.js";
-import type { DispatchOptions } from "./dispatch.js";
 import { BareEnvelope, type Envelope, OwnEnvelope } from "./envelope.js";
 import type { ConsumerGroup } from "./group.js";
 import type { Outcome } from "./outcome.js";
 import { JoiningRequest } from "./request.js";
-import { DISPATCH_SETTINGS, type FullSettings, settingsOf } from "./settings.js";
+import { DISPATCH_SETTINGS, type DispatchOptions, type FullSettings, settingsOf } from "./settings.js";
 
 const SETTINGS: readonly string[] = DISPATCH_SETTINGS;
 export const DISPATCH_OPTIONS: ReadonlySet<string> = /* @__PURE__ */ new Set(

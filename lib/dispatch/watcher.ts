@@ -8,10 +8,10 @@ import type { Inspected } from "../process/inspected.js";
 import type { Kernel, Latent } from "../process/kernel.js";
 import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
-import { type ExitReason, SHUTDOWN } from "../process/reason.js";
+import { SHUTDOWN } from "../process/reason.js";
 import { search } from "../process/shared-state.js";
 import { type Holding, holdFor } from "../process/via.js";
-import type { Conversation } from "./conversation.js";
+import { Flights } from "./flights.js";
 import type { ConsumerView } from "./member.js";
 
 /** What the watcher reports to its group, and what it shows of it. */
@@ -33,56 +33,6 @@ export interface GroupState {
 
 /** A consumer at this moment. */
 export type ConsumerFigures = Omit<ConsumerView, "tags">;
-
-/** The dispatches in flight at one consumer that have no process of their own. */
-export class Flights {
-  /** False once the watcher has ended: the end of the consumer does not reach these dispatches any more. */
-  isWatched = true;
-  private newest: Conversation<unknown> | undefined = undefined;
-  /** Dispatches that got a process after the consumer had exited, and before the watcher noticed: it notifies them, too. */
-  private late: Conversation<unknown>[] = [];
-
-  add(conversation: Conversation<unknown>): void {
-    const before = this.newest;
-    conversation.next = before;
-    if (before !== undefined) before.previous = conversation;
-    this.newest = conversation;
-  }
-
-  /** Does nothing when it is not in the list. */
-  remove(conversation: Conversation<unknown>): void {
-    const { next, previous } = conversation;
-    if (previous === undefined && this.newest !== conversation) return;
-    if (previous === undefined) this.newest = next as Conversation<unknown> | undefined;
-    else previous.next = next;
-    if (next !== undefined) next.previous = previous;
-    conversation.next = undefined;
-    conversation.previous = undefined;
-  }
-
-  addLate(conversation: Conversation<unknown>): void {
-    this.late.push(conversation);
-  }
-
-  /** All that have no process, in the order in which they were delivered. */
-  get all(): readonly Conversation<unknown>[] {
-    const all: Conversation<unknown>[] = [];
-    for (let one = this.newest; one !== undefined; one = one.next as Conversation<unknown> | undefined)
-      all.push(one);
-    return all.reverse();
-  }
-
-  /** The consumer has exited: all are notified, also those that have a process meanwhile. */
-  exited(consumer: Pid, reason: ExitReason): void {
-    const { all, late } = this;
-    for (const conversation of all) conversation.next = conversation.previous = undefined;
-    // A dispatch refers to the consumers that it failed on, and these must not refer to other dispatches.
-    this.newest = undefined;
-    this.late = [];
-    for (const conversation of late) conversation.consumerExited(consumer, reason);
-    for (const conversation of all) conversation.consumerExited(consumer, reason);
-  }
-}
 
 /** The behaviour of the process. */
 export class Watcher implements Callbacks<never>, Holding, Latent {

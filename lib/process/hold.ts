@@ -3,19 +3,9 @@
 
 import { InspectionTask, isEntry, SignalEntry } from "./entries.js";
 import { EMPTY } from "./mailbox.js";
-import type { Process } from "./process.js";
+import type { Hold, Process } from "./process.js";
 import { HELD, READY, RUNNING } from "./process-state.js";
 import { isThenable } from "./thenable.js";
-
-/** What a suspended process needs. Its code comes with the inspector, so a program without one does not load it. */
-export interface Hold {
-  /** It is in the run queue. */
-  queued: boolean;
-  /** It waits for a request that takes longer, and answers no other. */
-  busy: boolean;
-  readonly heard: typeof heard;
-  readonly attend: typeof attend;
-}
 
 /** Suspends a process. Called between two of its messages, by code that runs as the process. */
 export function hold(process: Process): void {

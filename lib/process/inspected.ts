@@ -1,8 +1,6 @@
 // What inspection needs of a behaviour and of a definition: how to read the state, and how to replace the definition. A
 // behaviour that has a state offers it by `inspected` of its Callbacks; inspection.ts is the other side.
 
-import type { Process } from "./process.js";
-
 /** One process, as inspection sees it. All members are used between two messages of the process, after its `init`. */
 export interface Inspected {
   /** The kind of the process, for people: `server`, `state machine`, `supervisor`. */
@@ -55,33 +53,4 @@ export type StateOfDefinition<D> = D extends Swappable<infer S> ? S : never;
 
 export function isSwappable(value: unknown): value is Swappable<unknown> {
   return typeof value === "object" && value !== null && successor in value;
-}
-
-/** What the behaviour of a process offers, if it offers anything. */
-export function inspectedOf(
-  process: Process,
-  behaviour: Process["behaviour"] = process.behaviour,
-): Inspected | undefined {
-  return typeof behaviour === "function" ? undefined : behaviour.inspected?.(process.ctx);
-}
-
-/**
- * What may be shown of the state, not copied. Of plain callbacks, these are the fields of the object. A body has none.
- *
- * @throws what the formatter throws
- */
-export function formattedState(
-  process: Process,
-  behaviour: Process["behaviour"] = process.behaviour,
-): unknown {
-  if (typeof behaviour === "function") return undefined;
-  const inspected = inspectedOf(process, behaviour);
-  if (inspected === undefined) return fieldsOf(behaviour);
-  const state = inspected.state();
-  return inspected.format === undefined ? state : inspected.format(state as never);
-}
-
-function fieldsOf(behaviour: object): unknown {
-  const fields = Object.entries(behaviour).filter(([, value]) => typeof value !== "function");
-  return fields.length === 0 ? undefined : Object.fromEntries(fields);
 }

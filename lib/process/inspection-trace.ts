@@ -4,9 +4,9 @@
 import type { Callbacks } from "./behaviour.js";
 import type { Context } from "./context.js";
 import { isEntry, plain, type Signal, SignalEntry } from "./entries.js";
-import { formattedState, inspectedOf } from "./inspected.js";
+import type { Inspected } from "./inspected.js";
 import { FormatError, StateTooLargeError } from "./inspection-errors.js";
-import type { Process } from "./process.js";
+import type { ProcessTracer, Process } from "./process.js";
 import { DEAD, STARTING } from "./process-state.js";
 import type { ExitReason } from "./reason.js";
 import { Request } from "./request.js";
@@ -112,7 +112,7 @@ export interface TraceSink {
 export class InspectionRequest<R> extends Request<R> {}
 
 /** All traces of one process. */
-export class Tracer implements Holding {
+export class Tracer implements Holding, ProcessTracer {
   readonly #process: Process;
   readonly #sinks = new Set<TraceSink>();
   readonly #behaviour: Process["behaviour"];
@@ -152,7 +152,6 @@ export class Tracer implements Holding {
     process.rare.holdings?.delete(this);
   }
 
-  /** A body has taken an entry out of its mailbox. */
   took(entry: unknown): void {
     if (isEntry(entry) && entry instanceof SignalEntry) this.#signal(entry.signal);
     else if (isEntry(entry) && entry instanceof Request) this.#called(entry, entry.message);
@@ -237,7 +236,6 @@ export class Tracer implements Holding {
     });
   }
 
-  /** Shows the state to the traces that want it, if it has changed. */
   look(): void {
     if (this.#process.state === DEAD || ![...this.#sinks].some(({ state }) => state)) return;
     const state = this.#readState();
@@ -286,5 +284,34 @@ const MOST_PARTS = 10_000;
 export function tracerOf(process: Process): Tracer {
   const { extras } = process;
   extras.tracer ??= new Tracer(process);
-  return extras.tracer;
+  return extras.tracer as Tracer;
+}
+
+/** What the behaviour of a process offers, if it offers anything. */
+export function inspectedOf(
+  process: Process,
+  behaviour: Process["behaviour"] = process.behaviour,
+): Inspected | undefined {
+  return typeof behaviour === "function" ? undefined : behaviour.inspected?.(process.ctx);
+}
+
+/**
+ * What may be shown of the state, not copied. Of plain callbacks, these are the fields of the object. A body has none.
+ *
+ * @throws what the formatter throws
+ */
+export function formattedState(
+  process: Process,
+  behaviour: Process["behaviour"] = process.behaviour,
+): unknown {
+  if (typeof behaviour === "function") return undefined;
+  const inspected = inspectedOf(process, behaviour);
+  if (inspected === undefined) return fieldsOf(behaviour);
+  const state = inspected.state();
+  return inspected.format === undefined ? state : inspected.format(state as never);
+}
+
+function fieldsOf(behaviour: object): unknown {
+  const fields = Object.entries(behaviour).filter(([, value]) => typeof value !== "function");
+  return fields.length === 0 ? undefined : Object.fromEntries(fields);
 }

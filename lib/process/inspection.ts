@@ -7,7 +7,7 @@ import type { Context } from "./context.js";
 import { InspectionTask } from "./entries.js";
 import { NoProcessError, OptionError, SystemStoppedError } from "./errors.js";
 import { hold, release } from "./hold.js";
-import { formattedState, inspectedOf, isSwappable, type Swappable, successor } from "./inspected.js";
+import { isSwappable, type Swappable, successor } from "./inspected.js";
 import {
   FormatError,
   InspectSelfError,
@@ -17,7 +17,7 @@ import {
   SwapError,
 } from "./inspection-errors.js";
 import { Trace, type TraceListener, type TraceOptions } from "./inspection-stream.js";
-import { InspectionRequest } from "./inspection-trace.js";
+import { formattedState, InspectionRequest, inspectedOf } from "./inspection-trace.js";
 import type { Kernel } from "./kernel.js";
 import { only } from "./known-options.js";
 import { address, count, delay, kernelOf } from "./options.js";

@@ -10,8 +10,7 @@ import type { AsyncContext, Environment, Runnable, ScheduledSystem, Scheduler } 
 import { NoProcessError, OptionError, SystemStoppedError } from "./errors.js";
 import { type DiscardedReply, SystemEvents } from "./events.js";
 import { Groups } from "./groups.js";
-import type { WatchedProcess } from "./intercepted.js";
-import type { Interception } from "./interception.js";
+import type { InterceptedProcess, Interception } from "./interception.js";
 import { invariant } from "./invariant.js";
 import type { Limits } from "./limits.js";
 import { Links } from "./links.js";
@@ -174,7 +173,7 @@ export class Kernel implements ScheduledSystem {
     }
     pid.process = process;
     this.enlist(process);
-    this.interception?.born(process as WatchedProcess);
+    this.interception?.born(process as InterceptedProcess);
     this.taps?.spawned(process, onStart !== undefined);
     if (this.events.wants.spawn) this.events.publish("spawn", { pid, parent: parent?.pid });
     // Code that awaits the start needs the process before the outcome, so such a process starts in a turn of its own.
@@ -265,7 +264,7 @@ export class Kernel implements ScheduledSystem {
     this.remote.forget(pid);
     if (process.timers !== undefined) for (const timer of members(process.timers)) timer.cancel();
     process.exitReason = reason;
-    this.interception?.died(process as WatchedProcess, reason);
+    this.interception?.died(process as InterceptedProcess, reason);
     this.shared?.ended(pid);
     if (rare !== undefined) {
       if (rare.name !== undefined) this.names.release(process);

@@ -2,7 +2,7 @@
 
 import { isEntry, type Signal, SignalEntry } from "./entries.js";
 import { type ExitSource, exitAction } from "./exit-signal.js";
-import type { WatchedProcess } from "./intercepted.js";
+import type { InterceptedProcess } from "./interception.js";
 import type { Kernel } from "./kernel.js";
 import { ExitWatch, Monitor } from "./monitor.js";
 import { exclude, include, includes, members } from "./one-or-many.js";
@@ -257,5 +257,5 @@ export function removeSignal(process: Process, flushed: (signal: Signal) => bool
       return;
     }
   }
-  process.kernel.interception?.recall(process as WatchedProcess, fits);
+  process.kernel.interception?.recall(process as InterceptedProcess, fits);
 }

@@ -1,6 +1,6 @@
 // The end of a system whose machine loses power. Only a simulator needs it: in production the machine takes its code with it.
 
-import type { WatchedProcess } from "./intercepted.js";
+import type { InterceptedProcess } from "./interception.js";
 import type { Kernel } from "./kernel.js";
 import { ExitWatch } from "./monitor.js";
 import { members } from "./one-or-many.js";
@@ -26,7 +26,7 @@ export function losePower(kernel: Kernel): void {
     process.pid.process = undefined;
     process.next = undefined;
     process.previous = undefined;
-    kernel.interception?.died(process as WatchedProcess, KILLED);
+    kernel.interception?.died(process as InterceptedProcess, KILLED);
     if (process.rare?.name !== undefined) kernel.names.release(process);
     if (process.rare?.groups !== undefined) kernel.groups.leaveAll(process);
   }

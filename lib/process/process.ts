@@ -16,9 +16,7 @@ import {
   taken,
 } from "./entries.js";
 import type { AsyncContext, Scheduler } from "./environment.js";
-import type { Hold } from "./hold.js";
 import { Inbox, isOutsideBound } from "./inbox.js";
-import type { Tracer } from "./inspection-trace.js";
 import type { Kernel } from "./kernel.js";
 import { EMPTY } from "./mailbox.js";
 import type { Monitor } from "./monitor.js";
@@ -73,7 +71,27 @@ export interface Rare {
   /** Present while an inspector has suspended the process. */
   hold: Hold | undefined;
   /** Present while the process is traced. */
-  tracer: Tracer | undefined;
+  tracer: ProcessTracer | undefined;
+}
+
+/** What a suspended process needs. Its code comes with the inspector, so a program without one does not load it. */
+export interface Hold {
+  /** It is in the run queue. */
+  queued: boolean;
+  /** It waits for a request that takes longer, and answers no other. */
+  busy: boolean;
+  /** An entry has reached the process. */
+  heard(process: Process, entry: unknown): void;
+  /** An activation of the process. Returns how many requests it has answered. */
+  attend(process: Process): number;
+}
+
+/** The traces of a process, as its code sees them. */
+export interface ProcessTracer {
+  /** A body has taken an entry out of its mailbox. */
+  took(entry: unknown): void;
+  /** Shows the state to the traces that want it, if it has changed. */
+  look(): void;
 }
 
 /** A wait of the process's code. It rejects when the process ends, so that `finally` blocks run. */

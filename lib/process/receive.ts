@@ -15,8 +15,7 @@ import {
 } from "./entries.js";
 import type { Resumption } from "./environment.js";
 import { ReceiveBusyError, ReceiveTimeoutError } from "./errors.js";
-import type { WatchedProcess } from "./intercepted.js";
-import type { Settler } from "./interception.js";
+import type { InterceptedProcess, Settler } from "./interception.js";
 import { onlyKnown } from "./known-options.js";
 import { EMPTY } from "./mailbox.js";
 import { delay } from "./options.js";
@@ -24,8 +23,7 @@ import { origin } from "./origin.js";
 import type { Abandonable, Process } from "./process.js";
 import { HELD, IDLE, READY, RUNNING, SUSPENDED } from "./process-state.js";
 import { NORMAL } from "./reason.js";
-import { refused } from "./refusal.js";
-import type { Request } from "./request.js";
+import { type Request, refused } from "./request.js";
 import { isThenable } from "./thenable.js";
 import type { Due, Timer } from "./timer-queue.js";
 
@@ -74,7 +72,7 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
       this.resolve = resolve;
       this.reject = reject;
     });
-    process.kernel.interception?.gate(process as WatchedProcess, "a receive", this);
+    process.kernel.interception?.gate(process as InterceptedProcess, "a receive", this);
     const timeoutMs = options?.timeoutMs ?? Number.POSITIVE_INFINITY;
     if (timeoutMs !== Number.POSITIVE_INFINITY) this.timer = process.kernel.addTimer(timeoutMs, this);
     if (options?.signal !== undefined) watchAbort(options.signal, this);
@@ -122,7 +120,7 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
     const { owner: process } = this;
     const index = this.scanned - 1;
     if (!Object.is(process.peek(index), entry) || isGone(entry)) return false;
-    process.kernel.interception?.took(process as WatchedProcess, index);
+    process.kernel.interception?.took(process as InterceptedProcess, index);
     process.takeAt(index);
     if (process.kernel.shared !== undefined && isWithdrawable(entry))
       process.kernel.shared.object(entry, "read");

@@ -13,8 +13,7 @@ import {
   ProcessExitedError,
   type RequestFate,
 } from "./errors.js";
-import type { WatchedProcess } from "./intercepted.js";
-import type { Settler } from "./interception.js";
+import type { InterceptedProcess, Settler } from "./interception.js";
 import type { Kernel } from "./kernel.js";
 import { exclude, include } from "./one-or-many.js";
 import { origin } from "./origin.js";
@@ -134,7 +133,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     if (owner !== undefined) origin.settledHere = promise;
     if (kernel.interception !== undefined) {
       this.indirect();
-      kernel.interception.gate(owner as WatchedProcess | undefined, "a call", this);
+      kernel.interception.gate(owner as InterceptedProcess | undefined, "a call", this);
     }
     return promise;
   }
@@ -392,6 +391,28 @@ export function failRequests(callee: Process, reason: ExitReason): void {
 /** The error with which a process's own waits end when it exits. */
 export function exitedError(process: Process): ProcessExitedError {
   return new ProcessExitedError(process.pid, process.exitReason ?? { type: "normal" });
+}
+
+/** Refusals of one process that come at once: enough for any cleanup. */
+const AT_ONCE = 100;
+
+/** The longest that a refusal is put off, in milliseconds. */
+const LONGEST_MS = 1_000;
+
+const refusals = new WeakMap<Process, number>();
+
+/**
+ * Refuses a request of a process that has ended: at once, or, from the 101st time on, after a wait that grows up to a second. Code that
+ * retries after each refusal, as after a transient failure, would otherwise never give the host a turn.
+ */
+export function refused(process: Process): Promise<never> {
+  const count = (refusals.get(process) ?? 0) + 1;
+  refusals.set(process, count);
+  const error = exitedError(process);
+  if (count <= AT_ONCE) return Promise.reject(error);
+  return new Promise((_, reject) => {
+    process.kernel.addTimer(Math.min(count - AT_ONCE, LONGEST_MS), { fire: () => reject(error) });
+  });
 }
 
 /** A mailbox entry as the user sees it: the message of a call, a signal, or nothing for a timer's function. */

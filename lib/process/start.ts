@@ -2,8 +2,7 @@
 
 import { type Behaviour, SPAWN_OPTIONS, type SpawnOptions, type StartOutcome } from "./behaviour.js";
 import { StartError } from "./errors.js";
-import type { WatchedProcess } from "./intercepted.js";
-import type { Settler } from "./interception.js";
+import type { InterceptedProcess, Settler } from "./interception.js";
 import type { Kernel } from "./kernel.js";
 import { only, onlyKnown } from "./known-options.js";
 import { removeSignal } from "./links.js";
@@ -67,7 +66,7 @@ export async function startAwaited<Args extends readonly unknown[], Ref>(
   const { behaviour, options: own, ref } = withMethod("definition", what, launch, DEFINITION)[launch](args);
   return new Promise<Ref>((resolve, reject) => {
     const ends: Settler = { resolve, reject };
-    kernel.interception?.gate(parent as WatchedProcess | undefined, "a start", ends);
+    kernel.interception?.gate(parent as InterceptedProcess | undefined, "a start", ends);
     const child = spawnAwaited(kernel, parent, behaviour, { ...own, ...options }, timeoutMs, (outcome) => {
       const { pid } = child;
       const owner = parent;

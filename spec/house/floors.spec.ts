@@ -192,8 +192,8 @@ function largestCircle(floor: string, sources: readonly Source[]): string[] {
 
 /** Floors with a circle of types, and its size (docs/decisions/0194). Lower the number when a circle gets smaller. */
 const CIRCLES: { readonly [floor: string]: number } = {
-  process: 25,
-  dispatch: 23,
+  process: 19,
+  dispatch: 9,
   topology: 7,
   testing: 7,
   flow: 21,
@@ -211,6 +211,9 @@ describe("the files of a floor import each other in no circle, or in a known one
   test("what every file may need is in none", () => {
     const low = [
       "pid",
+      "inbox",
+      "bound",
+      "inspected",
       "exit-reason",
       "reason",
       "errors",

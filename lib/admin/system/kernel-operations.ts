@@ -4,7 +4,7 @@
 import type { GroupState } from "../../dispatch/watcher.js";
 import { NoProcessError, OptionError } from "../../process/errors.js";
 import { processInfo } from "../../process/info.js";
-import { inspectedOf } from "../../process/inspected.js";
+import { inspectedOf } from "../../process/inspection-trace.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
 import { count, text } from "../../process/options.js";

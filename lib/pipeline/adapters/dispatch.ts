@@ -1,8 +1,9 @@
 // Hands messages to the consumers of a group.
 
-import { type DispatchOptions, dispatchThrough, envelopeFor } from "../../dispatch/dispatch.js";
+import { dispatchThrough, envelopeFor } from "../../dispatch/dispatch.js";
 import type { ConsumerGroup } from "../../dispatch/group.js";
 import type { Outcome } from "../../dispatch/outcome.js";
+import type { DispatchOptions } from "../../dispatch/settings.js";
 import { DISPATCH_OPTIONS } from "../../dispatch/start.js";
 import { only } from "../../process/known-options.js";
 import { callable, withMethod } from "../../process/options.js";
