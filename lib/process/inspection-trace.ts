@@ -6,7 +6,7 @@ import type { Context } from "./context.js";
 import { isEntry, plain, type Signal, SignalEntry } from "./entries.js";
 import type { Inspected } from "./inspected.js";
 import { FormatError, StateTooLargeError } from "./inspection-errors.js";
-import type { ProcessTracer, Process } from "./process.js";
+import type { Process, ProcessTracer } from "./process.js";
 import { DEAD, STARTING } from "./process-state.js";
 import type { ExitReason } from "./reason.js";
 import { Request } from "./request.js";
