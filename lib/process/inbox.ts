@@ -121,9 +121,12 @@ export abstract class Inbox extends Mailbox implements Runnable {
       case "drop-newest":
         this.drop(message, capacity);
         return false;
-      case "drop-oldest":
-        this.dropAt(this.oldest(message), capacity);
+      case "drop-oldest": {
+        const entry = this.removeAt(this.oldest(message));
+        taken(entry);
+        this.drop(entry, capacity);
         return this.state !== DEAD;
+      }
       case "exit":
         this.burst(message, capacity);
         return false;
@@ -138,12 +141,6 @@ export abstract class Inbox extends Mailbox implements Runnable {
     let index = 0;
     for (let entry = this.peek(0); isOutsideBound(entry) || isGone(entry); entry = this.peek(index)) index++;
     return index;
-  }
-
-  private dropAt(index: number, capacity: number): void {
-    const entry = this.removeAt(index);
-    taken(entry);
-    this.drop(entry, capacity);
   }
 
   protected full(capacity: number): MailboxFullError {
