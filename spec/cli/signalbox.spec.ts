@@ -67,19 +67,19 @@ describe("arguments", () => {
   test("are words and options in any order", () => {
     expect(parse("a", "--store", "x.db", "--json", "b", "--tag=u=1", "--tag", "v=2")).toEqual({
       words: ["a", "b"],
-      options: { store: "x.db", tag: ["u=1", "v=2"], json: true },
+      given: { store: "x.db", tag: ["u=1", "v=2"], json: true },
     });
-    expect(parse()).toEqual({ words: [], options: { store: undefined, tag: [], json: false } });
+    expect(parse()).toEqual({ words: [], given: {} });
   });
 
   test("behind -- are words", () => {
-    expect(parse("--", "--json", "-x")).toMatchObject({ words: ["--json", "-x"], options: { json: false } });
+    expect(parse("--", "--json", "-x")).toEqual({ words: ["--json", "-x"], given: {} });
   });
 
   test("values may begin with a minus, and with two behind an equals sign", () => {
-    expect(parse("--store", "-1")).toMatchObject({ options: { store: "-1" } });
-    expect(parse("--store=--json")).toMatchObject({ options: { store: "--json", json: false } });
-    expect(parse("--store=")).toMatchObject({ options: { store: "" } });
+    expect(parse("--store", "-1")).toMatchObject({ given: { store: "-1" } });
+    expect(parse("--store=--json")).toEqual({ words: [], given: { store: "--json" } });
+    expect(parse("--store=")).toMatchObject({ given: { store: "" } });
   });
 
   test("ask for help with --help or -h", () => {

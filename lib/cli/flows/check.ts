@@ -6,15 +6,12 @@ import { System } from "../../system.js";
 import { Misuse } from "../shell/arguments.js";
 import { printList } from "../shell/document.js";
 import { EXIT } from "../shell/exit.js";
-import { type CommandContext, defineCommand, type FlowsCommand } from "./context.js";
+import { type CommandContext, type FlowsCommands, kit } from "./context.js";
 
-const check = defineCommand({
-  words: [],
+const check = kit.command({
   summary:
     "replays every flow in flight over new code, before you deploy it; exit code 1 if one does not fit",
-  options: {},
-  opensStore: true,
-  run: async (_given, context) => {
+  run: async (_words, _given, context) => {
     const { code, host, json } = context;
     if (code === undefined) throw new Misuse("--code is required, such as --code ./flows.js");
     if (code.definitions.length === 0) throw new Misuse("the module of --code exports no flow");
@@ -66,4 +63,4 @@ function problemText(flow: CheckedFlow, { style }: CommandContext): string {
   return [style.bad(head), ...lines.map((line) => `  ${oneLine(line)}`)].join("\n");
 }
 
-export const CHECK: Readonly<Record<string, FlowsCommand>> = { check };
+export const CHECK: FlowsCommands = { check };

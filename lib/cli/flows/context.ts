@@ -3,25 +3,17 @@
 import type { FlowOperations, FlowStatus } from "../../flow/operations/operations.js";
 import type { ValueCodec } from "../../host/payload/values.js";
 import type { Store } from "../../store/index.js";
-import type { OptionSpecs } from "../shell/arguments.js";
-import type { Command } from "../shell/commands.js";
-import type { Showing, StoreCommandHost } from "../shell/context.js";
+import type { Commands } from "../shell/commands.js";
+import type { CommandContext as Common, Opened, StoreCommandHost } from "../shell/context.js";
+import { CommandKit } from "../shell/kit.js";
 import type { Code } from "./code.js";
-
-/** Operations on the flows of a store. */
-export interface Opened {
-  readonly operations: FlowOperations;
-  /** Through what they go: for people. */
-  readonly through: string;
-  close(): Promise<void>;
-}
 
 /** What the command uses of its surroundings. */
 export interface FlowsHost extends StoreCommandHost {
   /**
    * Reaches the flows of a store: a file, or a URL of PostgreSQL. `payloads` read its values where no host does it. @throws Error
    */
-  open(store: string, payloads?: ValueCodec): Promise<Opened>;
+  open(store: string, payloads?: ValueCodec): Promise<Opened<FlowOperations>>;
   /** Opens the tables of a store; of a file that a host has open, those of a copy that the host makes. @throws Error */
   openStore(store: string): Promise<{ readonly store: Store; close(): Promise<void> }>;
   /** A path from the root. */
@@ -29,20 +21,14 @@ export interface FlowsHost extends StoreCommandHost {
 }
 
 /** What a command is given besides its arguments. */
-export interface CommandContext extends Showing<FlowsHost, FlowStatus> {
+export interface CommandContext extends Common<FlowOperations, FlowsHost, FlowStatus> {
   /** What `--store` names. */
   readonly store: string;
-  readonly operations: FlowOperations;
   /** The module that `--code` names. */
   readonly code: Code | undefined;
 }
 
-/** A command of `signalbox flows`. */
-export interface FlowsCommand<O extends OptionSpecs = OptionSpecs> extends Command<CommandContext, O> {
-  /** It opens the store by itself, and needs no operations. */
-  readonly opensStore?: boolean;
-}
+/** Commands of `signalbox flows`. */
+export type FlowsCommands = Commands<CommandContext>;
 
-export function defineCommand<const O extends OptionSpecs>(command: FlowsCommand<O>): FlowsCommand {
-  return command as unknown as FlowsCommand;
-}
+export const kit: CommandKit<CommandContext, FlowOperations> = new CommandKit();

@@ -3,130 +3,82 @@
 import {
   FLOW_STATUSES,
   type FlowDetails,
-  type FlowListOptions,
   type FlowMetrics,
-  type FlowPage,
+  type FlowStatus,
   type FlowSummary,
   type HistoryEvent,
 } from "../../flow/operations/operations.js";
 import type { FlowEvent } from "../../flow/runtime/event-page.js";
 import { oneLine } from "../../process/printable.js";
-import type { Given, OptionSpecs } from "../shell/arguments.js";
-import { printList } from "../shell/document.js";
-import { EXIT } from "../shell/exit.js";
 import { factLines, momentText } from "../shell/facts.js";
-import { defined, LIST_LIMIT, limitGiven, pageText, readPages, statusesGiven } from "../shell/list.js";
+import { LIST_LIMIT } from "../shell/kit.js";
 import { lengthOf, valueText, whenText } from "../shell/style.js";
-import { type Column, renderTable } from "../shell/table.js";
-import { momentGiven, numberGiven } from "../shell/values.js";
-import { type CommandContext, defineCommand, type FlowsCommand } from "./context.js";
+import { type Column, column, figure, renderTable } from "../shell/table.js";
+import { among, moment, most, whole } from "../shell/values.js";
+import { type CommandContext, type FlowsCommands, kit } from "./context.js";
 
-const FILTERS = {
-  status: {
-    value: "STATUS",
-    many: true,
-    help: `only this status, may be repeated: ${FLOW_STATUSES.join(", ")}`,
-  },
-  name: { value: "NAME", help: "only flows of this definition" },
-  version: { value: "VERSION", help: "only flows of this version of it" },
-  id: { value: "PREFIX", help: "only flows whose ids begin with this" },
-  queue: { value: "QUEUE", help: "only flows of this queue" },
-  parent: { value: "ID", help: "only flows that this one started" },
-  "created-after": { value: "WHEN", help: 'a time, or an age such as "2 hours"' },
-  "created-before": { value: "WHEN", help: "likewise" },
-  "updated-after": { value: "WHEN", help: "likewise" },
-  "updated-before": { value: "WHEN", help: "likewise" },
-  oldest: { help: "lists the oldest first" },
-  limit: { value: "COUNT", help: `most flows. Default ${LIST_LIMIT}` },
+const PAGE = {
+  limit: most(`most flows. Default ${LIST_LIMIT}`),
   cursor: { value: "CURSOR", help: "the cursor that the previous page printed" },
-} as const satisfies OptionSpecs;
+} as const;
 
-function filterOf({ options }: Given<typeof FILTERS>, { host }: CommandContext): FlowListOptions {
-  const when = (option: keyof typeof FILTERS, text: string | undefined): number | undefined =>
-    text === undefined ? undefined : momentGiven(option, text, host);
-  return defined({
-    status: statusesGiven(options.status, FLOW_STATUSES),
-    name: options.name,
-    version: options.version === undefined ? undefined : numberGiven("version", options.version, 1),
-    idPrefix: options.id,
-    queue: options.queue,
-    parent: options.parent,
-    createdFrom: when("created-after", options["created-after"]),
-    createdBelow: when("created-before", options["created-before"]),
-    updatedFrom: when("updated-after", options["updated-after"]),
-    updatedBelow: when("updated-before", options["updated-before"]),
-    order: options.oldest ? "oldest" : undefined,
-    cursor: options.cursor,
-  });
-}
-
-/** Pages until there are enough flows. */
-async function listed(context: CommandContext, filter: FlowListOptions, limit: number): Promise<FlowPage> {
-  const { items, rest } = await readPages(
-    limit,
-    filter.cursor,
-    (range) => context.operations.list({ ...filter, ...range }),
-    ({ flows }) => flows,
-  );
-  return { flows: items, ...rest };
-}
+const list = kit.pages({
+  summary: "lists flows, the newest first",
+  name: "flows",
+  none: "no flows",
+  options: {
+    status: {
+      ...among("STATUS", FLOW_STATUSES, `only this status, may be repeated: ${FLOW_STATUSES.join(", ")}`),
+      many: true,
+    },
+    name: { value: "NAME", help: "only flows of this definition" },
+    version: whole("VERSION", 1, "only flows of this version of it"),
+    id: { value: "PREFIX", help: "only flows whose ids begin with this", gives: "idPrefix" },
+    queue: { value: "QUEUE", help: "only flows of this queue" },
+    parent: { value: "ID", help: "only flows that this one started" },
+    "created-after": { ...moment('a time, or an age such as "2 hours"'), gives: "createdFrom" },
+    "created-before": { ...moment("likewise"), gives: "createdBelow" },
+    "updated-after": { ...moment("likewise"), gives: "updatedFrom" },
+    "updated-before": { ...moment("likewise"), gives: "updatedBelow" },
+    oldest: { help: "lists the oldest first", gives: "order", read: () => "oldest" as const },
+    ...PAGE,
+  },
+  page: (on, given) => on.list(given),
+  columns,
+});
 
 function columns({ style, host }: CommandContext): readonly Column<FlowSummary>[] {
   const now = host.now();
   return [
-    { title: "ID", cell: ({ id }) => id, shrinks: true },
-    {
-      title: "NAME",
-      cell: ({ name, version }) => (version === 1 ? name : `${name} v${version}`),
-      shrinks: true,
-    },
+    column("ID", ({ id }) => id),
+    column("NAME", ({ name, version }) => (version === 1 ? name : `${name} v${version}`)),
     {
       title: "STATUS",
       cell: ({ status, wish }) => (wish === undefined ? status : `${status}, ${wish}`),
       paint: (text, { status }) => style.status(text, status),
     },
-    { title: "QUEUE", cell: ({ queue = "" }) => queue, shrinks: true },
+    column("QUEUE", ({ queue }) => queue),
     { title: "STARTED", cell: ({ createdAt }) => whenText(createdAt, now) },
     { title: "CHANGED", cell: ({ updatedAt }) => whenText(updatedAt, now) },
     { title: "DUE", cell: ({ dueAt }) => whenText(dueAt, now) },
-    { title: "PROBLEM", cell: ({ problem = "" }) => problem, shrinks: true, paint: style.bad },
+    column("PROBLEM", ({ problem }) => problem, style.bad),
   ];
 }
 
-function showPage(context: CommandContext, page: FlowPage): number {
-  context.show(page, () => pageText(columns(context), page.flows, page.next, "no flows", context));
-  return EXIT.fine;
-}
-
-const list = defineCommand({
-  words: [],
-  summary: "lists flows, the newest first",
-  options: FILTERS,
-  run: async (given, context) => {
-    const limit = limitGiven(given.options.limit);
-    return showPage(context, await listed(context, filterOf(given, context), limit));
-  },
-});
-
-const hospital = defineCommand({
-  words: [],
+const hospital = kit.pages({
   summary: "lists the failed flows in the hospital, and the error of each",
-  options: { limit: FILTERS.limit, cursor: FILTERS.cursor },
-  run: async ({ options: { limit, cursor } }, context) => {
-    const filter = { status: "hospitalized", ...(cursor !== undefined && { cursor }) } as const;
-    return showPage(context, await listed(context, filter, limitGiven(limit)));
-  },
+  name: "flows",
+  none: "no flows",
+  options: PAGE,
+  page: (on, given) => on.list({ ...given, status: "hospitalized" }),
+  columns,
 });
 
-const show = defineCommand({
+const show = kit.ask({
   words: ["ID"],
   summary: "shows a flow, with its waits and unread messages",
-  options: {},
-  run: async ({ words: [id] }, context) => {
-    const flow = await context.operations.inspect(id as string);
-    context.show(flow, () => details(flow, context));
-    return EXIT.fine;
-  },
+  ask: (on, [id]) => on.inspect(id),
+  text: details,
 });
 
 function details(flow: FlowDetails, { host, style }: CommandContext): string {
@@ -175,43 +127,29 @@ function details(flow: FlowDetails, { host, style }: CommandContext): string {
   ].join("\n");
 }
 
-const history = defineCommand({
+const history = kit.lines({
   words: ["ID"],
   summary: "prints what a flow has done, one line for each entry of its journal",
   options: {
-    after: { value: "NUMBER", help: "only entries after this one" },
-    limit: { value: "COUNT", help: "most entries. Default: all" },
+    after: whole("NUMBER", -1, "only entries after this one"),
+    limit: most("most entries. Default: all"),
   },
-  run: async ({ words: [id], options: { after, limit } }, context) => {
-    const options = {
-      ...(after !== undefined && { after: numberGiven("after", after, -1) }),
-      ...(limit !== undefined && { limit: numberGiven("limit", limit, 1) }),
-    };
-    const events = context.operations.history(id as string, options);
-    if (context.json) await printList(context.host, "events", events);
-    else for await (const event of events) context.host.print(eventLine(event, context));
-    return EXIT.fine;
-  },
+  name: "events",
+  items: (on, [id], given) => on.history(id, given),
+  line: eventLine,
 });
 
-const events = defineCommand({
+const events = kit.lines({
   words: ["ID"],
   summary: "prints what a flow has published, one line for each event",
   options: {
     topic: { value: "TOPIC", help: "only events of this topic" },
-    after: { value: "POSITION", help: "only events after this one" },
+    after: whole("POSITION", 0, "only events after this one"),
     follow: { help: "waits for further events, until the flow has ended" },
   },
-  run: async ({ words: [id], options: { topic, after, follow } }, context) => {
-    const found = context.operations.events(id as string, {
-      follow: follow === true,
-      ...(topic !== undefined && { topic }),
-      ...(after !== undefined && { after: numberGiven("after", after, 0) }),
-    });
-    if (context.json) await printList(context.host, "events", found);
-    else for await (const event of found) context.host.print(publishedLine(event, context));
-    return EXIT.fine;
-  },
+  name: "events",
+  items: (on, [id], given) => on.events(id, { follow: false, ...given }),
+  line: publishedLine,
 });
 
 function publishedLine({ position, at, topic, value }: FlowEvent, { style, host }: CommandContext): string {
@@ -242,36 +180,23 @@ function eventLine(
 /** The number and the time before an event, and the longest word about it. */
 const PLACE_WIDTH = 55;
 
-const metrics = defineCommand({
-  words: [],
+const metrics = kit.ask({
   summary: "shows how many flows are in which state, and how late they are",
-  options: {},
-  run: async (_given, context) => {
-    const found = await context.operations.metrics();
-    context.show(found, () => metricsText(found, context));
-    return EXIT.fine;
-  },
+  ask: (on) => on.metrics(),
+  text: metricsText,
 });
 
 function metricsText({ counts, oldestPendingMs, lagMs }: FlowMetrics, { style }: CommandContext): string {
-  const rows = FLOW_STATUSES.map((status) => ({ status, count: counts[status] }));
-  const table = renderTable(
-    [
-      {
-        title: "STATUS",
-        cell: ({ status }) => status,
-        paint: (text, { status }) => style.status(text, status),
-      },
-      { title: "FLOWS", cell: ({ count }) => String(count), align: "right" },
-    ],
-    rows,
-    undefined,
-  );
+  const columns: readonly Column<FlowStatus>[] = [
+    { title: "STATUS", cell: (status) => status, paint: style.status },
+    figure("FLOWS", (status) => counts[status], String),
+  ];
+  const table = renderTable(columns, FLOW_STATUSES, undefined);
   const oldest = oldestPendingMs === undefined ? "none" : lengthOf(oldestPendingMs);
   return `${table}\n\noldest pending  ${oldest}\nlag             ${lengthOf(lagMs)}`;
 }
 
-export const LOOK: Readonly<Record<string, FlowsCommand>> = {
+export const LOOK: FlowsCommands = {
   list,
   show,
   history,

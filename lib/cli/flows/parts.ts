@@ -2,41 +2,36 @@
 
 import type { QueueInfo } from "../../flow/queues/info.js";
 import type { ScheduleInfo } from "../../flow/schedules/schedules.js";
-import { EXIT } from "../shell/exit.js";
 import { lengthOf, whenText } from "../shell/style.js";
-import { renderTable } from "../shell/table.js";
-import { type CommandContext, defineCommand, type FlowsCommand } from "./context.js";
+import { type Column, column, figure, renderTable } from "../shell/table.js";
+import { type CommandContext, type FlowsCommands, kit } from "./context.js";
 
-const schedules = defineCommand({
-  words: [],
+const schedules = kit.ask({
   summary: "lists the schedules, with their next times and the flows that they started last",
   options: {
     pause: { value: "NAME", many: true, help: "first pauses this schedule" },
     resume: { value: "NAME", many: true, help: "first resumes this schedule" },
   },
-  run: async ({ options: { pause, resume } }, context) => {
-    const { operations } = context;
-    for (const name of pause) await operations.pauseSchedule(name);
-    for (const name of resume) await operations.resumeSchedule(name);
-    const found = await operations.schedules();
-    context.show({ schedules: found }, () =>
-      found.length === 0 ? "no schedules" : schedulesText(found, context),
-    );
-    return EXIT.fine;
+  ask: async (on, _words, { pause = [], resume = [] }) => {
+    for (const name of pause) await on.pauseSchedule(name);
+    for (const name of resume) await on.resumeSchedule(name);
+    return { schedules: await on.schedules() };
   },
+  text: ({ schedules: found }, context) =>
+    found.length === 0 ? "no schedules" : schedulesText(found, context),
 });
 
 function schedulesText(found: readonly ScheduleInfo[], { host }: CommandContext): string {
   const now = host.now();
   return renderTable<ScheduleInfo>(
     [
-      { title: "SCHEDULE", cell: ({ name }) => name, shrinks: true },
-      { title: "FLOW", cell: ({ flow }) => flow, shrinks: true },
-      { title: "RULE", cell: ruleOf, shrinks: true },
+      column("SCHEDULE", ({ name }) => name),
+      column("FLOW", ({ flow }) => flow),
+      column("RULE", ruleOf),
       { title: "NEXT", cell: ({ paused, due }) => (paused ? "paused" : whenText(due, now)) },
       { title: "LAST", cell: ({ fired }) => whenText(fired, now) },
-      { title: "LAST FLOW", cell: ({ last = "" }) => last, shrinks: true },
-      { title: "SKIPPED", cell: ({ skipped }) => (skipped === 0 ? "" : String(skipped)), align: "right" },
+      column("LAST FLOW", ({ last }) => last),
+      figure("SKIPPED", ({ skipped }) => skipped),
     ],
     found,
     host.columns,
@@ -48,30 +43,20 @@ function ruleOf({ rules: { cron, timeZone, everyMs, at } }: ScheduleInfo): strin
   return everyMs === undefined ? `${at?.length ?? 0} times` : `every ${lengthOf(everyMs)}`;
 }
 
-const queues = defineCommand({
-  words: [],
+const queues = kit.ask({
   summary: "lists the queues, their limits, and how many flows run, wait, and are held back by the rate",
-  options: {},
-  run: async (_given, context) => {
-    const found = await context.operations.queues();
-    context.show({ queues: found }, () => (found.length === 0 ? "no queues" : queuesText(found, context)));
-    return EXIT.fine;
-  },
+  ask: async (on) => ({ queues: await on.queues() }),
+  text: ({ queues: found }, { host }) =>
+    found.length === 0 ? "no queues" : renderTable(QUEUE_COLUMNS, found, host.columns),
 });
 
-function queuesText(found: readonly QueueInfo[], { host }: CommandContext): string {
-  return renderTable<QueueInfo>(
-    [
-      { title: "QUEUE", cell: ({ name }) => name, shrinks: true },
-      { title: "LIMITS", cell: limitsText, shrinks: true },
-      { title: "RUNNING", cell: ({ running }) => String(running), align: "right" },
-      { title: "WAITING", cell: ({ waiting }) => String(waiting), align: "right" },
-      { title: "HELD BY RATE", cell: ({ heldByRate }) => String(heldByRate), align: "right" },
-    ],
-    found,
-    host.columns,
-  );
-}
+const QUEUE_COLUMNS: readonly Column<QueueInfo>[] = [
+  column("QUEUE", ({ name }) => name),
+  column("LIMITS", limitsText),
+  figure("RUNNING", ({ running }) => running, String),
+  figure("WAITING", ({ waiting }) => waiting, String),
+  figure("HELD BY RATE", ({ heldByRate }) => heldByRate, String),
+];
 
 function limitsText({ limits }: QueueInfo): string {
   if (limits === undefined) return "unknown";
@@ -90,4 +75,4 @@ function limitsText({ limits }: QueueInfo): string {
   return all.length === 0 ? "none" : all.join(", ");
 }
 
-export const PARTS: Readonly<Record<string, FlowsCommand>> = { schedules, queues };
+export const PARTS: FlowsCommands = { schedules, queues };

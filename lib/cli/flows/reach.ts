@@ -3,12 +3,19 @@
 
 import { FLOW_SCHEMA } from "../../flow/journal/tables.js";
 import { openOperations } from "../../flow/operations/open-operations.js";
+import type { FlowOperations } from "../../flow/operations/operations.js";
 import { remoteOperations } from "../../flow/operations/operations-table.js";
 import type { ValueCodec } from "../../host/payload/values.js";
 import type { Store, StoreSource } from "../../store/index.js";
+import type { Opened } from "../shell/context.js";
 import { temporaryFolder } from "../shell/host.js";
 import { contextOf, existing, hostOf, sourceOf } from "../shell/reach.js";
-import type { Opened } from "./context.js";
+
+/** Operations on the flows of a store. */
+interface Reached extends Opened<FlowOperations> {
+  /** The host or the store that they ask: for people. */
+  readonly through: string;
+}
 
 /**
  * Reaches a store.
@@ -20,7 +27,7 @@ export async function reach(
   store: string,
   warn: (text: string) => void,
   payloads?: ValueCodec,
-): Promise<Opened> {
+): Promise<Reached> {
   const client = await hostOf(store);
   if (client !== undefined)
     return {

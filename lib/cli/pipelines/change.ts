@@ -3,51 +3,34 @@
 import type { ExecutionSummary, PipelineOperations } from "../../pipeline/operations/operations.js";
 import { RateMeter } from "../../pipeline/runtime/progress.js";
 import { oneLine } from "../../process/printable.js";
-import { Refusal } from "../shell/answer.js";
+import { codeOfError, Refusal } from "../shell/answer.js";
 import { Misuse } from "../shell/arguments.js";
-import { forEach } from "../shell/each.js";
 import { EXIT } from "../shell/exit.js";
 import { count } from "../shell/style.js";
-import { lengthGiven } from "../shell/values.js";
-import { codeOfError, exitOf } from "./answer.js";
-import { type CommandContext, defineCommand, type PipelinesCommand } from "./context.js";
+import { length } from "../shell/values.js";
+import { type CommandContext, kit, type PipelinesCommands } from "./context.js";
 import { pipelineOf } from "./files.js";
 import { progressLine } from "./progress.js";
 
-/** A command that does the same with each of the executions that it is given, and says which of them it could not do it with. */
-function each(
-  summary: string,
-  done: string,
-  act: (on: PipelineOperations, id: string) => Promise<boolean>,
-): PipelinesCommand {
-  return defineCommand({
-    words: ["ID…"],
+const each = (summary: string, done: string, act: (on: PipelineOperations, id: string) => Promise<boolean>) =>
+  kit.each({
     summary,
-    options: {},
-    run: async ({ words }, { host, json, operations }) => {
-      const on = await operations();
-      return forEach(words, { host, json, done, exitOf }, async (id) => {
-        if (!(await act(on, id))) throw new Refusal(`the execution ${JSON.stringify(id)} has ended`);
-      });
+    done,
+    act: async (on, id) => {
+      if (!(await act(on, id))) throw new Refusal(`the execution ${JSON.stringify(id)} has ended`);
     },
   });
-}
 
 /** How often a wait looks how far the execution is. */
 const LOOK_MS = 1_000;
 
-const wait = defineCommand({
+const wait = kit.ask({
   words: ["ID"],
   summary: "waits for the end of an execution; exit code 1 if it did not complete",
-  options: {
-    timeout: { value: "LENGTH", help: 'how long to wait, such as "5 min". Default: as long as it takes' },
-  },
-  run: async ({ words: [id], options: { timeout } }, context) => {
-    const timeoutMs = timeout === undefined ? Number.POSITIVE_INFINITY : lengthGiven("timeout", timeout);
-    const found = await awaited(await context.operations(), id as string, timeoutMs, context);
-    context.show(found, () => endText(found, context));
-    return found.status === "completed" ? EXIT.fine : EXIT.no;
-  },
+  options: { timeout: length('how long to wait, such as "5 min". Default: as long as it takes') },
+  ask: (on, [id], { timeout = Number.POSITIVE_INFINITY }, context) => awaited(on, id, timeout, context),
+  text: endText,
+  isYes: ({ status }) => status === "completed",
 });
 
 /** The end of an execution. Draws how far it is meanwhile. */
@@ -85,29 +68,35 @@ export function endText(found: ExecutionSummary, { style }: CommandContext): str
   return `${oneLine(id)}: ${style.status(status, status)}, ${count(inputs)} inputs, ${count(done)} done${letters}`;
 }
 
-const replay = defineCommand({
+const messages = {
+  message: { value: "MESSAGE", many: true, help: "this message, may be repeated", gives: "messages" },
+} as const;
+const queues = {
+  queue: { value: "QUEUE", many: true, help: "all messages of this queue, may be repeated", gives: "queues" },
+} as const;
+const reason = { reason: { value: "TEXT", help: "the reason, for the record" } } as const;
+const file = {
+  file: { value: "FILE", help: "the file of the pipeline, where no host has the store open" },
+} as const;
+
+/** The operations, which know the pipeline of `--file`. */
+const operationsWith = async (path: string | undefined, context: CommandContext) =>
+  context.operations(path === undefined ? [] : [await pipelineOf(path, context)]);
+
+const replay = kit.command({
   words: ["ID"],
   summary: "repeats messages of an execution in a new execution, and prints its id",
   options: {
     dead: { help: "its dead letters, or those of --route: they move to the new execution" },
     again: { help: "also dead letters that were replayed before" },
     route: { value: "ROUTE", help: "all messages that this route took, if their values were kept" },
-    message: { value: "MESSAGE", many: true, help: "this message, may be repeated" },
+    ...messages,
     partial: { help: "with --route: skips the messages whose values were not kept" },
     id: { value: "ID", help: "the id of the new execution. Default: a new one" },
-    file: { value: "FILE", help: "the file of the pipeline, where no host has the store open" },
+    ...file,
   },
-  run: async ({ words: [id], options }, context) => {
-    const { message, route, dead, again, partial, file } = options;
-    const pipelines = file === undefined ? [] : [await pipelineOf(file, context)];
-    const started = await (await context.operations(pipelines)).replay(id as string, {
-      ...(message.length > 0 && { messages: message }),
-      ...(dead && { dead }),
-      ...(again && { again }),
-      ...(partial && { partial }),
-      ...(route !== undefined && { route }),
-      ...(options.id !== undefined && { id: options.id }),
-    });
+  run: async ([id], { file: path, ...asked }, context) => {
+    const started = await (await operationsWith(path, context)).replay(id, asked);
     context.show(started, () =>
       oneLine(`${started.id}: replays ${count(started.messages)} messages of ${id}`),
     );
@@ -115,79 +104,60 @@ const replay = defineCommand({
   },
 });
 
-const giveUp = defineCommand({
+const giveUp = kit.ask({
   words: ["ID"],
   summary: "gives up messages and open sources of an execution; they count as dropped",
   options: {
-    reason: { value: "TEXT", help: "the reason, for the record" },
+    ...reason,
     stranded: { help: "the messages and sources that its pipeline cannot handle any more" },
     all: { help: "everything that is left: the execution completes" },
-    queue: { value: "QUEUE", many: true, help: "all messages of this queue, may be repeated" },
-    source: { value: "SOURCE", many: true, help: "this source, may be repeated" },
-    message: { value: "MESSAGE", many: true, help: "this message, may be repeated" },
+    ...queues,
+    source: { value: "SOURCE", many: true, help: "this source, may be repeated", gives: "sources" },
+    ...messages,
   },
-  run: async ({ words: [id], options }, context) => {
-    const { reason, stranded, all, queue, source, message } = options;
-    if (reason === undefined)
+  ask: async (on, [id], given) => {
+    if (given.reason === undefined)
       throw new Misuse('--reason is required, such as --reason "the customer has gone"');
-    const operations = await context.operations();
-    const asked = {
-      reason,
-      ...(stranded && { stranded }),
-      ...(all && { all }),
-      ...(queue.length > 0 && { queues: queue }),
-      ...(source.length > 0 && { sources: source }),
-      ...(message.length > 0 && { messages: message }),
-    };
-    let { messages, sources, more } = await operations.giveUp(id as string, asked);
-    while (more) {
-      // Its sources are closed by now, and it has more in its queues.
-      const { sources: _, ...rest } = asked;
-      const some = await operations.giveUp(id as string, rest);
-      messages += some.messages;
-      sources += some.sources;
-      more = some.more;
+    // Its sources are closed by the first request, and more may be in its queues.
+    const { sources: _, ...rest } = { ...given, reason: given.reason };
+    const all = { id, messages: 0, sources: 0 };
+    for (let asked: Parameters<typeof on.giveUp>[1] = { ...given, ...rest }; ; asked = rest) {
+      const some = await on.giveUp(id, asked);
+      all.messages += some.messages;
+      all.sources += some.sources;
+      if (!some.more) return all;
     }
-    context.show({ id, messages, sources }, () =>
-      oneLine(`${id}: gave up ${count(messages)} messages and ${count(sources)} sources`),
-    );
-    return messages + sources > 0 ? EXIT.fine : EXIT.no;
   },
+  text: ({ id, ...gone }) =>
+    oneLine(`${id}: gave up ${count(gone.messages)} messages and ${count(gone.sources)} sources`),
+  isYes: (gone) => gone.messages + gone.sources > 0,
 });
 
-const move = defineCommand({
+const move = kit.command({
   words: ["ID"],
   summary: "moves messages to another route of the pipeline; by default all that no route takes",
   options: {
     to: { value: "ROUTE", help: "the route that takes them now" },
-    queue: { value: "QUEUE", many: true, help: "all messages of this queue, may be repeated" },
-    message: { value: "MESSAGE", many: true, help: "this message, may be repeated" },
-    reason: { value: "TEXT", help: "the reason, for the record" },
-    file: { value: "FILE", help: "the file of the pipeline, where no host has the store open" },
+    ...queues,
+    ...messages,
+    ...reason,
+    ...file,
   },
-  run: async ({ words: [id], options }, context) => {
-    const { to, queue, message, reason, file } = options;
+  run: async ([id], { to, file: path, ...given }, context) => {
     if (to === undefined) throw new Misuse("--to is required, the name of a route");
-    const pipelines = file === undefined ? [] : [await pipelineOf(file, context)];
-    const operations = await context.operations(pipelines);
-    const asked = {
-      to,
-      ...(queue.length > 0 && { queues: queue }),
-      ...(message.length > 0 && { messages: message }),
-      ...(reason !== undefined && { reason }),
-    };
-    let { messages, more } = await operations.move(id as string, asked);
-    while (more) {
-      const some = await operations.move(id as string, asked);
-      messages += some.messages;
+    const on = await operationsWith(path, context);
+    let moved = 0;
+    for (let more = true; more; ) {
+      const some = await on.move(id, { ...given, to });
+      moved += some.messages;
       more = some.more;
     }
-    context.show({ id, messages }, () => oneLine(`${id}: moved ${count(messages)} messages to ${to}`));
-    return messages > 0 ? EXIT.fine : EXIT.no;
+    context.show({ id, messages: moved }, () => oneLine(`${id}: moved ${count(moved)} messages to ${to}`));
+    return moved > 0 ? EXIT.fine : EXIT.no;
   },
 });
 
-export const CHANGE: Readonly<Record<string, PipelinesCommand>> = {
+export const CHANGE: PipelinesCommands = {
   wait,
   pause: each(
     "pauses executions: their workers get no more messages until they are resumed",

@@ -9,7 +9,7 @@ import { oneLine } from "../../process/printable.js";
 import { Misuse } from "../shell/arguments.js";
 import { printList } from "../shell/document.js";
 import { EXIT } from "../shell/exit.js";
-import { type CommandContext, defineCommand, type PipelinesCommand } from "./context.js";
+import { type CommandContext, kit, type PipelinesCommands } from "./context.js";
 
 /** The findings of the check of an execution. */
 interface CheckedExecution {
@@ -21,12 +21,10 @@ interface CheckedExecution {
   readonly missing: readonly MissingPart[];
 }
 
-const check = defineCommand({
-  words: [],
+const check = kit.command({
   summary:
     "checks that every execution in flight can end with new code, before you deploy it; exit code 1 if one cannot",
-  options: {},
-  run: async (_given, context) => {
+  run: async (_words, _given, context) => {
     const { code, host, json, style } = context;
     if (code.pipelines.length === 0)
       throw new Misuse("--code is required, a module that exports pipelines, such as --code ./pipelines.js");
@@ -79,4 +77,4 @@ function workOf({
   };
 }
 
-export const CHECK: Readonly<Record<string, PipelinesCommand>> = { check };
+export const CHECK: PipelinesCommands = { check };

@@ -5,16 +5,11 @@ import type { AnyPipeline } from "../../pipeline/definition/pipeline.js";
 import type { ExecutionStatus } from "../../pipeline/ledger/tables.js";
 import type { PipelineOperations } from "../../pipeline/operations/operations.js";
 import type { StoreSource } from "../../store/index.js";
-import type { OptionSpecs } from "../shell/arguments.js";
-import type { Command } from "../shell/commands.js";
-import type { Showing, StoreCommandHost } from "../shell/context.js";
+import type { Commands } from "../shell/commands.js";
+import type { CommandContext as Common, Opened } from "../shell/context.js";
+import { CommandKit } from "../shell/kit.js";
+import type { LetterHost } from "../shell/letters.js";
 import type { Code } from "./code.js";
-
-/** Operations on the executions of a store. */
-export interface Opened {
-  readonly operations: PipelineOperations;
-  close(): Promise<void>;
-}
 
 /** Opens a store that no host has open. */
 export interface Reach {
@@ -34,11 +29,9 @@ export interface Interruption {
 }
 
 /** What the command uses of its surroundings. */
-export interface PipelinesHost extends StoreCommandHost {
-  /** The variables that files may name. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+export interface PipelinesHost extends LetterHost {
   /** Reaches the executions of a store: a file, or a URL of PostgreSQL. @throws Error */
-  open(store: string, reach: Reach): Promise<Opened>;
+  open(store: string, reach: Reach): Promise<Opened<PipelineOperations>>;
   /** The store that `run` opens. @throws Error */
   source(store: string): StoreSource;
   /** @throws Error */
@@ -49,19 +42,16 @@ export interface PipelinesHost extends StoreCommandHost {
   interruption(): Interruption;
 }
 
-/** What a command is given besides its arguments. */
-export interface CommandContext extends Showing<PipelinesHost, ExecutionStatus> {
+/** What a command is given besides its arguments. Its operations know the pipelines of the module, and those that the command adds. */
+export interface CommandContext
+  extends Common<PipelineOperations, PipelinesHost, ExecutionStatus, [more?: readonly AnyPipeline[]]> {
   /** What `--store` names. */
   readonly store: string | undefined;
-  /** The operations on the store. Opened when they are first asked for. @param more - pipelines that the module does not have @throws Misuse */
-  operations(more?: readonly AnyPipeline[]): Promise<PipelineOperations>;
   /** The module that `--code` names, or what comes with the library. */
   readonly code: Code;
 }
 
-/** A command of `signalbox pipelines`. */
-export type PipelinesCommand<O extends OptionSpecs = OptionSpecs> = Command<CommandContext, O>;
+/** Commands of `signalbox pipelines`. */
+export type PipelinesCommands = Commands<CommandContext>;
 
-export function defineCommand<const O extends OptionSpecs>(command: PipelinesCommand<O>): PipelinesCommand {
-  return command as unknown as PipelinesCommand;
-}
+export const kit: CommandKit<CommandContext, PipelineOperations> = new CommandKit();

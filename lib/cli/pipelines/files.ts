@@ -10,7 +10,7 @@ import { printable } from "../../process/printable.js";
 import { Misuse } from "../shell/arguments.js";
 import { EXIT } from "../shell/exit.js";
 import { indentedJson } from "../shell/json-text.js";
-import { type CommandContext, defineCommand, type PipelinesCommand } from "./context.js";
+import { type CommandContext, kit, type PipelinesCommands } from "./context.js";
 
 /** The pipeline of this name in the module of `--code`, or the one of this file. @throws Misuse, PipelineFileError */
 export async function pipelineOf(
@@ -49,11 +49,10 @@ interface Verdict {
   readonly error?: string;
 }
 
-const validate = defineCommand({
+const validate = kit.command({
   words: ["FILE…"],
   summary: "checks files of pipelines, and prints every fault with its line; exit code 1 if there is one",
-  options: {},
-  run: async ({ words }, context) => {
+  run: async (words, _given, context) => {
     const { host, json } = context;
     const interruption = host.interruption();
     const verdicts: Verdict[] = [];
@@ -86,26 +85,24 @@ function tell({ file, ok, pipeline, error }: Verdict, { host }: CommandContext):
   else host.complain(printable(`signalbox: ${error}`));
 }
 
-const schema = defineCommand({
-  words: [],
+const schema = kit.command({
   summary: "prints the JSON Schema of files of pipelines, for editors",
-  options: {},
-  run: async (_given, { host, code }) => {
+  run: async (_words, _given, { host, code }) => {
     host.print(indentedJson(jsonSchemaOf(code.registry)));
     return EXIT.fine;
   },
 });
 
-const draw = defineCommand({
+const draw = kit.command({
   words: ["PIPELINE"],
   summary: "draws a pipeline, a file or a name of the module, as Mermaid",
   options: { dot: { help: "draws it as DOT" } },
-  run: async ({ words: [what], options: { dot } }, context) => {
-    const pipeline = await pipelineOf(what as string, context);
+  run: async ([what], { dot }, context) => {
+    const pipeline = await pipelineOf(what, context);
     const text = dot ? pipelineToDot(pipeline) : pipelineToMermaid(pipeline);
     context.show({ [dot ? "dot" : "mermaid"]: text }, () => printable(text));
     return EXIT.fine;
   },
 });
 
-export const FILES: Readonly<Record<string, PipelinesCommand>> = { validate, schema, draw };
+export const FILES: PipelinesCommands = { validate, schema, draw };

@@ -5,119 +5,72 @@ import { missingText } from "../../pipeline/definition/missing.js";
 import {
   EXECUTION_STATUSES,
   type ExecutionDetails,
-  type ExecutionListOptions,
-  type ExecutionPage,
   type ExecutionSummary,
   type Lineage,
   type MessageRecord,
 } from "../../pipeline/operations/operations.js";
 import { oneLine } from "../../process/printable.js";
-import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
-import { printList } from "../shell/document.js";
+import { Misuse } from "../shell/arguments.js";
 import { EXIT } from "../shell/exit.js";
 import { factLines, momentText } from "../shell/facts.js";
-import { defined, LIST_LIMIT, limitGiven, pageText, readPages, statusesGiven } from "../shell/list.js";
+import { LIST_LIMIT, printItems } from "../shell/kit.js";
 import { count, firstLine, lengthOf, valueText, whenText } from "../shell/style.js";
-import { type Column, renderTable } from "../shell/table.js";
-import { momentGiven, numberGiven } from "../shell/values.js";
-import { type CommandContext, defineCommand, type PipelinesCommand } from "./context.js";
+import { type Column, column, figure, renderTable, some } from "../shell/table.js";
+import { among, moment, most } from "../shell/values.js";
+import { type CommandContext, kit, type PipelinesCommands } from "./context.js";
 
-const FILTERS = {
-  status: {
-    value: "STATUS",
-    many: true,
-    help: `only this status, may be repeated: ${EXECUTION_STATUSES.join(", ")}`,
-  },
-  pipeline: { value: "NAME", help: "only executions of this pipeline" },
-  id: { value: "PREFIX", help: "only executions whose ids begin with this" },
-  "created-after": { value: "WHEN", help: 'a time, or an age such as "2 hours"' },
-  "created-before": { value: "WHEN", help: "likewise" },
-  oldest: { help: "lists the oldest first" },
-  limit: { value: "COUNT", help: `most executions. Default ${LIST_LIMIT}` },
-  cursor: { value: "CURSOR", help: "the cursor that the previous page printed" },
-} as const satisfies OptionSpecs;
-
-function filterOf({ options }: Given<typeof FILTERS>, { host }: CommandContext): ExecutionListOptions {
-  const when = (option: keyof typeof FILTERS, text: string | undefined): number | undefined =>
-    text === undefined ? undefined : momentGiven(option, text, host);
-  return defined({
-    status: statusesGiven(options.status, EXECUTION_STATUSES),
-    pipeline: options.pipeline,
-    idPrefix: options.id,
-    createdFrom: when("created-after", options["created-after"]),
-    createdBelow: when("created-before", options["created-before"]),
-    order: options.oldest ? "oldest" : undefined,
-    cursor: options.cursor,
-  });
-}
-
-const list = defineCommand({
-  words: [],
+const list = kit.pages({
   summary: "lists executions, the newest first",
-  options: FILTERS,
-  run: async (given, context) => {
-    const limit = limitGiven(given.options.limit);
-    const page = await listed(context, filterOf(given, context), limit);
-    context.show(page, () =>
-      pageText(columns(context), page.executions, page.next, "no executions", context),
-    );
-    return EXIT.fine;
+  name: "executions",
+  none: "no executions",
+  options: {
+    status: {
+      ...among(
+        "STATUS",
+        EXECUTION_STATUSES,
+        `only this status, may be repeated: ${EXECUTION_STATUSES.join(", ")}`,
+      ),
+      many: true,
+    },
+    pipeline: { value: "NAME", help: "only executions of this pipeline" },
+    id: { value: "PREFIX", help: "only executions whose ids begin with this", gives: "idPrefix" },
+    "created-after": { ...moment('a time, or an age such as "2 hours"'), gives: "createdFrom" },
+    "created-before": { ...moment("likewise"), gives: "createdBelow" },
+    oldest: { help: "lists the oldest first", gives: "order", read: () => "oldest" as const },
+    limit: most(`most executions. Default ${LIST_LIMIT}`),
+    cursor: { value: "CURSOR", help: "the cursor that the previous page printed" },
   },
+  page: (on, given) => on.list(given),
+  columns,
 });
-
-/** Pages until there are enough executions. */
-async function listed(
-  context: CommandContext,
-  filter: ExecutionListOptions,
-  limit: number,
-): Promise<ExecutionPage> {
-  const operations = await context.operations();
-  const { items, rest } = await readPages(
-    limit,
-    filter.cursor,
-    (range) => operations.list({ ...filter, ...range }),
-    ({ executions }) => executions,
-  );
-  return { executions: items, ...rest };
-}
-
-const number = (n: number): string => (n === 0 ? "" : count(n));
 
 function columns({ style, host }: CommandContext): readonly Column<ExecutionSummary>[] {
   const now = host.now();
   return [
-    { title: "ID", cell: ({ id }) => id, shrinks: true },
-    { title: "PIPELINE", cell: ({ pipeline }) => pipeline, shrinks: true },
-    {
-      title: "VERSION",
-      cell: ({ version }) => (version === undefined ? "" : String(version)),
-      align: "right",
-    },
+    column("ID", ({ id }) => id),
+    column("PIPELINE", ({ pipeline }) => pipeline),
+    figure("VERSION", ({ version = 0 }) => version),
     {
       title: "STATUS",
       cell: ({ status, stranded }) => (stranded === undefined ? status : `${status}, stranded`),
       paint: (text, { status }) => style.status(text, status),
     },
-    { title: "INPUTS", cell: ({ inputs }) => count(inputs), align: "right" },
-    { title: "DONE", cell: ({ done }) => count(done), align: "right" },
-    { title: "PENDING", cell: ({ pending }) => number(pending), align: "right" },
-    { title: "DEAD", cell: ({ dead }) => number(dead), align: "right", paint: style.bad },
-    { title: "DROPPED", cell: ({ dropped = 0 }) => number(dropped), align: "right" },
+    figure("INPUTS", ({ inputs }) => inputs, count),
+    figure("DONE", ({ done }) => done, count),
+    figure("PENDING", ({ pending }) => pending),
+    figure("DEAD", ({ dead }) => dead, some, style.bad),
+    figure("DROPPED", ({ dropped = 0 }) => dropped),
     { title: "STARTED", cell: ({ created }) => whenText(created, now) },
     { title: "TOOK", cell: ({ created, ended }) => (ended === undefined ? "" : lengthOf(ended - created)) },
-    { title: "REPLAYS", cell: ({ replays = "" }) => replays, shrinks: true },
+    column("REPLAYS", ({ replays }) => replays),
   ];
 }
 
-const get = defineCommand({
+const get = kit.ask({
   words: ["ID"],
   summary: "shows an execution with its queues, sources and frozen configuration",
-  options: {},
-  run: async ({ words: [id] }, context) => {
-    const found = await (await context.operations()).inspect(id as string);
-    context.show(found, () => details(found, context));
-    return EXIT.fine;
-  },
+  ask: (on, [id]) => on.inspect(id),
+  text: details,
 });
 
 function details(found: ExecutionDetails, { host, style }: CommandContext): string {
@@ -133,20 +86,20 @@ function details(found: ExecutionDetails, { host, style }: CommandContext): stri
     ["ended", moment(found.ended)],
     ["inputs", count(found.inputs)],
     ["done", count(found.done)],
-    ["pending", number(found.pending)],
-    ["dead", number(found.dead), style.bad],
-    ["replayed", number(found.replayed ?? 0)],
-    ["dropped", number(found.dropped ?? 0)],
+    ["pending", some(found.pending)],
+    ["dead", some(found.dead), style.bad],
+    ["replayed", some(found.replayed ?? 0)],
+    ["dropped", some(found.dropped ?? 0)],
     ["input", valueText(found.input)],
     ["error", valueText(found.error), style.bad],
   ]);
-  const queues = renderTable(
+  const queues = renderTable<ExecutionDetails["queues"][number]>(
     [
       { title: "QUEUE", cell: ({ queue }) => queue },
       { title: "ROUTE", cell: ({ route = "" }) => route },
-      { title: "READY", cell: ({ ready }) => count(ready), align: "right" },
-      { title: "DELAYED", cell: ({ delayed }) => number(delayed), align: "right" },
-      { title: "DEAD", cell: ({ dead }) => number(dead), align: "right", paint: style.bad },
+      figure("READY", ({ ready }) => ready, count),
+      figure("DELAYED", ({ delayed }) => delayed),
+      figure("DEAD", ({ dead }) => dead, some, style.bad),
     ],
     found.queues,
     host.columns,
@@ -176,23 +129,10 @@ function heartbeatLines({ heartbeats = [] }: ExecutionDetails): string[] {
 
 const RANGE = {
   after: { value: "MESSAGE", help: "only messages after this id" },
-  limit: { value: "COUNT", help: "most messages. Default: all" },
-} as const satisfies OptionSpecs;
+  limit: most("most messages. Default: all"),
+} as const;
 
-function rangeOf({
-  after,
-  limit,
-}: {
-  readonly after: string | undefined;
-  readonly limit: string | undefined;
-}) {
-  return {
-    ...(after !== undefined && { after }),
-    ...(limit !== undefined && { limit: numberGiven("limit", limit, 1) }),
-  };
-}
-
-const lineage = defineCommand({
+const lineage = kit.command({
   words: ["ID", "[MESSAGE]"],
   summary:
     "shows what became of a message, its ancestors and children; without MESSAGE, all that was settled",
@@ -202,34 +142,25 @@ const lineage = defineCommand({
     children: { help: "lists all children of MESSAGE" },
     batch: { help: "lists the messages of its batch" },
   },
-  run: async ({ words: [id, message], options }, context) => {
-    const operations = await context.operations();
-    const range = rangeOf(options);
-    const { route, children, batch } = options;
+  run: async ([id, message], given, context) => {
+    const { route, children, batch, ...range } = given;
+    const show = async (messages: AsyncIterable<MessageRecord>): Promise<number> =>
+      printItems("messages", messages, context, (one) => messageLine(one, context));
+    const on = await context.operations();
     if (message === undefined) {
       if (children || batch) throw new Misuse("--children and --batch need a MESSAGE");
-      const filter = route === undefined ? range : { ...range, route };
-      return printMessages(operations.messages(id as string, filter), context);
+      return show(on.messages(id, { ...range, ...(route !== undefined && { route }) }));
     }
     if (route !== undefined) throw new Misuse("--route cannot be combined with a MESSAGE");
     if (children && batch) throw new Misuse("--children cannot be combined with --batch");
-    if (children) return printMessages(operations.children(id as string, message, range), context);
-    if (batch) return printMessages(operations.batch(id as string, message, range), context);
+    if (children) return show(on.children(id, message, range));
+    if (batch) return show(on.batch(id, message, range));
     for (const option of Object.keys(range)) throw new Misuse(`--${option} needs --children or --batch`);
-    const found = await operations.lineage(id as string, message);
+    const found = await on.lineage(id, message);
     context.show(found, () => lineageText(found, context));
     return EXIT.fine;
   },
 });
-
-async function printMessages(
-  messages: AsyncIterable<MessageRecord>,
-  context: CommandContext,
-): Promise<number> {
-  if (context.json) await printList(context.host, "messages", messages);
-  else for await (const message of messages) context.host.print(messageLine(message, context));
-  return EXIT.fine;
-}
 
 function messageLine(message: MessageRecord, { style }: CommandContext): string {
   const { id, status, route, queue, attempt, children, batch, errors, setback } = message;
@@ -273,15 +204,13 @@ function lineageText({ message, chain, children }: Lineage, context: CommandCont
   ].join("\n");
 }
 
-const failures = defineCommand({
+const failures = kit.lines({
   words: ["ID"],
   summary: "lists the messages with a failed attempt, also those that succeeded later",
   options: { ...RANGE, route: { value: "ROUTE", help: "only messages of this route" } },
-  run: async ({ words: [id], options }, context) => {
-    const { route } = options;
-    const filter = { ...rangeOf(options), ...(route !== undefined && { route }) };
-    return printMessages((await context.operations()).failures(id as string, filter), context);
-  },
+  name: "messages",
+  items: (on, [id], given) => on.failures(id, given),
+  line: messageLine,
 });
 
-export const LOOK: Readonly<Record<string, PipelinesCommand>> = { list, get, lineage, failures };
+export const LOOK: PipelinesCommands = { list, get, lineage, failures };

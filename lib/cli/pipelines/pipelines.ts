@@ -1,16 +1,16 @@
 // `signalbox pipelines COMMAND`: opens the store of a command when it is needed, and prints what the command gives.
 
+import type { AnyPipeline } from "../../pipeline/definition/pipeline.js";
 import type { ExecutionStatus } from "../../pipeline/ledger/tables.js";
-import type { Given, OptionSpecs } from "../shell/arguments.js";
-import { type CommandSet, runCommands } from "../shell/commands.js";
-import { showingOn } from "../shell/context.js";
+import type { OptionSpecs } from "../shell/arguments.js";
+import { runCommands } from "../shell/commands.js";
+import { inContext } from "../shell/context.js";
 import { STORE, storeNeeded } from "../shell/store-option.js";
 import type { Colour } from "../shell/style.js";
-import { exitOf } from "./answer.js";
 import { CHANGE } from "./change.js";
 import { CHECK } from "./check.js";
 import { codeOf, noCode } from "./code.js";
-import type { CommandContext, Opened, PipelinesCommand, PipelinesHost } from "./context.js";
+import type { PipelinesHost } from "./context.js";
 import { DEAD } from "./dead.js";
 import { FILES } from "./files.js";
 import { LOOK } from "./look.js";
@@ -32,6 +32,9 @@ const EXITS = `exit codes: 0 fine; 1 the answer is no: a file has faults, an exe
 or a message cannot be replayed, put back, moved or given up; 2 wrong arguments, or a store, host, module or value that cannot be used; 130 and 143 \`run\` was
 interrupted by SIGINT or SIGTERM`;
 
+const ANSWERS =
+  /^ERR_QUEUE_DEAD_LETTER_NOT_FOUND$|^ERR_PIPELINE_(EXECUTION_(NOT_FOUND|ID_TAKEN|FAILED|OVER)|WAIT_TIMEOUT|UNKNOWN|INPUT|REPLAY|CHANGE|FILE$|FAULTS|MESSAGE_TOO_LARGE)/;
+
 const COLOURS: Readonly<Record<ExecutionStatus, Colour>> = {
   running: "blue",
   paused: "yellow",
@@ -42,43 +45,27 @@ const COLOURS: Readonly<Record<ExecutionStatus, Colour>> = {
 
 /** Runs `signalbox pipelines` with these arguments. Resolves with the exit code. */
 export function pipelines(args: readonly string[], host: PipelinesHost): Promise<number> {
-  const set: CommandSet<PipelinesCommand> = {
-    name: "pipelines",
-    usage: "COMMAND … [--store STORE] [--json]",
-    about: ABOUT,
-    exits: EXITS,
-    common: COMMON,
-    commands: { ...FILES, ...CHECK, ...RUN, ...LOOK, ...DEAD, ...CHANGE },
-    carryOut: (command, given) => carryOut(command, given, host),
-    exitOf,
-  };
-  return runCommands(set, args, host);
-}
-
-async function carryOut(
-  command: PipelinesCommand,
-  given: Given<OptionSpecs>,
-  host: PipelinesHost,
-): Promise<number> {
-  const options = given.options as unknown as { store?: string; json: boolean; code?: string };
-  const { store = host.defaultStore } = options;
-  const code =
-    options.code === undefined ? noCode() : await codeOf(options.code, (module) => host.load(module));
-  let opened: Promise<Opened> | undefined;
-  const context: CommandContext = {
-    ...showingOn(host, options.json, COLOURS),
-    code,
-    store: store === "" ? undefined : store,
-    operations: async (more = []) => {
-      const { payloads, pipelines: known } = code;
-      const named = storeNeeded(store, "jobs.db");
-      opened ??= host.open(named, { payloads, pipelines: [...known, ...more] });
-      return (await opened).operations;
+  return runCommands(
+    {
+      name: "pipelines",
+      usage: "COMMAND … [--store STORE] [--json]",
+      about: ABOUT,
+      exits: EXITS,
+      common: COMMON,
+      commands: { ...FILES, ...CHECK, ...RUN, ...LOOK, ...DEAD, ...CHANGE },
+      host,
+      answers: ANSWERS,
+      carryOut: async ({ store = host.defaultStore, code: module, json }, run) => {
+        const code = module === undefined ? noCode() : await codeOf(module, (name) => host.load(name));
+        const open = async (more: readonly AnyPipeline[] = []) => {
+          const { payloads, pipelines: known } = code;
+          return host.open(storeNeeded(store, "jobs.db"), { payloads, pipelines: [...known, ...more] });
+        };
+        return inContext({ host, json, colours: COLOURS, open }, (context) =>
+          run({ ...context, code, store: store === "" ? undefined : store }),
+        );
+      },
     },
-  };
-  try {
-    return await command.run(given, context);
-  } finally {
-    await (await opened?.catch(() => undefined))?.close();
-  }
+    args,
+  );
 }

@@ -21,24 +21,25 @@ import { failure, Told } from "../shell/document.js";
 import { EXIT } from "../shell/exit.js";
 import { jsonText } from "../shell/json-text.js";
 import { count } from "../shell/style.js";
-import { jsonGiven, lengthGiven } from "../shell/values.js";
+import { json, jsonGiven, length } from "../shell/values.js";
 import { endText } from "./change.js";
-import { type CommandContext, defineCommand, type Interruption, type PipelinesCommand } from "./context.js";
+import { type CommandContext, type Interruption, kit, type PipelinesCommands } from "./context.js";
 import { pipelineOf } from "./files.js";
 import { progressLine } from "./progress.js";
 
 const OPTIONS = {
   id: { value: "ID", help: "the id of the execution, which continues if it exists. Default: a new one" },
   new: { help: "starts another execution, even if one of this pipeline was interrupted" },
-  input: { value: "JSON", help: "the input of the sources" },
+  input: json("the input of the sources"),
   message: {
     value: "QUEUE=JSON",
     many: true,
     help: "a message to begin with; may be repeated for the same queue",
+    read: messageGiven,
   },
   drain: {
-    value: "LENGTH",
-    help: 'how long workers may finish their messages after an interruption. Default "5 s"',
+    ...length('how long workers may finish their messages after an interruption. Default "5 s"'),
+    gives: "drainMs",
   },
 } as const satisfies OptionSpecs;
 
@@ -46,15 +47,15 @@ const OPTIONS = {
 const EVERY_MS = 250;
 const EVERY_LINE_MS = 1_000;
 
-const run = defineCommand({
+const run = kit.command({
   words: ["PIPELINE"],
   summary:
     "runs a pipeline, a file or a name of the module, until it has completed; continues an interrupted execution",
   options: OPTIONS,
-  run: async (given, context) => {
+  run: async ([what], given, context) => {
     const interruption = context.host.interruption();
     try {
-      return await runHere(given, context, interruption);
+      return await runHere(what, given, context, interruption);
     } catch (error) {
       if (!context.json) throw error;
       context.host.print(jsonText(toJson({ event: "error", ...failure(error) })));
@@ -67,13 +68,13 @@ const run = defineCommand({
 });
 
 async function runHere(
+  what: string,
   given: Given<typeof OPTIONS>,
   context: CommandContext,
   interruption: Interruption,
 ): Promise<number> {
   const { host, store, code } = context;
-  const { drain } = given.options;
-  const what = given.words[0] as string;
+  const { drainMs } = given;
   const pipeline = await pipelineOf(what, context, interruption.signal);
   const system = new System({ report: false });
   try {
@@ -82,7 +83,7 @@ async function runHere(
       pipelines: [pipeline],
       payloads: code.payloads,
       ...(source !== undefined && { store: source }),
-      ...(drain !== undefined && { drainMs: lengthGiven("drain", drain) }),
+      ...(drainMs !== undefined && { drainMs }),
     });
     const running = await system.start(definition).catch((error: unknown) => {
       throw causeOfStart(error);
@@ -138,14 +139,13 @@ function tellLeft({ id, done, pending }: Left, what: string, context: CommandCon
 async function begin(
   host: PipelineHost,
   pipeline: AnyPipeline,
-  { options }: Given<typeof OPTIONS>,
+  { new: isNew, message, ...options }: Given<typeof OPTIONS>,
   context: CommandContext,
 ): Promise<PipelineRun> {
-  const interrupted =
-    options.id === undefined && !options.new ? await unfinished(host, pipeline, context) : [];
+  const interrupted = options.id === undefined && !isNew ? await unfinished(host, pipeline, context) : [];
   const [first] = interrupted;
   if (first !== undefined) {
-    if (options.input !== undefined || options.message.length > 0)
+    if ("input" in options || message !== undefined)
       throw new Misuse(
         `the execution ${first} was interrupted, and continues with its first input: leave out --input and --message, or pass --new`,
       );
@@ -154,11 +154,10 @@ async function begin(
     tell(context, { event: "resumed", id: first, pipeline: pipeline.name }, `${first} goes on`);
     return execution;
   }
-  const messages = messagesOf(options.message);
   const execution = await host.start(pipeline as never, {
     ...(options.id !== undefined && { id: options.id }),
-    ...(options.input !== undefined && { input: jsonGiven("--input", options.input) }),
-    ...(messages !== undefined && { messages }),
+    ...("input" in options && { input: options.input }),
+    ...(message !== undefined && { messages: messagesOf(message) }),
   });
   const { id, attached } = execution;
   if (attached) await execution.resume();
@@ -182,19 +181,24 @@ async function unfinished(
   return executions.map(({ id }) => id);
 }
 
+interface FirstMessage {
+  readonly queue: string;
+  readonly value: unknown;
+}
+
+function messageGiven(text: string): FirstMessage {
+  const at = text.indexOf("=");
+  if (at <= 0)
+    throw new Misuse(`--message must be QUEUE=JSON, such as lines='"a b"'; got ${text.slice(0, 80)}`);
+  return { queue: text.slice(0, at), value: jsonGiven("--message", text.slice(at + 1)) };
+}
+
 /** @throws Misuse */
-function messagesOf(given: readonly string[]): GivenMessages<unknown> | undefined {
-  const parts = given.map((text) => {
-    const at = text.indexOf("=");
-    if (at <= 0)
-      throw new Misuse(`--message must be QUEUE=JSON, such as lines='"a b"'; got ${text.slice(0, 80)}`);
-    return { queue: text.slice(0, at), value: jsonGiven("--message", text.slice(at + 1)) };
-  });
-  const [first] = parts;
-  if (first === undefined) return undefined;
-  if (parts.some(({ queue }) => queue !== first.queue))
+function messagesOf(all: readonly FirstMessage[]): GivenMessages<unknown> {
+  const [{ queue }] = all as readonly [FirstMessage];
+  if (all.some((one) => one.queue !== queue))
     throw new Misuse("all messages go to one queue; use a source, or an execution for each queue");
-  return { to: { name: first.queue } as Queue<unknown>, values: parts.map(({ value }) => value) };
+  return { to: { name: queue } as Queue<unknown>, values: all.map(({ value }) => value) };
 }
 
 /** Shows how far an execution is, until it has ended or the user wants no more: then it returns how far it was. */
@@ -244,4 +248,4 @@ function tell({ host, json }: CommandContext, event: object, text: string): void
   host.print(json ? jsonText(toJson(event)) : text);
 }
 
-export const RUN: Readonly<Record<string, PipelinesCommand>> = { run };
+export const RUN: PipelinesCommands = { run };

@@ -3,9 +3,10 @@
 
 import type { PayloadOptions } from "../../host/payload/payloads.js";
 import { openOperations } from "../../pipeline/queues/open-operations.js";
+import type { QueueOperations } from "../../pipeline/queues/operations.js";
 import { remoteOperations } from "../../pipeline/queues/operations-table.js";
+import type { Opened } from "../shell/context.js";
 import { contextOf, existing, hostOf } from "../shell/reach.js";
-import type { Opened } from "./context.js";
 
 /**
  * Reaches a store.
@@ -16,7 +17,7 @@ export async function reach(
   store: string,
   warn: (text: string) => void,
   payloads: PayloadOptions,
-): Promise<Opened> {
+): Promise<Opened<QueueOperations>> {
   const client = await hostOf(store);
   if (client !== undefined)
     return { operations: remoteOperations(client.ask), close: async () => client.close() };

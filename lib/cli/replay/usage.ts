@@ -6,11 +6,11 @@ import { Misuse, parseArguments } from "../shell/arguments.js";
 export interface Arguments {
   readonly file: string;
   /** File to write the page to. */
-  readonly html: string | undefined;
+  readonly html?: string;
   /** Shows the recorded steps only, and runs nothing. */
-  readonly show: boolean;
-  readonly module: string | undefined;
-  readonly export: string | undefined;
+  readonly show?: true;
+  readonly module?: string;
+  readonly export?: string;
 }
 
 export const USAGE: string = `usage: signalbox replay FILE [--html OUT] [--show] [--module MODULE] [--export NAME]
@@ -37,12 +37,12 @@ const OPTIONS = {
 /** @throws Misuse, with the usage */
 export function parseReplay(args: readonly string[]): Arguments | "help" {
   try {
-    const given = parseArguments(args, OPTIONS);
-    if (given === "help") return "help";
-    const [file, ...rest] = given.words;
+    const asked = parseArguments(args, OPTIONS);
+    if (asked === "help") return "help";
+    const [file, ...rest] = asked.words;
     if (file === undefined) throw new Misuse("replay needs a FILE");
     if (rest.length > 0) throw new Misuse(`replay takes one FILE, and not also ${rest.join(" ")}`);
-    return { file, ...given.options };
+    return { file, ...asked.given };
   } catch (error) {
     throw error instanceof Misuse ? new Misuse(`${error.message}\n${USAGE}`) : error;
   }

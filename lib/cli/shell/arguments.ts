@@ -1,4 +1,5 @@
-// The arguments of a command: its words and its options, as node:util reads them. One parser for all subcommands.
+// The arguments of a command: its words and its options, as node:util reads them. One parser for all subcommands. An option says how its text is
+// read, and which option of an operation it gives.
 
 import { alike } from "../../process/known-options.js";
 import { parseArgs } from "./host.js";
@@ -11,22 +12,40 @@ export interface OptionSpec {
   readonly many?: boolean;
   /** What it does, for the help. */
   readonly help: string;
+  /** The option of the operation that it gives. Default: its own name. */
+  readonly gives?: string;
+  /** Reads its text. Default: a text as it is, and true for a flag. @throws Misuse */
+  read?(text: string, option: string, clock: Moments): unknown;
 }
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
 
-/** The values of options, by name. */
-export type Options<O extends OptionSpecs> = {
-  readonly [Name in keyof O]: O[Name] extends { readonly value: string }
-    ? O[Name] extends { readonly many: true }
-      ? readonly string[]
-      : string | undefined
-    : boolean;
+/** The clock of the host, and how it reads moments. */
+export interface Moments {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Reads a moment such as `2026-11-22` or `2026-11-22T18:00Z`; undefined when it is none. */
+  moment(text: string): number | undefined;
+}
+
+type Read<S, Else> = S extends { read(...args: never[]): infer T } ? T : Else;
+type ValueOf<S> = S extends { readonly value: string }
+  ? S extends { readonly many: true }
+    ? readonly Read<S, string>[]
+    : Read<S, string>
+  : Read<S, true>;
+
+/** The values of the options that were given, under the names that operations have for them. */
+export type Given<O extends OptionSpecs> = {
+  readonly [Name in keyof O & string as O[Name] extends { readonly gives: infer Other extends string }
+    ? Other
+    : Name]?: ValueOf<O[Name]>;
 };
 
-export interface Given<O extends OptionSpecs> {
+/** What the arguments of a command say. */
+export interface Arguments<O extends OptionSpecs> {
   readonly words: readonly string[];
-  readonly options: Options<O>;
+  readonly given: Given<O>;
 }
 
 /** Wrong arguments. The program ends with code 2. */
@@ -40,7 +59,8 @@ export class Misuse extends Error {}
 export function parseArguments<const O extends OptionSpecs>(
   args: readonly string[],
   specs: O,
-): Given<O> | "help" {
+  clock?: Moments,
+): Arguments<O> | "help" {
   const texts = Object.entries(specs).map(([name, { value }]): [string, { type: "string" | "boolean" }] => [
     name,
     { type: value === undefined ? "boolean" : "string" },
@@ -53,21 +73,25 @@ export function parseArguments<const O extends OptionSpecs>(
     tokens: true,
   });
   const words: string[] = [];
-  const given = new Map<string, string[]>();
+  const found = new Map<string, string[]>();
   for (const token of tokens) {
     if (token.kind === "positional") words.push(token.value);
     if (token.kind !== "option") continue;
     if (token.name === "help") return "help";
-    given.set(token.name, [...(given.get(token.name) ?? []), textOf(token, specs)]);
+    found.set(token.name, [...(found.get(token.name) ?? []), textOf(token, specs)]);
   }
-  const options = Object.entries(specs).map(([name, { value, many }]): [string, unknown] => {
-    const values = given.get(name) ?? [];
-    if (value === undefined) return [name, values.length > 0];
-    if (many) return [name, values];
-    if (values.length > 1) throw new Misuse(`--${name} can be given once`);
-    return [name, values[0]];
-  });
-  return { words, options: Object.fromEntries(options) as Options<O> };
+  const given: Record<string, unknown> = {};
+  for (const [name, { value, many, gives = name, read }] of Object.entries(specs)) {
+    const values = found.get(name);
+    if (values === undefined) continue;
+    if (value !== undefined && !many && values.length > 1) throw new Misuse(`--${name} can be given once`);
+    const all = values.map((text) => {
+      if (read !== undefined) return read(text, name, clock as Moments);
+      return value === undefined ? true : text;
+    });
+    given[gives] = many ? all : all[0];
+  }
+  return { words, given: given as Given<O> };
 }
 
 interface OptionToken {

@@ -3,23 +3,51 @@
 
 import { toJson } from "../../admin/json-view.js";
 import { printable } from "../../process/printable.js";
-import { type Given, hint, Misuse, type OptionSpecs, parseArguments } from "./arguments.js";
+import { answersNo } from "./answer.js";
+import {
+  type Arguments,
+  type Given,
+  hint,
+  Misuse,
+  type Moments,
+  type OptionSpecs,
+  parseArguments,
+} from "./arguments.js";
 import { failure, Told } from "./document.js";
 import { EXIT } from "./exit.js";
 import { indentedJson } from "./json-text.js";
 
+type WordOf<W> = W extends `[${string}` ? string | undefined : string;
+
+/** The words behind a command: `ID`, `[NAME]` that may be left out, and `ID…` for any number of them. */
+export type Words<W extends readonly string[]> = W extends readonly [...infer First, `${string}…${string}`]
+  ? readonly [...{ readonly [I in keyof First]: WordOf<First[I]> }, ...string[]]
+  : { readonly [I in keyof W]: WordOf<W[I]> };
+
 /** A command. */
-export interface Command<Context, O extends OptionSpecs = OptionSpecs> {
-  /** The words behind its name, such as `ID` or `[NAME]`. */
-  readonly words: readonly string[];
+export interface Command<
+  Context,
+  W extends readonly string[] = readonly string[],
+  O extends OptionSpecs = OptionSpecs,
+> {
+  /** The words behind its name, such as `ID` or `[NAME]`. Default: none. */
+  readonly words?: W;
   readonly summary: string;
-  readonly options: O;
-  /** Carries it out. Resolves with the exit code. */
-  run(given: Given<O>, context: Context): Promise<number>;
+  readonly options?: O;
+  /** Carries it out. Resolves with the exit code. @param exitOf - the exit code of a failure */
+  run(
+    words: Words<W>,
+    given: Given<O>,
+    context: Context,
+    exitOf: (error: unknown) => number,
+  ): Promise<number>;
 }
 
+/** Commands, by name. */
+export type Commands<Context> = Readonly<Record<string, Command<Context>>>;
+
 /** The commands of a subcommand. */
-export interface CommandSet<C extends Command<never>> {
+export interface CommandSet<Context, Common extends OptionSpecs> {
   /** Its name, such as `flows`. */
   readonly name: string;
   /** The words behind it, for the help. */
@@ -28,11 +56,13 @@ export interface CommandSet<C extends Command<never>> {
   readonly about: string;
   readonly exits: string;
   /** Options that every command has. */
-  readonly common: OptionSpecs;
-  readonly commands: Readonly<Record<string, C>>;
-  carryOut(command: C, given: Given<OptionSpecs>): Promise<number>;
-  /** The exit code of a failure. */
-  exitOf(error: unknown): number;
+  readonly common: Common;
+  readonly commands: Commands<Context>;
+  readonly host: Printer & Moments;
+  /** Runs a command with its context. */
+  carryOut(given: Given<Common>, run: (context: Context) => Promise<number>): Promise<number>;
+  /** The codes of errors by which a host or store that works refuses. */
+  readonly answers: RegExp;
   /** What else helps after a failure. */
   advice?(error: unknown, args: readonly string[]): string | undefined;
 }
@@ -44,31 +74,30 @@ export interface Printer {
 }
 
 /** Runs a command with these arguments. Resolves with the exit code. */
-export async function runCommands<C extends Command<never>>(
-  set: CommandSet<C>,
+export async function runCommands<Context, Common extends OptionSpecs>(
+  set: CommandSet<Context, Common>,
   args: readonly string[],
-  printer: Printer,
 ): Promise<number> {
+  const { host } = set;
   try {
-    return await found(set, args, printer);
+    return await found(set, args);
   } catch (thrown) {
     const error: unknown = thrown instanceof Told ? thrown.cause : thrown;
     if (args.includes("--json") && !(thrown instanceof Told))
-      printer.print(indentedJson(toJson(failure(error))));
-    printer.complain(printable(`signalbox: ${error instanceof Error ? error.message : String(error)}`));
+      host.print(indentedJson(toJson(failure(error))));
+    host.complain(printable(`signalbox: ${error instanceof Error ? error.message : String(error)}`));
     const advice = set.advice?.(error, args);
-    if (advice !== undefined) printer.complain(advice);
-    return set.exitOf(error);
+    if (advice !== undefined) host.complain(advice);
+    return answersNo(error, set.answers);
   }
 }
 
-async function found<C extends Command<never>>(
-  set: CommandSet<C>,
+async function found<Context, Common extends OptionSpecs>(
+  set: CommandSet<Context, Common>,
   [name, ...rest]: readonly string[],
-  printer: Printer,
 ): Promise<number> {
   if (name === undefined || name === "--help" || name === "-h") {
-    printer.print(overview(set));
+    set.host.print(overview(set));
     return EXIT.fine;
   }
   const command = Object.hasOwn(set.commands, name) ? set.commands[name] : undefined;
@@ -78,27 +107,34 @@ async function found<C extends Command<never>>(
       : `there is no command ${set.name} ${name}${hint(name, Object.keys(set.commands))}`;
     throw new Misuse(`${problem}\nsignalbox ${set.name} --help lists the commands`);
   }
-  const given = argumentsOf(set, name, command, rest);
-  if (given !== "help") return set.carryOut(command, given);
-  printer.print(helpOf(set, name, command));
-  return EXIT.fine;
+  const asked = argumentsOf(set, name, command, rest);
+  if (asked === "help") {
+    set.host.print(helpOf(set, name, command));
+    return EXIT.fine;
+  }
+  const isCommon = ([option]: readonly [string, unknown]): boolean => Object.hasOwn(set.common, option);
+  const given = Object.entries(asked.given);
+  const common = Object.fromEntries(given.filter(isCommon)) as Given<Common>;
+  const own = Object.fromEntries(given.filter((one) => !isCommon(one))) as Given<OptionSpecs>;
+  return set.carryOut(common, (context) =>
+    command.run(asked.words, own, context, (error) => answersNo(error, set.answers)),
+  );
 }
 
-function argumentsOf<C extends Command<never>>(
-  set: CommandSet<C>,
+function argumentsOf<Context, Common extends OptionSpecs>(
+  { name: subcommand, common, host }: CommandSet<Context, Common>,
   name: string,
-  { words, options }: C,
+  { words = [], options = {} }: Command<Context>,
   args: readonly string[],
-): Given<OptionSpecs> | "help" {
+): Arguments<OptionSpecs> | "help" {
   try {
-    const given = parseArguments<OptionSpecs>(args, { ...options, ...set.common });
-    if (given === "help") return given;
-    checkWords(words, given.words);
-    return given;
+    const asked = parseArguments<OptionSpecs>(args, { ...options, ...common }, host);
+    if (asked !== "help") checkWords(words, asked.words);
+    return asked;
   } catch (error) {
     throw error instanceof Misuse
       ? new Misuse(
-          `${set.name} ${name}: ${error.message}\nsignalbox ${set.name} ${name} --help shows its arguments`,
+          `${subcommand} ${name}: ${error.message}\nsignalbox ${subcommand} ${name} --help shows its arguments`,
         )
       : error;
   }
@@ -113,7 +149,8 @@ function checkWords(wanted: readonly string[], given: readonly string[]): void {
     throw new Misuse(`too many arguments: ${given.slice(wanted.length).join(" ")}`);
 }
 
-function overview<C extends Command<never>>({ name, usage, about, exits, commands }: CommandSet<C>): string {
+function overview<Context, Common extends OptionSpecs>(set: CommandSet<Context, Common>): string {
+  const { name, usage, about, exits, commands } = set;
   const width = Math.max(...Object.keys(commands).map((one) => one.length));
   const lines = Object.entries(commands).map(([one, { summary }]) => `  ${one.padEnd(width)}  ${summary}`);
   return `usage: signalbox ${name} ${usage}
@@ -127,10 +164,10 @@ ${lines.join("\n")}
 ${exits}`;
 }
 
-function helpOf<C extends Command<never>>(
-  set: CommandSet<C>,
+function helpOf<Context, Common extends OptionSpecs>(
+  set: CommandSet<Context, Common>,
   name: string,
-  { words, summary, options }: C,
+  { words = [], summary, options }: Command<Context>,
 ): string {
   const all = Object.entries<OptionSpecs[string]>({ ...options, ...set.common });
   const named = all.map(([option, { value, help }]) => [

@@ -1,10 +1,10 @@
-// The context of each command on a store: the terminal, the clock, the loader of modules, and the printer of results.
+// The context of each command on operations: the terminal, the clock, the loader of modules, the printer of results, and the operations.
 
 import { toJson } from "../../admin/json-view.js";
+import type { Moments } from "./arguments.js";
 import type { Printer } from "./commands.js";
 import { indentedJson } from "./json-text.js";
 import { type Colour, type Style, styleOf } from "./style.js";
-import type { Moments } from "./values.js";
 
 /** The surroundings that a command uses. */
 export interface StoreCommandHost extends Printer, Moments {
@@ -19,25 +19,60 @@ export interface StoreCommandHost extends Printer, Moments {
   load(module: string): Promise<object>;
 }
 
-/** Prints the results of a command. */
-export interface Showing<Host extends StoreCommandHost, Status extends string> {
+/** The context of a command. */
+export interface CommandContext<
+  Operations,
+  Host extends StoreCommandHost = StoreCommandHost,
+  Status extends string = never,
+  More extends readonly unknown[] = readonly [],
+> {
   readonly host: Host;
   readonly style: Style<Status>;
   readonly json: boolean;
   /** Prints one JSON document, or the text. */
   show(value: unknown, text: () => string): void;
+  /** The operations. They are opened when they are first asked for. @param more - what the opening uses then @throws Error */
+  operations(...more: More): Promise<Operations>;
 }
 
-/** @param by - the colours of the statuses */
-export function showingOn<Host extends StoreCommandHost, Status extends string>(
-  host: Host,
-  json: boolean,
-  by: Readonly<Record<Status, Colour>>,
-): Showing<Host, Status> {
-  return {
-    host,
-    json,
-    style: styleOf(host.colours && !json, by),
-    show: (value, text) => host.print(json ? indentedJson(toJson(value)) : text()),
-  };
+/** Operations that are open. */
+export interface Opened<Operations> {
+  readonly operations: Operations;
+  close(): Promise<void>;
+}
+
+/** How the context of a command comes about. */
+interface Surroundings<Operations, Host, Status extends string, More extends readonly unknown[]> {
+  readonly host: Host;
+  readonly json: boolean | undefined;
+  /** The colours of the statuses. */
+  readonly colours: Readonly<Record<Status, Colour>>;
+  open(...more: More): Promise<Opened<Operations>>;
+}
+
+/** Runs a command with its context, and closes the operations that it opened. */
+export async function inContext<
+  Operations,
+  Host extends StoreCommandHost,
+  Status extends string,
+  More extends readonly unknown[],
+>(
+  { host, json = false, colours, open }: Surroundings<Operations, Host, Status, More>,
+  run: (context: CommandContext<Operations, Host, Status, More>) => Promise<number>,
+): Promise<number> {
+  let opened: Promise<Opened<Operations>> | undefined;
+  try {
+    return await run({
+      host,
+      json,
+      style: styleOf(host.colours && !json, colours),
+      show: (value, text) => host.print(json ? indentedJson(toJson(value)) : text()),
+      operations: async (...more) => {
+        opened ??= open(...more);
+        return (await opened).operations;
+      },
+    });
+  } finally {
+    await (await opened?.catch(() => undefined))?.close();
+  }
 }

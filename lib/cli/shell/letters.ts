@@ -1,39 +1,34 @@
-// What commands about dead letters share, those of pipelines and those of durable queues: which letters, by whom, and how they are shown.
+// The commands about dead letters, of pipelines and of durable queues: they list them, and put them back, edit them, or give them up.
 
 import type { DeedOptions, DeedResult, LetterFilter } from "../../pipeline/messages/dead-options.js";
 import type { DeadLetterRecord } from "../../pipeline/messages/dead-records.js";
 import { oneLine } from "../../process/printable.js";
-import { Misuse } from "./arguments.js";
-import type { Showing, StoreCommandHost } from "./context.js";
-import { printList } from "./document.js";
+import { type Given, Misuse, type OptionSpecs } from "./arguments.js";
+import type { Commands } from "./commands.js";
+import type { CommandContext, StoreCommandHost } from "./context.js";
 import { EXIT } from "./exit.js";
-import { defined } from "./list.js";
+import { type CommandKit, printItems } from "./kit.js";
 import { count, firstLine, valueText } from "./style.js";
-import { jsonGiven, momentGiven, numberGiven } from "./values.js";
+import { jsonGiven, moment, most, type ReadOption } from "./values.js";
+
+type Choice = LetterFilter & { readonly route?: string };
+
+/** The operations on dead letters that pipelines and queues have. */
+export interface LetterOperations {
+  deadRecords(of: string, filter: { readonly limit?: number }): AsyncIterable<DeadLetterRecord>;
+  retryDead(of: string, which: readonly string[] | Choice, deed: DeedOptions): Promise<DeedResult>;
+  editDead(of: string, message: string, value: unknown, deed: DeedOptions): Promise<void>;
+  dropDead(
+    of: string,
+    which: readonly string[] | Choice,
+    deed: DeedOptions & { readonly reason: string },
+  ): Promise<DeedResult>;
+}
 
 interface TextOption {
   readonly value: string;
   readonly help: string;
 }
-
-/** The options that say who acts on letters, and why. */
-export const DEED: { readonly by: TextOption; readonly reason: TextOption } = {
-  by: { value: "NAME", help: "your name, for the record. Default: the user of this terminal" },
-  reason: { value: "TEXT", help: "the reason, for the record" },
-};
-
-/** The options that choose letters, where none is named. */
-export const CHOICE: {
-  readonly all: { readonly help: string };
-  readonly error: TextOption;
-  readonly before: TextOption;
-  readonly limit: TextOption;
-} = {
-  all: { help: "without MESSAGE: all dead letters that the other options allow" },
-  error: { value: "TEXT", help: "without MESSAGE: only those whose last error contains this" },
-  before: { value: "WHEN", help: 'without MESSAGE: given up before a time, or an age such as "2 hours"' },
-  limit: { value: "COUNT", help: "without MESSAGE: most letters. Default: all" },
-};
 
 /** A terminal whose user is known. */
 export interface LetterHost extends StoreCommandHost {
@@ -41,21 +36,31 @@ export interface LetterHost extends StoreCommandHost {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-function deedOf(
-  { by, reason }: { readonly by: string | undefined; readonly reason: string | undefined },
-  { env: { USER, USERNAME } }: LetterHost,
-): DeedOptions {
-  return defined({ by: by ?? USER ?? USERNAME, reason });
-}
+/** The options that say who acts on letters, and why. */
+const DEED: { readonly by: TextOption; readonly reason: TextOption } = {
+  by: { value: "NAME", help: "your name, for the record. Default: the user of this terminal" },
+  reason: { value: "TEXT", help: "the reason, for the record" },
+};
 
-/** What the options of {@link CHOICE} say. */
-interface LetterChoice {
-  readonly all: boolean;
-  readonly error: string | undefined;
-  readonly before: string | undefined;
-  readonly limit: string | undefined;
-  readonly route?: string | undefined;
-}
+/** The options that choose letters, where none is named. */
+const CHOICE: {
+  readonly error: TextOption;
+  readonly before: ReadOption<number>;
+  readonly limit: ReadOption<number>;
+} = {
+  error: { value: "TEXT", help: "without MESSAGE: only those whose last error contains this" },
+  before: moment('without MESSAGE: given up before a time, or an age such as "2 hours"'),
+  limit: most("without MESSAGE: most letters. Default: all"),
+};
+const ALL: OptionSpecs = { all: { help: "without MESSAGE: all dead letters that the other options allow" } };
+
+type DeedGiven = Given<typeof DEED>;
+type Chosen = Given<typeof CHOICE> & { readonly all?: true; readonly route?: string };
+
+const deedOf = ({ by, reason }: DeedGiven, { env: { USER, USERNAME } }: LetterHost): DeedOptions => {
+  const who = by ?? USER ?? USERNAME;
+  return { ...(who !== undefined && { by: who }), ...(reason !== undefined && { reason }) };
+};
 
 /** Most letters of one request. */
 const AT_ONCE = 1_000;
@@ -63,27 +68,21 @@ const AT_ONCE = 1_000;
 /** Does the same with the messages that are named, or with those that options choose: page by page, so that each request is short. */
 async function eachLetter(
   messages: readonly string[],
-  choice: LetterChoice,
-  host: LetterHost,
-  act: (which: readonly string[] | (LetterFilter & { readonly route?: string })) => Promise<DeedResult>,
+  { all, limit = Number.POSITIVE_INFINITY, ...filter }: Chosen,
+  choices: string,
+  act: (which: readonly string[] | Choice) => Promise<DeedResult>,
 ): Promise<number> {
-  const { all, error, before, limit } = choice;
-  const filter = defined({
-    route: choice.route,
-    error,
-    before: before === undefined ? undefined : momentGiven("before", before, host),
-  });
-  const isChosen = all || limit !== undefined || Object.keys(filter).length > 0;
+  const isChosen = all || limit < Number.POSITIVE_INFINITY || Object.keys(filter).length > 0;
   if (messages.length > 0) {
     if (isChosen) throw new Misuse("name messages, or choose them with options: not both");
     return (await act(messages)).letters;
   }
-  const route = "route" in choice ? "--route, " : "";
-  if (!isChosen) throw new Misuse(`name messages, or choose them with ${route}--error, --before or --all`);
-  let left = limit === undefined ? Number.POSITIVE_INFINITY : numberGiven("limit", limit, 1);
+  if (!isChosen) throw new Misuse(`name messages, or choose them with ${choices}`);
+  let left = limit;
   let letters = 0;
   for (let cursor: string | undefined; left > 0; ) {
-    const done = await act({ ...filter, ...defined({ cursor }), limit: Math.min(left, AT_ONCE) });
+    const page = { limit: Math.min(left, AT_ONCE), ...(cursor !== undefined && { cursor }) };
+    const done = await act({ ...filter, ...page });
     letters += done.letters;
     left -= done.letters;
     cursor = done.next;
@@ -92,49 +91,96 @@ async function eachLetter(
   return letters;
 }
 
-/** Acts on the letters that are named or chosen, and says of how many. */
-export async function actOnLetters<Host extends LetterHost, Status extends string>(
-  messages: readonly string[],
-  options: LetterChoice & { readonly by: string | undefined; readonly reason: string | undefined },
-  { host, show }: Showing<Host, Status>,
-  { done, needsReason }: { readonly done: string; readonly needsReason: boolean },
-  act: (which: Parameters<Parameters<typeof eachLetter>[3]>[0], deed: DeedOptions) => Promise<DeedResult>,
-): Promise<number> {
-  const deed = deedOf(options, host);
-  if (needsReason && deed.reason === undefined) throw new Misuse("--reason is missing: say why");
-  const letters = await eachLetter(messages, options, host, (which) => act(which, deed));
-  show({ letters }, () => `${count(letters)} dead letters ${done}`);
-  return EXIT.fine;
+/** How the commands of a subcommand differ. */
+interface Kind<Context, On, Letter> {
+  /** The word for what has the letters: `ID` or `QUEUE`. */
+  readonly word: string;
+  /** The help of `dead --limit`, of `dead --records`, and the summary of `retry`. */
+  readonly limit: string;
+  readonly records: string;
+  readonly retry: string;
+  /** Whether letters have routes, which `dead --route` and others choose. */
+  readonly hasRoutes: boolean;
+  letters(
+    on: On,
+    of: string,
+    filter: { readonly limit?: number; readonly route?: string },
+  ): AsyncIterable<Letter>;
+  text(letter: Letter, context: Context): string;
 }
 
-/** Puts a letter back with another value, as JSON says it. */
-export async function editLetter<Host extends LetterHost, Status extends string>(
-  message: string,
-  value: string,
-  options: { readonly by: string | undefined; readonly reason: string | undefined },
-  { host, show }: Showing<Host, Status>,
-  act: (value: unknown, deed: DeedOptions) => Promise<void>,
-): Promise<number> {
-  const given = jsonGiven("VALUE", value);
-  await act(given, deedOf(options, host));
-  show({ letters: 1 }, () => oneLine(`${message}: goes on with ${valueText(given)}`));
-  return EXIT.fine;
-}
-
-/** Prints a list item by item. @param name - of the list in the document of `--json` */
-export async function printItems<T, Host extends StoreCommandHost, Status extends string>(
-  name: string,
-  items: AsyncIterable<T>,
-  { host, json }: Showing<Host, Status>,
-  textOf: (item: T) => string,
-): Promise<number> {
-  if (json) await printList(host, name, items);
-  else for await (const item of items) host.print(textOf(item));
-  return EXIT.fine;
+/** The commands `dead`, `retry`, `edit` and `drop`. */
+export function letterCommands<
+  Context extends CommandContext<On, LetterHost>,
+  On extends LetterOperations,
+  Letter,
+>(
+  kit: CommandKit<Context, On>,
+  { word, limit, records, retry, hasRoutes, letters, text }: Kind<Context, On, Letter>,
+): Commands<Context> {
+  const route = (help: string): OptionSpecs => (hasRoutes ? { route: { value: "ROUTE", help } } : {});
+  const choices = `${hasRoutes ? "--route, " : ""}--error, --before or --all`;
+  const dead = kit.command({
+    words: [word],
+    summary: `lists the dead letters of ${hasRoutes ? "an execution" : "a queue"}, with their values and errors`,
+    options: { limit: most(limit), ...route("only those of this route"), records: { help: records } },
+    run: async ([of = ""], given, context) => {
+      const { records: gone, ...filter } = given as {
+        readonly records?: true;
+        readonly limit?: number;
+        readonly route?: string;
+      };
+      const on = await context.operations();
+      if (!gone)
+        return printItems("deadLetters", letters(on, of, filter), context, (one) => text(one, context));
+      if (filter.route !== undefined) throw new Misuse("--route cannot be combined with --records");
+      return printItems("records", on.deadRecords(of, filter), context, (one) => recordText(one, context));
+    },
+  });
+  /** Acts on the letters that are named or chosen, and says of how many. */
+  const acting = (
+    summary: string,
+    done: string,
+    act: (on: On, of: string, which: readonly string[] | Choice, deed: DeedOptions) => Promise<DeedResult>,
+  ) =>
+    kit.command({
+      words: [word, "[MESSAGE…]"],
+      summary,
+      options: { ...ALL, ...route("without MESSAGE: only those of this route"), ...CHOICE, ...DEED },
+      run: async ([of = "", ...messages], given, context) => {
+        const { by: _by, reason: _reason, ...choice } = given as DeedGiven & Chosen;
+        const deed = deedOf(given as DeedGiven, context.host);
+        const found = await eachLetter(messages as string[], choice, choices, async (which) =>
+          act(await context.operations(), of, which, deed),
+        );
+        context.show({ letters: found }, () => `${count(found)} dead letters ${done}`);
+        return EXIT.fine;
+      },
+    });
+  const edit = kit.command({
+    words: [word, "MESSAGE", "VALUE"],
+    summary: "puts a dead letter back with another value, which is JSON",
+    options: DEED,
+    run: async ([of, message, text], given, context) => {
+      const value = jsonGiven("VALUE", text);
+      await (await context.operations()).editDead(of, message, value, deedOf(given, context.host));
+      context.show({ letters: 1 }, () => oneLine(`${message}: goes on with ${valueText(value)}`));
+      return EXIT.fine;
+    },
+  });
+  return {
+    dead,
+    retry: acting(retry, "go on", (on, of, which, deed) => on.retryDead(of, which, deed)),
+    edit,
+    drop: acting("drops dead letters for good, with a reason", "are dropped", (on, of, which, deed) => {
+      if (deed.reason === undefined) throw new Misuse("--reason is missing: say why");
+      return on.dropDead(of, which, { ...deed, reason: deed.reason });
+    }),
+  };
 }
 
 /** A letter as some lines. @param where - it was, in one line */
-export function letterText<Host extends StoreCommandHost, Status extends string>(
+export function letterText(
   letter: {
     readonly id: string;
     readonly value: unknown;
@@ -143,7 +189,7 @@ export function letterText<Host extends StoreCommandHost, Status extends string>
   },
   where: string,
   errors: readonly string[],
-  { style, host }: Showing<Host, Status>,
+  { style, host }: CommandContext<unknown>,
 ): string {
   const { id, value, key, at } = letter;
   const head = `${oneLine(id)}  ${oneLine(where)}  ${style.dim(host.iso(at))}${key === undefined ? "" : `  key ${oneLine(key)}`}`;
@@ -152,9 +198,9 @@ export function letterText<Host extends StoreCommandHost, Status extends string>
 }
 
 /** What became of a letter, as some lines. */
-export function recordText<Host extends StoreCommandHost, Status extends string>(
+function recordText(
   record: DeadLetterRecord & { readonly into?: string },
-  { style, host }: Showing<Host, Status>,
+  { style, host }: CommandContext<unknown>,
 ): string {
   const { id, queue, turn, fate, by, reason, at, into, value } = record;
   const where = into === undefined ? "" : ` into ${oneLine(into)}`;

@@ -1,6 +1,7 @@
 // Tables of text for people, aligned, and no wider than their terminal.
 
 import { oneLine } from "../../process/printable.js";
+import { count } from "./style.js";
 
 /** A column of a table. */
 export interface Column<Row> {
@@ -11,6 +12,28 @@ export interface Column<Row> {
   readonly align?: "left" | "right";
   paint?(text: string, row: Row): string;
 }
+
+/** A column that gives way when the table is too wide. */
+export function column<Row>(
+  title: string,
+  cell: (row: Row) => string | undefined,
+  paint?: (text: string) => string,
+): Column<Row> {
+  return { title, cell: (row) => cell(row) ?? "", shrinks: true, ...(paint && { paint }) };
+}
+
+/** A column of numbers. Zero is left out, unless `text` writes it. */
+export function figure<Row>(
+  title: string,
+  cell: (row: Row) => number,
+  text: (n: number) => string = some,
+  paint?: (text: string) => string,
+): Column<Row> {
+  return { title, cell: (row) => text(cell(row)), align: "right", ...(paint && { paint }) };
+}
+
+/** A number, and nothing for zero. */
+export const some = (n: number): string => (n === 0 ? "" : count(n));
 
 const GAP = "  ";
 /** No column becomes narrower. */

@@ -1,19 +1,35 @@
-// The values of options: moments, lengths of time, numbers and JSON.
+// The values of options: moments, lengths of time, numbers, JSON, and words of a list.
 
 import { duration } from "../../process/duration.js";
 import { OptionError } from "../../process/errors.js";
-import { Misuse } from "./arguments.js";
+import { Misuse, type Moments } from "./arguments.js";
 
-/** The clock of the host, and how it reads moments. */
-export interface Moments {
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Reads a moment such as `2026-11-22` or `2026-11-22T18:00Z`; undefined when it is none. */
-  moment(text: string): number | undefined;
+/** An option with a text, and how it is read. */
+export interface ReadOption<T> {
+  readonly value: string;
+  readonly help: string;
+  read(text: string, option: string, clock: Moments): T;
 }
 
-/** Milliseconds of a length of time: `2 days`, or `2days`. @throws Misuse */
-export function lengthGiven(option: string, text: string): number {
+/** A whole number. */
+export function whole(value: string, least: number, help: string): ReadOption<number> {
+  const read = (text: string, option: string): number => {
+    const number = Number(text);
+    if (text.trim() !== "" && Number.isSafeInteger(number) && number >= least) return number;
+    throw new Misuse(`--${option} must be a whole number, ${least} or more; got ${JSON.stringify(text)}`);
+  };
+  return { value, help, read };
+}
+
+/** Most items of a list. */
+export const most = (help: string): ReadOption<number> => whole("COUNT", 1, help);
+
+/** Milliseconds of a length of time: `2 days`, or `2days`. */
+export function length(help: string): ReadOption<number> {
+  return { value: "LENGTH", help, read: lengthGiven };
+}
+
+function lengthGiven(text: string, option: string): number {
   try {
     return duration(option, text.trim().replace(/(\d)([a-z])/g, "$1 $2"));
   } catch (error) {
@@ -24,29 +40,41 @@ export function lengthGiven(option: string, text: string): number {
   }
 }
 
-/** Milliseconds since 1970: a date, or a length of time that counts back from now. @throws Misuse */
-export function momentGiven(option: string, text: string, host: Moments): number {
-  const moment = host.moment(text);
-  if (moment !== undefined) return moment;
-  try {
-    return host.now() - lengthGiven(option, text);
-  } catch (error) {
-    if (!(error instanceof Misuse)) throw error;
-    throw new Misuse(
-      `--${option} must be a moment such as 2026-11-22T18:00Z, or how long ago, such as "2 hours"; got ${JSON.stringify(text)}`,
-    );
-  }
+/** Milliseconds since 1970: a date, or a length of time that counts back from now. */
+export function moment(help: string): ReadOption<number> {
+  const read = (text: string, option: string, clock: Moments): number => {
+    const found = clock.moment(text);
+    if (found !== undefined) return found;
+    try {
+      return clock.now() - lengthGiven(text, option);
+    } catch (error) {
+      if (!(error instanceof Misuse)) throw error;
+      throw new Misuse(
+        `--${option} must be a moment such as 2026-11-22T18:00Z, or how long ago, such as "2 hours"; got ${JSON.stringify(text)}`,
+      );
+    }
+  };
+  return { value: "WHEN", help, read };
 }
 
-/** A whole number. @throws Misuse */
-export function numberGiven(option: string, text: string, least: number): number {
-  const number = Number(text);
-  if (text.trim() !== "" && Number.isSafeInteger(number) && number >= least) return number;
-  throw new Misuse(`--${option} must be a whole number, ${least} or more; got ${JSON.stringify(text)}`);
+/** One of some words, such as the statuses of flows. */
+export function among<T extends string>(value: string, known: readonly T[], help: string): ReadOption<T> {
+  const read = (text: string, option: string): T => {
+    const found = known.find((one) => one === text);
+    if (found !== undefined) return found;
+    throw new Misuse(`--${option} must be one of ${known.join(", ")}; got ${JSON.stringify(text)}`);
+  };
+  return { value, help, read };
 }
 
-/** A value as JSON. @throws Misuse */
-export function jsonGiven(what: string, text: string): unknown {
+/** A value as JSON. */
+export function json(help: string): ReadOption<unknown> {
+  return { value: "JSON", help, read: (text, option) => jsonGiven(`--${option}`, text) };
+}
+
+/** Undefined: there is no text. @throws Misuse */
+export function jsonGiven(what: string, text: string | undefined): unknown {
+  if (text === undefined) return undefined;
   try {
     return JSON.parse(text);
   } catch {

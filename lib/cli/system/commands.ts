@@ -4,7 +4,9 @@ import type {
   ChildSummary,
   ConsumerSummary,
   GroupSummary,
+  PartRange,
   PidList,
+  PidRange,
   ProcessDetails,
   ProcessSummary,
   SupervisorSummary,
@@ -13,205 +15,183 @@ import type {
   TopologySummary,
 } from "../../admin/system/operations.js";
 import { oneLine } from "../../process/printable.js";
-import type { OptionSpecs } from "../shell/arguments.js";
-import type { Command } from "../shell/commands.js";
-import type { Showing, StoreCommandHost } from "../shell/context.js";
-import { EXIT } from "../shell/exit.js";
+import type { Command, Commands } from "../shell/commands.js";
+import type { CommandContext } from "../shell/context.js";
 import { factLines } from "../shell/facts.js";
+import { CommandKit } from "../shell/kit.js";
 import { count, lengthOf } from "../shell/style.js";
-import { type Column, renderTable } from "../shell/table.js";
-import { numberGiven } from "../shell/values.js";
+import { type Column, column, figure } from "../shell/table.js";
+import { whole } from "../shell/values.js";
 
-/** What a command is given besides its arguments. */
-export interface CommandContext extends Showing<StoreCommandHost, never> {
-  readonly operations: SystemOperations;
-}
+type Context = CommandContext<SystemOperations>;
 
-/** A command of `signalbox system`. */
-export type SystemCommand<O extends OptionSpecs = OptionSpecs> = Command<CommandContext, O>;
-
-const defineCommand = <const O extends OptionSpecs>(command: SystemCommand<O>): SystemCommand =>
-  command as unknown as SystemCommand;
+const kit: CommandKit<Context, SystemOperations> = new CommandKit();
 
 /** Most items that are printed unless the user says otherwise. */
 const LIMIT = 200;
+const SHORT = { limit: LIMIT, most: `most of them. Default ${LIMIT}` } as const;
+const BEHIND = "only those behind this one";
 
+/** What the lists of parts and of the whole system have in common, but for their items. */
 interface List<Item> {
+  readonly name: string;
   readonly summary: string;
-  /** The word behind the command. Undefined: it lists things of the whole system. */
-  readonly word?: string;
-  /** Stands for an empty list. */
   readonly none: string;
   readonly columns: readonly Column<Item>[];
-  /** @param range - `after` is a pid; of parts, a number */
-  list(
-    on: SystemOperations,
-    id: string,
-    range: { readonly limit: number; readonly after?: never },
-  ): AsyncIterable<Item>;
-  /** What `--after` says to go on behind an item. */
-  placeOf(item: Item): string | number;
 }
 
-function listCommand<Item>(
-  name: string,
-  { summary, word, none, columns, list, placeOf }: List<Item>,
-): SystemCommand {
-  const after =
-    word === undefined
-      ? { value: "PID", help: "only those behind this one" }
-      : { value: "NUMBER", help: "only those behind this one" };
-  return defineCommand({
-    words: word === undefined ? [] : [word],
-    summary,
-    options: { after, limit: { value: "COUNT", help: `most of them. Default ${LIMIT}` } },
-    run: async ({ words: [id = ""], options }, { operations, host, style, show }) => {
-      const limit = options.limit === undefined ? LIMIT : numberGiven("limit", options.limit, 1);
-      const behind =
-        word === undefined ? options.after : options.after && numberGiven("after", options.after, 0);
-      const items: Item[] = [];
-      const range = { limit: limit + 1, ...(behind !== undefined && { after: behind as never }) };
-      for await (const item of list(operations, id, range)) items.push(item);
-      const last = items.length > limit ? items[limit - 1] : undefined;
-      const next = last === undefined ? {} : { next: placeOf(last) };
-      const shown = items.slice(0, limit);
-      show({ [name]: shown, ...next }, () => {
-        if (shown.length === 0) return none;
-        const table = renderTable(columns, shown, host.columns);
-        return last === undefined ? table : `${table}\n${style.dim(`more: --after ${placeOf(last)}`)}`;
-      });
-      return EXIT.fine;
-    },
+/** A list of the whole system, in the order of pids. */
+function listed<Item extends { readonly pid: string }>(
+  { columns, ...list }: List<Item>,
+  items: (on: SystemOperations, range: PidRange) => AsyncIterable<Item>,
+): Command<Context> {
+  return kit.table({
+    ...list,
+    ...SHORT,
+    options: { after: { value: "PID", help: BEHIND } },
+    items: (on, _words, range) => items(on, range),
+    columns: () => columns,
+    placeOf: ({ pid }) => pid,
   });
 }
 
-const byPid = { placeOf: ({ pid }: { readonly pid: string }) => pid };
-const byPlace = { placeOf: ({ place }: { readonly place: number }) => place };
+/** A list of the parts of one process. */
+function parts<Item extends { readonly place: number }>(
+  word: string,
+  { columns, ...list }: List<Item>,
+  items: (on: SystemOperations, id: string, range: PartRange) => AsyncIterable<Item>,
+): Command<Context> {
+  return kit.table({
+    ...list,
+    ...SHORT,
+    words: [word],
+    options: { after: whole("NUMBER", 0, BEHIND) },
+    items: (on, [id = ""], range) => items(on, id, range),
+    columns: () => columns,
+    placeOf: ({ place }) => place,
+  });
+}
 
-const some = (n: number): string => (n === 0 ? "" : count(n));
-const column = <Item>(title: string, cell: (item: Item) => string | undefined): Column<Item> => ({
-  title,
-  cell: (item) => cell(item) ?? "",
-  shrinks: true,
-});
-const figure = <Item>(title: string, cell: (item: Item) => number, text = some): Column<Item> => ({
-  title,
-  cell: (item) => text(cell(item)),
-  align: "right",
-});
+const processes = listed<ProcessSummary>(
+  {
+    name: "processes",
+    summary: "lists the processes, the oldest first",
+    none: "no processes",
+    columns: [
+      column("PID", ({ pid }) => pid),
+      column("NAME", ({ name }) => name),
+      column("LABEL", ({ label }) => label),
+      column("KIND", ({ kind }) => kind),
+      column("STATUS", ({ status }) => status),
+      figure("MAILBOX", ({ mailboxDepth }) => mailboxDepth),
+      figure("HANDLED", ({ handled }) => handled, count),
+      column("PARENT", ({ parent }) => parent),
+    ],
+  },
+  (on, range) => on.processes(range),
+);
 
-const PROCESSES: List<ProcessSummary> = {
-  ...byPid,
-  summary: "lists the processes, the oldest first",
-  none: "no processes",
-  columns: [
-    column("PID", ({ pid }) => pid),
-    column("NAME", ({ name }) => name),
-    column("LABEL", ({ label }) => label),
-    column("KIND", ({ kind }) => kind),
-    column("STATUS", ({ status }) => status),
-    figure("MAILBOX", ({ mailboxDepth }) => mailboxDepth),
-    figure("HANDLED", ({ handled }) => handled, count),
-    column("PARENT", ({ parent }) => parent),
-  ],
-  list: (on, _id, range) => on.processes(range),
-};
+const children = parts<ChildSummary>(
+  "SUPERVISOR",
+  {
+    name: "children",
+    summary: "lists the children of a supervisor, in the order of their starts",
+    none: "no children",
+    columns: [
+      figure("NUMBER", ({ place }) => place),
+      column("CHILD", ({ id }) => id),
+      column("TYPE", ({ type }) => type),
+      column("STATUS", ({ status }) => status),
+      column("PID", ({ pid }) => pid),
+    ],
+  },
+  (on, id, range) => on.children(id, range),
+);
 
-const CHILDREN: List<ChildSummary> = {
-  ...byPlace,
-  summary: "lists the children of a supervisor, in the order of their starts",
-  word: "SUPERVISOR",
-  none: "no children",
-  columns: [
-    figure("NUMBER", ({ place }) => place),
-    column("CHILD", ({ id }) => id),
-    column("TYPE", ({ type }) => type),
-    column("STATUS", ({ status }) => status),
-    column("PID", ({ pid }) => pid),
-  ],
-  list: (on, id, range) => on.children(id, range),
-};
+const topologies = listed<TopologySummary>(
+  {
+    name: "topologies",
+    summary: "lists the topologies, with their phases and their tuples",
+    none: "no topologies",
+    columns: [
+      column("PID", ({ pid }) => pid),
+      column("TOPOLOGY", ({ name }) => name),
+      column("PHASE", ({ phase }) => phase),
+      column("UP", ({ uptimeMs }) => lengthOf(uptimeMs)),
+      figure("TASKS", ({ tasks }) => tasks, count),
+      figure("PENDING", ({ pending }) => pending),
+      figure("WAITING", ({ waiting }) => waiting),
+      figure("RESTARTS", ({ restarts }) => restarts),
+    ],
+  },
+  (on, range) => on.topologies(range),
+);
 
-const TOPOLOGIES: List<TopologySummary> = {
-  ...byPid,
-  summary: "lists the topologies, with their phases and their tuples",
-  none: "no topologies",
-  columns: [
-    column("PID", ({ pid }) => pid),
-    column("TOPOLOGY", ({ name }) => name),
-    column("PHASE", ({ phase }) => phase),
-    column("UP", ({ uptimeMs }) => lengthOf(uptimeMs)),
-    figure("TASKS", ({ tasks }) => tasks, count),
-    figure("PENDING", ({ pending }) => pending),
-    figure("WAITING", ({ waiting }) => waiting),
-    figure("RESTARTS", ({ restarts }) => restarts),
-  ],
-  list: (on, _id, range) => on.topologies(range),
-};
+const tasks = parts<TaskSummary>(
+  "TOPOLOGY",
+  {
+    name: "tasks",
+    summary: "lists the tasks of a topology, with their counts since the start",
+    none: "no tasks",
+    columns: [
+      figure("NUMBER", ({ place }) => place),
+      column("COMPONENT", ({ component }) => component),
+      figure("TASK", ({ task }) => task),
+      column("PID", ({ pid }) => pid ?? "restarting"),
+      figure("EMITTED", ({ emitted }) => emitted),
+      figure("EXECUTED", ({ executed }) => executed),
+      figure("ACKED", ({ acked }) => acked),
+      figure("FAILED", ({ failed }) => failed),
+      figure("PENDING", ({ pending }) => pending),
+      figure("WAITING", ({ waiting }) => waiting),
+      figure("ERRORS", ({ errors }) => errors),
+      figure("RESTARTS", ({ restarts }) => restarts),
+    ],
+  },
+  (on, id, range) => on.tasks(id, range),
+);
 
-const TASKS: List<TaskSummary> = {
-  ...byPlace,
-  summary: "lists the tasks of a topology, with their counts since the start",
-  word: "TOPOLOGY",
-  none: "no tasks",
-  columns: [
-    figure("NUMBER", ({ place }) => place),
-    column("COMPONENT", ({ component }) => component),
-    figure("TASK", ({ task }) => task),
-    column("PID", ({ pid }) => pid ?? "restarting"),
-    figure("EMITTED", ({ emitted }) => emitted),
-    figure("EXECUTED", ({ executed }) => executed),
-    figure("ACKED", ({ acked }) => acked),
-    figure("FAILED", ({ failed }) => failed),
-    figure("PENDING", ({ pending }) => pending),
-    figure("WAITING", ({ waiting }) => waiting),
-    figure("ERRORS", ({ errors }) => errors),
-    figure("RESTARTS", ({ restarts }) => restarts),
-  ],
-  list: (on, id, range) => on.tasks(id, range),
-};
+const groups = listed<GroupSummary>(
+  {
+    name: "groups",
+    summary: "lists the groups of consumers, with their envelopes in flight",
+    none: "no groups",
+    columns: [
+      column("PID", ({ pid }) => pid),
+      column("GROUP", ({ name }) => name),
+      figure("CONSUMERS", ({ consumers }) => consumers, count),
+      figure("IN FLIGHT", ({ inFlight }) => inFlight),
+      figure("WAITING", ({ waiting }) => waiting),
+    ],
+  },
+  (on, range) => on.groups(range),
+);
 
-const GROUPS: List<GroupSummary> = {
-  ...byPid,
-  summary: "lists the groups of consumers, with their envelopes in flight",
-  none: "no groups",
-  columns: [
-    column("PID", ({ pid }) => pid),
-    column("GROUP", ({ name }) => name),
-    figure("CONSUMERS", ({ consumers }) => consumers, count),
-    figure("IN FLIGHT", ({ inFlight }) => inFlight),
-    figure("WAITING", ({ waiting }) => waiting),
-  ],
-  list: (on, _id, range) => on.groups(range),
-};
+const consumers = parts<ConsumerSummary>(
+  "GROUP",
+  {
+    name: "consumers",
+    summary: "lists the consumers of a group, with their envelopes in flight",
+    none: "no consumers",
+    columns: [
+      figure("NUMBER", ({ place }) => place),
+      column("CONSUMER", ({ id }) => id),
+      column("PID", ({ pid }) => pid),
+      figure("IN FLIGHT", ({ inFlight }) => inFlight),
+      column("MOST", ({ maxInFlight }) => String(maxInFlight)),
+      figure("MAILBOX", ({ bufferDepth }) => bufferDepth),
+      figure("DELIVERED", ({ delivered }) => delivered),
+      column("PRESSURE", ({ pressure }) => pressure),
+    ],
+  },
+  (on, id, range) => on.consumers(id, range),
+);
 
-const CONSUMERS: List<ConsumerSummary> = {
-  ...byPlace,
-  summary: "lists the consumers of a group, with their envelopes in flight",
-  word: "GROUP",
-  none: "no consumers",
-  columns: [
-    figure("NUMBER", ({ place }) => place),
-    column("CONSUMER", ({ id }) => id),
-    column("PID", ({ pid }) => pid),
-    figure("IN FLIGHT", ({ inFlight }) => inFlight),
-    column("MOST", ({ maxInFlight }) => String(maxInFlight)),
-    figure("MAILBOX", ({ bufferDepth }) => bufferDepth),
-    figure("DELIVERED", ({ delivered }) => delivered),
-    column("PRESSURE", ({ pressure }) => pressure),
-  ],
-  list: (on, id, range) => on.consumers(id, range),
-};
-
-const process = defineCommand({
+const process = kit.ask({
   words: ["PROCESS"],
   summary: "shows one process, by its pid or its name",
-  options: {},
-  run: async ({ words: [id] }, { operations, show }) => {
-    const found = await operations.process(id as string);
-    show(found, () => processText(found));
-    return EXIT.fine;
-  },
+  ask: (on, [id]) => on.process(id),
+  text: processText,
 });
 
 function processText(found: ProcessDetails): string {
@@ -241,20 +221,18 @@ interface Branch extends SupervisorSummary {
   readonly shown: readonly ChildSummary[];
 }
 
-const tree = defineCommand({
-  words: [],
+const tree = kit.ask({
   summary: `draws the trees of supervisors, with at most ${CHILDREN_SHOWN} children of each`,
-  options: {},
-  run: async (_given, { operations, show }) => {
-    const branches: Branch[] = [];
-    for await (const one of operations.supervisors()) {
+  ask: async (on) => {
+    const supervisors: Branch[] = [];
+    for await (const one of on.supervisors()) {
       const shown: ChildSummary[] = [];
-      for await (const child of operations.children(one.pid, { limit: CHILDREN_SHOWN })) shown.push(child);
-      branches.push({ ...one, shown });
+      for await (const child of on.children(one.pid, { limit: CHILDREN_SHOWN })) shown.push(child);
+      supervisors.push({ ...one, shown });
     }
-    show({ supervisors: branches }, () => (branches.length === 0 ? "no supervisors" : treeText(branches)));
-    return EXIT.fine;
+    return { supervisors };
   },
+  text: ({ supervisors }) => (supervisors.length === 0 ? "no supervisors" : treeText(supervisors)),
 });
 
 function treeText(branches: readonly Branch[]): string {
@@ -276,13 +254,13 @@ function treeText(branches: readonly Branch[]): string {
   return lines.join("\n");
 }
 
-export const COMMANDS: Readonly<Record<string, SystemCommand>> = {
-  processes: listCommand("processes", PROCESSES),
+export const COMMANDS: Commands<Context> = {
+  processes,
   process,
   tree,
-  children: listCommand("children", CHILDREN),
-  topologies: listCommand("topologies", TOPOLOGIES),
-  tasks: listCommand("tasks", TASKS),
-  groups: listCommand("groups", GROUPS),
-  consumers: listCommand("consumers", CONSUMERS),
+  children,
+  topologies,
+  tasks,
+  groups,
+  consumers,
 };

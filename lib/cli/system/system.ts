@@ -1,13 +1,13 @@
 // `signalbox system COMMAND`: asks the program that has a file open for its processes, and prints what it says.
 
+import type { SystemOperations } from "../../admin/system/operations.js";
 import { remoteOperations } from "../../admin/system/system-table.js";
 import type { AdminClient } from "../shell/admin-client.js";
-import { answersNo } from "../shell/answer.js";
-import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
-import { type CommandSet, runCommands } from "../shell/commands.js";
-import { type StoreCommandHost, showingOn } from "../shell/context.js";
+import { Misuse, type OptionSpecs } from "../shell/arguments.js";
+import { runCommands } from "../shell/commands.js";
+import { inContext, type Opened, type StoreCommandHost } from "../shell/context.js";
 import { isUrl, STORE, storeNeeded } from "../shell/store-option.js";
-import { COMMANDS, type SystemCommand } from "./commands.js";
+import { COMMANDS } from "./commands.js";
 
 /** What the command uses of its surroundings. */
 export interface SystemHost extends StoreCommandHost {
@@ -26,8 +26,6 @@ admin socket of its flows, pipelines or durable queues, and changes nothing.`;
 
 const EXITS = `exit codes: 0 success; 1 the answer is no: there is no such process, topology or group; 2 wrong arguments, or no program listens`;
 
-const exitOf = (error: unknown): number => answersNo(error, /^ERR_NO_PROCESS$/);
-
 /** @throws Misuse when the store is a database, beside which there is no socket */
 function fileNeeded(store: string): string {
   if (!isUrl(store)) return store;
@@ -38,39 +36,35 @@ function fileNeeded(store: string): string {
 
 /** Runs `signalbox system` with these arguments. Resolves with the exit code. */
 export function system(args: readonly string[], host: SystemHost): Promise<number> {
-  const set: CommandSet<SystemCommand> = {
-    name: "system",
-    usage: "COMMAND … --store STORE [--json]",
-    about: ABOUT,
-    exits: EXITS,
-    common: COMMON,
-    commands: COMMANDS,
-    carryOut: (command, given) => carryOut(command, given, host),
-    exitOf,
-  };
-  return runCommands(set, args, host);
+  return runCommands(
+    {
+      name: "system",
+      usage: "COMMAND … --store STORE [--json]",
+      about: ABOUT,
+      exits: EXITS,
+      common: COMMON,
+      commands: COMMANDS,
+      host,
+      answers: /^ERR_NO_PROCESS$/,
+      carryOut: ({ store, socket, json }, run) =>
+        inContext({ host, json, colours: {}, open: () => open(store, socket, host) }, run),
+    },
+    args,
+  );
 }
 
-async function carryOut(
-  command: SystemCommand,
-  given: Given<OptionSpecs>,
+async function open(
+  store: string | undefined,
+  socket: string | undefined,
   host: SystemHost,
-): Promise<number> {
-  const options = given.options as unknown as { store?: string; socket?: string; json: boolean };
-  const { socket } = options;
-  if (socket !== undefined && options.store !== undefined)
+): Promise<Opened<SystemOperations>> {
+  if (socket !== undefined && store !== undefined)
     throw new Misuse("--socket cannot be combined with --store");
   const at =
     socket === undefined
-      ? { store: fileNeeded(storeNeeded(options.store ?? host.defaultStore, "flows.db")) }
+      ? { store: fileNeeded(storeNeeded(store ?? host.defaultStore, "flows.db")) }
       : { socket };
   const client = await host.reach(at);
-  if (client === undefined)
-    throw new Misuse(`no program listens for ${"store" in at ? at.store : at.socket}`);
-  try {
-    const operations = remoteOperations(client.ask);
-    return await command.run(given, { ...showingOn(host, options.json, {}), operations });
-  } finally {
-    client.close();
-  }
+  if (client === undefined) throw new Misuse(`no program listens for ${at.store ?? at.socket}`);
+  return { operations: remoteOperations(client.ask), close: async () => client.close() };
 }

@@ -17,12 +17,15 @@ export function fakeOperations(answers: { readonly [operation: string]: unknown 
     return typeof given === "function" ? given(...args) : given;
   };
   const operations = new Proxy({} as FlowOperations, {
-    get: (_target, name: string) =>
-      name === "history" || name === "events"
+    get: (_target, name: string) => {
+      // An await would take an object with this name for a promise.
+      if (name === "then") return undefined;
+      return name === "history" || name === "events"
         ? async function* (...args: unknown[]) {
             yield* (await answer(name, args)) as HistoryEvent[];
           }
-        : (...args: unknown[]) => answer(name, args),
+        : (...args: unknown[]) => answer(name, args);
+    },
   });
   return { operations, calls };
 }
