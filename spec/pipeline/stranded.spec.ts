@@ -9,6 +9,7 @@ import {
   type PipelineDefinition,
 } from "../../lib/pipeline/definition/pipeline.js";
 import { inStore, runCommand } from "../cli/pipelines/support.js";
+import { until } from "../support/until.js";
 import { begun, CHANGES, Life, lines, takes, whole, words } from "./operations/change-support.js";
 
 test.each(CHANGES)(
@@ -37,8 +38,7 @@ test.each(CHANGES)(
 
     // Whoever has what is missing takes the mark away.
     const mended = await Life.of(store, before);
-    while ((await mended.host.operations.status("x")).stranded !== undefined)
-      await new Promise((go) => setImmediate(go));
+    await until(async () => (await mended.host.operations.status("x")).stranded === undefined);
     await mended.system.stop();
   },
 );

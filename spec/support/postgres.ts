@@ -19,6 +19,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe } from "vitest";
+import { until } from "./until.js";
 
 /** What {@link startPostgres} is given. */
 export interface PostgresOptions {
@@ -275,7 +276,7 @@ class Server implements PostgresServer {
     const pids = this.#signalAll();
     await ended;
     // Shared memory is free, and the data folder can be opened again, once the last process has gone.
-    while (pids.some(isAlive)) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => !pids.some(isAlive));
   }
 
   async stop(): Promise<void> {

@@ -2,6 +2,7 @@
 
 import type { StoreContext, StoreWarning } from "signalbox/store";
 import { production } from "../../lib/process/production.js";
+import { until } from "./until.js";
 
 /** A context, and what the store warned of. */
 export interface TestContext extends StoreContext {
@@ -65,10 +66,10 @@ export function leapingContext(): LeapingContext {
         isOver = true;
       };
       operation.then(over, over);
-      while (!isOver) {
-        leap(ms);
-        await new Promise((resolve) => setImmediate(resolve));
-      }
+      await until(() => {
+        if (!isOver) leap(ms);
+        return isOver;
+      });
     },
   };
 }

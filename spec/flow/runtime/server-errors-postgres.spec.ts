@@ -19,6 +19,7 @@ import {
 } from "../../support/postgres.js";
 import { startProxy } from "../../support/postgres-proxy.js";
 import { proving } from "../../support/proof.js";
+import { until } from "../../support/until.js";
 
 /** How many flows are in a transaction when the server is lost. */
 const FLOWS = 4;
@@ -280,17 +281,17 @@ describePostgres("a server that is lost, and whose standby takes over", () => {
       const flows = await system.start(flowHost({ store, flows: [book] }));
       const runs = await Promise.all(Array.from({ length: FLOWS }, (_, id) => flows.start(book, id)));
       const results = Promise.all(runs.map((run) => run.result({ timeoutMs: 60_000 })));
-      while (met < FLOWS) await new Promise((resolve) => setImmediate(resolve));
+      await until(() => met >= FLOWS);
       // What is acknowledged so far is on the standby.
       const { rows } = await before.query("select pg_current_wal_lsn() at");
       const isBehind = "select pg_last_wal_replay_lsn() < $1::pg_lsn behind";
-      while ((await after.query(isBehind, [rows[0].at])).rows[0].behind);
+      await until(async () => !(await after.query(isBehind, [rows[0].at])).rows[0].behind);
       proxy.leadTo(standby);
       await first.kill();
       open();
       // Meanwhile the flows meet a server that only reads, and nothing is written.
-      for (const seen = proxy.connections; proxy.connections < seen + READS; )
-        await new Promise((resolve) => setImmediate(resolve));
+      const already = proxy.connections;
+      await until(() => proxy.connections >= already + READS);
       expect((await after.query("select 1 from booked")).rows).toEqual([]);
       await after.query("select pg_promote()");
       expect(await results).toEqual(Array.from({ length: FLOWS }, (_, id) => id));

@@ -14,6 +14,7 @@ import { type Queue, queue } from "../../../lib/pipeline/definition/queue.js";
 import { type AnyRoute, route } from "../../../lib/pipeline/definition/route.js";
 import { type PipelineHost, type PipelineRun, pipelineHost } from "../../../lib/pipeline/host.js";
 import type { StrandedExecution } from "../../../lib/pipeline/runtime/stranded.js";
+import { seen } from "../../support/until.js";
 import { KINDS } from "../ledger/bench.js";
 
 export const lines: Queue<string> = queue<string>("lines");
@@ -116,13 +117,12 @@ export class Life {
   }
 
   /** Looks until there is something to see. */
-  async until<T>(look: () => Promise<T | undefined>): Promise<T> {
-    for (;;) {
+  until<T>(look: () => Promise<T | undefined>): Promise<T> {
+    return seen(async () => {
       const found = await look();
-      if (found !== undefined) return found;
-      await this.system.idle();
-      await new Promise((go) => setImmediate(go));
-    }
+      if (found === undefined) await this.system.idle();
+      return found;
+    });
   }
 }
 

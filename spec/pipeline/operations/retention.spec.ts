@@ -13,6 +13,7 @@ import {
   sources,
 } from "../../../lib/pipeline/ledger/tables.js";
 import { checkRetention, RETENTION_LIMITS, retain } from "../../../lib/pipeline/operations/retention.js";
+import { seen } from "../../support/until.js";
 
 const WORDS = 230;
 
@@ -123,12 +124,7 @@ describe("the retention of a host", () => {
       }),
     );
     const run = host.get("one");
-    let totals = (await run.status()).totals;
-    while (totals === undefined) {
-      await new Promise((resolve) => setImmediate(resolve));
-      totals = (await run.status()).totals;
-    }
-    expect(totals).toHaveLength(2);
+    expect(await seen(async () => (await run.status()).totals)).toHaveLength(2);
   });
 
   it("names options that it does not know, and values that are not allowed", () => {

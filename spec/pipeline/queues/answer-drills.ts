@@ -6,6 +6,7 @@ import type { DeadLetters } from "../../../lib/pipeline/queues/dead-letters.js";
 import { type MessageQueue, openQueues } from "../../../lib/pipeline/queues/queues.js";
 import { dead as givenUp } from "../../../lib/pipeline/queues/status.js";
 import { drillsOf, type NamedDrills, type NoDrill } from "../../support/answer-drills.js";
+import { until } from "../../support/until.js";
 
 type Jobs = MessageQueue<string>;
 
@@ -26,7 +27,7 @@ const dead = async (jobs: Jobs): Promise<number> => (await jobs.counts()).dead;
 async function giveUp(jobs: Jobs): Promise<void> {
   await jobs.publish("bad", { id: "bad" });
   const subscription = await jobs.subscribe({}, () => givenUp("bad"));
-  while ((await dead(jobs)) === 0) await new Promise((resolve) => setImmediate(resolve));
+  await until(async () => (await dead(jobs)) > 0);
   await subscription.stop();
 }
 

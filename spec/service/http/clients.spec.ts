@@ -8,6 +8,7 @@ import { System, supervisor } from "signalbox";
 import { type FetchHandler, httpServer, run, type Service } from "signalbox/service";
 import { afterEach, describe, expect, it } from "vitest";
 import { gate } from "../../support/gate.js";
+import { until } from "../../support/until.js";
 
 const systems: System[] = [];
 const services: Service[] = [];
@@ -209,7 +210,7 @@ describe("a client that goes away", () => {
       const socket = connect(port, "127.0.0.1");
       await once(socket, "connect");
       socket.write("POST / HTTP/1.1\r\nhost: shop\r\ncontent-length: 1000\r\n\r\nbegin");
-      while (begun <= i) await new Promise((resolve) => setImmediate(resolve));
+      await until(() => begun > i);
       socket.resetAndDestroy();
     }
     await ended.promise;

@@ -9,6 +9,7 @@ import { httpServer, run, type Service } from "signalbox/service";
 import { Pool } from "undici";
 import { afterEach, expect, it } from "vitest";
 import { gate } from "../../support/gate.js";
+import { until } from "../../support/until.js";
 
 const RESTARTS = 6;
 /** Answers between two restarts. */
@@ -162,8 +163,7 @@ it("loses no answer in six rolling restarts under load, by default [A23]", { tim
   closing.push(() => load.stop());
   for (let restart = 0; restart < RESTARTS; restart++) {
     const from = balancer.answered;
-    while (balancer.answered < from + APART && balancer.lost.length === 0)
-      await new Promise((resolve) => setImmediate(resolve));
+    await until(() => balancer.answered >= from + APART || balancer.lost.length > 0);
     const next = new Instance();
     instances.push(next);
     balancer.add(await next.origin());

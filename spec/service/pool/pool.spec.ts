@@ -20,6 +20,7 @@ import {
   WorkerFileError,
 } from "signalbox/service";
 import { describe, expect, it } from "vitest";
+import { until } from "../../support/until.js";
 import { begun, bench, errorOf, file, TOOLS, type Tools } from "./support.js";
 
 const on = bench();
@@ -267,7 +268,7 @@ describe("a worker", () => {
 
   it("above the least number ends when it is idle", async () => {
     const tools = await on.start<Tools>(TOOLS, { size: 2, minSize: 0, idleMs: 1 });
-    while ((await tools.stats()).workers > 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(async () => (await tools.stats()).workers === 0);
     expect(on.exits).toEqual(["shutdown"]);
     expect(await tools.run.add(1)).toBe(2);
   });
@@ -280,7 +281,7 @@ describe("a worker", () => {
     );
     const flag = new Int32Array(new SharedArrayBuffer(4));
     await timers.run.begin(flag);
-    while (Atomics.load(flag, 0) === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => Atomics.load(flag, 0) !== 0);
     const first = await timers.run.ticks();
     for (let ticks = first; ticks < first + 3; ticks = await timers.run.ticks());
   });

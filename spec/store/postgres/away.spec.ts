@@ -13,6 +13,7 @@ import { describePostgres, type PostgresServer, startPostgres } from "../../supp
 import { type PostgresProxy, startProxy } from "../../support/postgres-proxy.js";
 import { proving } from "../../support/proof.js";
 import { leapingContext, storeContext, type TestContext } from "../../support/store-context.js";
+import { until } from "../../support/until.js";
 
 const log = defineTable("log", { columns: { at: "integer", id: "text" }, key: ["at"], counted: "at" });
 const names = defineTable("names", { columns: { id: "text", n: "integer" }, key: ["id"] });
@@ -155,7 +156,7 @@ describePostgres("a server that is away", () => {
     // All but the last byte of the answer to COMMIT passes; then there is no server any more.
     proxy.arm({ direction: "to client", bytes: proxy.passed()["to client"] - 1 }, true);
     const cut = put("cut");
-    while (!proxy.refuses) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => proxy.refuses);
     await context.leapUntil(cut, LIMIT_MS);
     await expect(cut).rejects.toMatchObject({ code: "ERR_STORE_UNREACHABLE", known: "unknown" });
     proxy.refuses = false;
@@ -168,7 +169,7 @@ describePostgres("a server that is away", () => {
     proxy.silent = true;
     const before = proxy.connections;
     const waiting = store.commit({ writes: [{ type: "put", table: names, row: { id: "b", n: 1 } }] });
-    while (proxy.connections === before) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => proxy.connections !== before);
     proxy.silent = false;
     await waiting;
     expect(await store.count(names, {})).toBe(2);
