@@ -11,7 +11,7 @@ import type {
 } from "../../lib/topology/definition/component.js";
 import { AnchorError, SettledError } from "../../lib/topology/definition/errors.js";
 import type { AnyValues, Streams } from "../../lib/topology/definition/field.js";
-import { Tuple } from "../../lib/topology/definition/tuple.js";
+import { ForeignChannel, Tuple } from "../../lib/topology/definition/tuple.js";
 
 export interface Emitted {
   readonly stream: string;
@@ -62,7 +62,7 @@ export class FakeTask {
   }
 
   execute(values: AnyValues, stream = "numbers"): unknown {
-    return this.options.execute(new Tuple(values, "source", stream, 1, undefined), this.#ctx);
+    return this.options.execute(new Tuple(values, new ForeignChannel("source", stream, 1)), this.#ctx);
   }
 
   tick(time: number = this.time): unknown {

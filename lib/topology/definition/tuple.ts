@@ -16,11 +16,13 @@ export const FAILED = 3;
 export const EXPIRED = 4;
 export type TupleState = typeof QUEUED | typeof TAKEN | typeof ACKED | typeof FAILED | typeof EXPIRED;
 
-/** The channel that a tuple came by. It is notified of ends that the tuple's task cannot report. */
+/** The way by which tuples come from one task to another: what they have in common, and who is notified of their ends. */
 export interface TupleChannel {
-  /** The component that it leads to. */
-  readonly to: string;
-  /** The task ended before it took the tuple out of its mailbox. */
+  /** The component, the stream and the id of the task that emit the tuples. */
+  readonly component: string;
+  readonly stream: string;
+  readonly task: number;
+  /** The receiving task ended before it took the tuple out of its mailbox. */
   returned(tuple: Tuple): void;
   /** The tuple will not be worked on any more. @param isInnocent - that is not its fault, although a task had taken it */
   lost(tuple: Tuple, isInnocent?: boolean): void;
@@ -28,16 +30,29 @@ export interface TupleChannel {
   expired(tuple: Tuple): void;
 }
 
+/** The way of tuples that come from another host, which knows of their ends by itself. */
+export class ForeignChannel implements TupleChannel {
+  readonly component: string;
+  readonly stream: string;
+  readonly task: number;
+
+  constructor(component: string, stream: string, task: number) {
+    this.component = component;
+    this.stream = stream;
+    this.task = task;
+  }
+
+  returned(): void {}
+  lost(): void {}
+  expired(): void {}
+}
+
 /** A tuple, as a bolt gets it. */
 export class Tuple<V = AnyValues, S extends string = string> extends Returnable {
   /** The fields, by name. */
   readonly values: V;
-  /** The component that emitted the tuple. */
-  readonly component: string;
-  /** The stream on which the tuple was emitted. */
-  readonly stream: S;
-  /** The id of the task that emitted the tuple. */
-  readonly task: number;
+  /** @internal */
+  readonly channel: TupleChannel;
 
   /** @internal Zero in both halves: the tuple belongs to no tree. */
   rootHi = 0;
@@ -59,17 +74,27 @@ export class Tuple<V = AnyValues, S extends string = string> extends Returnable 
   state: TupleState = QUEUED;
   /** @internal Milliseconds of the clock when a task took the tuple, if its latency is measured. */
   takenAt: number | undefined = undefined;
-  /** @internal Undefined for a tuple that came from another host. */
-  readonly channel: TupleChannel | undefined;
 
   /** @internal */
-  constructor(values: V, component: string, stream: S, task: number, way: TupleChannel | undefined) {
+  constructor(values: V, channel: TupleChannel) {
     super();
     this.values = values;
-    this.component = component;
-    this.stream = stream;
-    this.task = task;
-    this.channel = way;
+    this.channel = channel;
+  }
+
+  /** The component that emitted the tuple. */
+  get component(): string {
+    return this.channel.component;
+  }
+
+  /** The stream on which the tuple was emitted. */
+  get stream(): S {
+    return this.channel.stream as S;
+  }
+
+  /** The id of the task that emitted the tuple. */
+  get task(): number {
+    return this.channel.task;
   }
 
   /** Whether the tuple belongs to the tree of a spout's reliable tuple. */
@@ -79,6 +104,6 @@ export class Tuple<V = AnyValues, S extends string = string> extends Returnable 
 
   /** Called by the kernel when the task ended before it took the tuple out of its mailbox. */
   override returned(): void {
-    this.channel?.returned(this as unknown as Tuple);
+    this.channel.returned(this as unknown as Tuple);
   }
 }

@@ -11,6 +11,9 @@ import type { ComponentRun, TaskSlot } from "./task-slots.js";
 
 /** From one task that emits to one task that subscribes. */
 export class Channel implements TupleChannel {
+  readonly component: string;
+  readonly stream: string;
+  readonly task: number;
   readonly slot: TaskSlot;
   /** Counts what the receiving task does with the tuples of this channel. */
   readonly meter: InputMeter;
@@ -20,14 +23,13 @@ export class Channel implements TupleChannel {
 
   constructor(subscription: OutgoingSubscription, slot: TaskSlot, run: RunningTopology) {
     this.subscription = subscription;
+    this.component = subscription.component;
+    this.stream = subscription.stream;
+    this.task = subscription.task;
     this.anchored = subscription.anchored;
     this.slot = slot;
     this.run = run;
     this.meter = slot.meter.input(subscription.input);
-  }
-
-  get to(): string {
-    return this.slot.component.name;
   }
 
   /** The name of the stream to its subscribers. */
@@ -42,8 +44,7 @@ export class Channel implements TupleChannel {
 
   /** A new copy of a tuple, which this channel delivers. */
   copy(values: object): Tuple {
-    const { component, stream, task } = this.subscription;
-    return new Tuple(values as Readonly<Record<string, unknown>>, component, stream, task, this);
+    return new Tuple(values as Readonly<Record<string, unknown>>, this);
   }
 
   send(tuple: Tuple): void {

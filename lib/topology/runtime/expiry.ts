@@ -29,7 +29,7 @@ export class Expiry {
         for (const tuple of incarnation?.tuples.held ?? [])
           if (this.isOver(tuple)) {
             incarnation?.tuples.held.delete(tuple);
-            tuple.channel?.expired(tuple);
+            tuple.channel.expired(tuple);
             run.settlements.notify();
           }
   }

@@ -11,7 +11,7 @@ import { AnchorError, SettledError } from "../../definition/errors.js";
 import type { AnyValues, Fields, Streams } from "../../definition/field.js";
 import { runGenerator } from "../../definition/generator.js";
 import { concurrencyOf, settling } from "../../definition/settling.js";
-import { Tuple } from "../../definition/tuple.js";
+import { ForeignChannel, Tuple } from "../../definition/tuple.js";
 import { processOf } from "../../tasks/task.js";
 import { timed } from "../../tasks/watchdog.js";
 import type { MessageId } from "../protocol/component-messages.js";
@@ -202,7 +202,7 @@ export class ProgramBolt implements ProgramTask<ProgramBoltItem> {
   #read(wire: WireTuple): Tuple | undefined {
     const { id, component, stream, task } = wire;
     try {
-      return new Tuple(this.#values(wire), component, stream, task, undefined);
+      return new Tuple(this.#values(wire), new ForeignChannel(component, stream, task));
     } catch (error) {
       if (!(error instanceof MultilangError)) throw error;
       this.#report(error, "failed a tuple: ");

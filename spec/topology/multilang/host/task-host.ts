@@ -13,7 +13,7 @@ import type {
 } from "../../../../lib/topology/definition/component.js";
 import { AnchorError, SettledError } from "../../../../lib/topology/definition/errors.js";
 import type { AnyValues, Streams } from "../../../../lib/topology/definition/field.js";
-import { Tuple } from "../../../../lib/topology/definition/tuple.js";
+import { ForeignChannel, Tuple } from "../../../../lib/topology/definition/tuple.js";
 
 interface Emitted {
   readonly stream: string;
@@ -86,7 +86,7 @@ export class TaskHost implements AsyncDisposable {
 
   /** Gives a tuple to the bolt. Resolves when it takes the next. */
   execute(values: AnyValues, stream = "lines"): Promise<void> {
-    const tuple = new Tuple(values, "source", stream, 1, undefined);
+    const tuple = new Tuple(values, new ForeignChannel("source", stream, 1));
     return this.#do((ctx) => this.#options.execute(tuple, ctx as never));
   }
 
