@@ -124,24 +124,24 @@ class Feed<V> {
   ended = false;
   /** The tasks that read the iterator, including those that are restarting. */
   readonly readers: Set<number> = new Set();
-  private readonly iterator: Iterator<V> | AsyncIterator<V>;
-  private readonly ready: V[] = [];
-  private readonly wakes = new Set<() => void>();
-  private asking = false;
-  private failure: { readonly error: unknown } | undefined = undefined;
+  readonly #iterator: Iterator<V> | AsyncIterator<V>;
+  readonly #ready: V[] = [];
+  readonly #wakes = new Set<() => void>();
+  #asking = false;
+  #failure: { readonly error: unknown } | undefined = undefined;
 
   constructor(iterator: Iterator<V> | AsyncIterator<V>) {
-    this.iterator = iterator;
+    this.#iterator = iterator;
   }
 
   /** The next item, if there is one. Otherwise `wake` is called when something has changed. */
   take(wake: () => void): V | undefined {
-    if (!this.asking && !this.ended && this.failure === undefined && this.ready.length < READ_AHEAD)
-      this.ask();
-    const item = this.ready.shift();
+    if (!this.#asking && !this.ended && this.#failure === undefined && this.#ready.length < READ_AHEAD)
+      this.#ask();
+    const item = this.#ready.shift();
     if (item !== undefined) return item;
-    if (this.failure !== undefined) throw this.failure.error;
-    if (!this.ended) this.wakes.add(wake);
+    if (this.#failure !== undefined) throw this.#failure.error;
+    if (!this.ended) this.#wakes.add(wake);
     return undefined;
   }
 
@@ -150,9 +150,9 @@ class Feed<V> {
     this.readers.delete(task);
     if (this.readers.size > 0 || this.ended) return;
     this.ended = true;
-    const returned = Promise.resolve(this.iterator.return?.());
+    const returned = Promise.resolve(this.#iterator.return?.());
     // A generator that awaits something can close only after that, which may never happen.
-    if (this.asking) returned.catch(() => undefined);
+    if (this.#asking) returned.catch(() => undefined);
     else await returned;
   }
 
@@ -162,43 +162,43 @@ class Feed<V> {
     return this.leave(0);
   }
 
-  private ask(): void {
+  #ask(): void {
     let result: IteratorResult<V, unknown> | Promise<IteratorResult<V, unknown>>;
     try {
-      result = this.iterator.next();
+      result = this.#iterator.next();
     } catch (error) {
       // After an error, an iterator would report that it is done.
-      this.failure = { error };
+      this.#failure = { error };
       return;
     }
     if (!isThenable(result)) {
-      this.came(result);
+      this.#came(result);
       return;
     }
-    this.asking = true;
+    this.#asking = true;
     result.then(
       (one) => {
-        this.asking = false;
-        this.came(one);
-        if (!this.ended && this.ready.length < READ_AHEAD) this.ask();
-        this.tell();
+        this.#asking = false;
+        this.#came(one);
+        if (!this.ended && this.#ready.length < READ_AHEAD) this.#ask();
+        this.#tell();
       },
       (error) => {
-        this.asking = false;
-        this.failure = { error };
-        this.tell();
+        this.#asking = false;
+        this.#failure = { error };
+        this.#tell();
       },
     );
   }
 
-  private came({ done, value }: IteratorResult<V, unknown>): void {
+  #came({ done, value }: IteratorResult<V, unknown>): void {
     if (done === true) this.ended = true;
-    else this.ready.push(value as V);
+    else this.#ready.push(value as V);
   }
 
-  private tell(): void {
-    const wakes = [...this.wakes];
-    this.wakes.clear();
+  #tell(): void {
+    const wakes = [...this.#wakes];
+    this.#wakes.clear();
     for (const wake of wakes) wake();
   }
 }

@@ -17,63 +17,63 @@ const NONE: ReadonlySet<never> = new Set();
  * taken when it is due, at most `count` items are held.
  */
 export class CountWindows<T> implements WindowTable<T> {
-  private readonly count: number;
-  private readonly every: number;
-  private readonly items = new HeldItems<T>();
+  readonly #count: number;
+  readonly #every: number;
+  readonly #items = new HeldItems<T>();
   /** Number of items that came. */
-  private came = 0;
+  #came = 0;
   /** The value of `came` at the last `clear`, and at the end of the last window. */
-  private base = 0;
-  private closed = 0;
-  private end = 0;
-  private flushing = false;
+  #base = 0;
+  #closed = 0;
+  #end = 0;
+  #flushing = false;
 
   constructor({ count, every }: CountWindowsOptions) {
-    this.count = count;
-    this.every = every;
+    this.#count = count;
+    this.#every = every;
   }
 
   get held(): number {
-    return this.items.size;
+    return this.#items.size;
   }
 
   add(_time: number, item: T): Added {
-    this.items.insert(this.came++, item);
+    this.#items.insert(this.#came++, item);
     return "held";
   }
 
   tick(_time: number): void {}
 
   flush(): void {
-    this.flushing = true;
+    this.#flushing = true;
   }
 
   next(): WindowView<T> | undefined {
-    const end = this.closed + this.every;
-    if (end <= this.came) this.end = end;
-    else if (this.flushing && this.closed < this.came) this.end = this.came;
+    const end = this.#closed + this.#every;
+    if (end <= this.#came) this.#end = end;
+    else if (this.#flushing && this.#closed < this.#came) this.#end = this.#came;
     else return undefined;
-    return this.items.cut(Math.max(this.end - this.count, this.base), this.end);
+    return this.#items.cut(Math.max(this.#end - this.#count, this.#base), this.#end);
   }
 
   done(settled: ReadonlySet<T> = NONE): readonly T[] {
-    this.closed = this.end;
-    return this.items.done(this.closed + this.every - this.count, settled);
+    this.#closed = this.#end;
+    return this.#items.done(this.#closed + this.#every - this.#count, settled);
   }
 
   failed(): readonly T[] {
-    this.closed = this.end;
-    return this.items.withdraw();
+    this.#closed = this.#end;
+    return this.#items.withdraw();
   }
 
   again(settled: ReadonlySet<T> = NONE): void {
-    this.items.again(settled);
+    this.#items.again(settled);
   }
 
   clear(): readonly T[] {
-    this.flushing = false;
-    this.base = this.came;
-    this.closed = this.came;
-    return this.items.clear();
+    this.#flushing = false;
+    this.#base = this.#came;
+    this.#closed = this.#came;
+    return this.#items.clear();
   }
 }

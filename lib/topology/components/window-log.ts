@@ -9,21 +9,22 @@ const MAX_RUNS = 1_000;
  * as handed over.
  */
 export class WindowLog {
-  private readonly everyMs: number;
+  readonly #everyMs: number;
   /** The first and the last start of each run, in order. There is a gap between two runs. */
-  private readonly runs: number[] = [];
+  readonly #runs: number[] = [];
   /** Windows that start before this count as handed over. */
-  private floor = Number.NEGATIVE_INFINITY;
+  #floor = Number.NEGATIVE_INFINITY;
 
   /** @param everyMs - milliseconds from the start of one window to that of the next */
   constructor(everyMs: number) {
-    this.everyMs = everyMs;
+    this.#everyMs = everyMs;
   }
 
   /** Records that the window with this start was handed over. */
   add(start: number): void {
     if (this.firstOpen(start) !== start) return;
-    const { runs, everyMs } = this;
+    const everyMs = this.#everyMs;
+    const runs = this.#runs;
     let at = runs.length;
     while (at > 0 && (runs[at - 2] as number) > start) at -= 2;
     const joinsLower = at > 0 && runs[at - 1] === start - everyMs;
@@ -33,13 +34,15 @@ export class WindowLog {
     else if (joinsUpper) runs[at] = start;
     else runs.splice(at, 0, start, start);
     if (runs.length <= 2 * MAX_RUNS) return;
-    this.floor = (runs[1] as number) + everyMs;
+    this.#floor = (runs[1] as number) + everyMs;
     runs.splice(0, 2);
   }
 
   /** The window with this start is handed over again. It stays closed if it is older than all runs. */
   remove(start: number): void {
-    const { runs, everyMs, floor } = this;
+    const everyMs = this.#everyMs;
+    const runs = this.#runs;
+    const floor = this.#floor;
     if (start < floor) return;
     for (let at = 0; at < runs.length; at += 2) {
       const [first, last] = [runs[at] as number, runs[at + 1] as number];
@@ -53,8 +56,9 @@ export class WindowLog {
 
   /** The first start, from this one on in steps of `everyMs`, of a window that was not handed over. */
   firstOpen(start: number): number {
-    const { runs, everyMs } = this;
-    const from = Math.max(start, this.floor);
+    const everyMs = this.#everyMs;
+    const runs = this.#runs;
+    const from = Math.max(start, this.#floor);
     for (let at = runs.length - 2; at >= 0; at -= 2) {
       if ((runs[at] as number) > from) continue;
       return (runs[at + 1] as number) >= from ? (runs[at + 1] as number) + everyMs : from;

@@ -45,124 +45,124 @@ const LOOK_MS = 100;
 const LAST_MS = 8.64e15;
 
 export class WindowTask {
-  private readonly rules: WindowRules;
-  private readonly by: ((values: AnyValues) => number) | undefined;
-  private state: State<Tuple>;
+  readonly #rules: WindowRules;
+  readonly #by: ((values: AnyValues) => number) | undefined;
+  #state: State<Tuple>;
   /** Effects that are not carried out yet. */
-  private readonly effects: Queued[] = [];
+  readonly #effects: Queued[] = [];
   /** The table of the windows, if these are windows of time. */
-  private readonly times: TimeWindows<Tuple> | undefined;
-  private readonly log: WindowLog | undefined;
+  readonly #times: TimeWindows<Tuple> | undefined;
+  readonly #log: WindowLog | undefined;
   /** For windows with `by`. */
-  private readonly lineage: Lineage | undefined;
+  readonly #lineage: Lineage | undefined;
   /** Held tuples that fail when they are released, because the emits of an earlier window with them were lost. */
-  private readonly doomed = new Set<Tuple>();
+  readonly #doomed = new Set<Tuple>();
   /** The current tuple, if an earlier try of it was lost here: there is always room for it. */
-  private expected: Tuple | undefined = undefined;
-  private late = 0;
-  private retryTimer: TimerRef | undefined = undefined;
-  private lookTimer: TimerRef | undefined = undefined;
+  #expected: Tuple | undefined = undefined;
+  #late = 0;
+  #retryTimer: TimerRef | undefined = undefined;
+  #lookTimer: TimerRef | undefined = undefined;
 
   constructor(rules: WindowRules, ctx: InitContext) {
     const { plan, maxHeld } = rules;
-    this.rules = rules;
-    this.by = plan.kind === "time" ? plan.by : undefined;
+    this.#rules = rules;
+    this.#by = plan.kind === "time" ? plan.by : undefined;
     if (plan.kind === "time") {
-      this.log = logOf(ctx, plan.everyMs);
-      this.times = new TimeWindows<Tuple>({ ...plan, maxHeld, log: this.log });
+      this.#log = logOf(ctx, plan.everyMs);
+      this.#times = new TimeWindows<Tuple>({ ...plan, maxHeld, log: this.#log });
     }
-    const table = this.times ?? new CountWindows<Tuple>(plan as CountPlan);
-    this.state = initial(table, rules.retries);
-    this.lineage = this.by === undefined ? undefined : Lineage.of(ctx);
-    this.lineage?.watch((tuple) => this.timeOf(tuple, ctx));
+    const table = this.#times ?? new CountWindows<Tuple>(plan as CountPlan);
+    this.#state = initial(table, rules.retries);
+    this.#lineage = this.#by === undefined ? undefined : Lineage.of(ctx);
+    this.#lineage?.watch((tuple) => this.#timeOf(tuple, ctx));
   }
 
   take(tuple: Tuple, ctx: Ctx): unknown {
     let time: number;
     try {
-      time = this.timeOf(tuple, ctx);
+      time = this.#timeOf(tuple, ctx);
     } catch (error) {
       ctx.fail(tuple);
       ctx.log("error", () => `a tuple has no time: ${textOf(error)}`);
       return undefined;
     }
-    if (this.lineage !== undefined && tuple.anchored && this.isHereAlready(tuple, time, this.lineage, ctx))
+    if (this.#lineage !== undefined && tuple.anchored && this.#isHereAlready(tuple, time, this.#lineage, ctx))
       // Windows may have waited for this try.
-      return this.state.isLooking
-        ? this.dispatch({ type: "tick", now: Number.NEGATIVE_INFINITY }, ctx)
+      return this.#state.isLooking
+        ? this.#dispatch({ type: "tick", now: Number.NEGATIVE_INFINITY }, ctx)
         : undefined;
-    const { plan } = this.rules;
+    const { plan } = this.#rules;
     const now = plan.kind === "time" ? time - plan.lagMs : time;
-    const arrival = { time, item: tuple, isExpected: tuple === this.expected };
-    return this.dispatch({ type: "arrive", arrival, now }, ctx);
+    const arrival = { time, item: tuple, isExpected: tuple === this.#expected };
+    return this.#dispatch({ type: "arrive", arrival, now }, ctx);
   }
 
   tick(ctx: Ctx): unknown {
-    return this.dispatch({ type: "tick", now: ctx.now() }, ctx);
+    return this.#dispatch({ type: "tick", now: ctx.now() }, ctx);
   }
 
   flush(ctx: Ctx): unknown {
-    return this.dispatch({ type: "flush" }, ctx);
+    return this.#dispatch({ type: "flush" }, ctx);
   }
 
   // ── the machine ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  private dispatch(event: Event<Tuple>, ctx: Ctx): unknown {
-    this.decide(event);
-    return this.carryOutAll(ctx);
+  #dispatch(event: Event<Tuple>, ctx: Ctx): unknown {
+    this.#decide(event);
+    return this.#carryOutAll(ctx);
   }
 
   /** Queues the effects of an event. Returns the one that settles the items of a window, if any. */
-  private decide(event: Event<Tuple>): Settling | undefined {
-    const [state, effects] = decide(this.state, event);
-    this.state = state;
+  #decide(event: Event<Tuple>): Settling | undefined {
+    const [state, effects] = decide(this.#state, event);
+    this.#state = state;
     let settling: Settling | undefined;
     for (const effect of effects)
       if (effect.type === "release" || effect.type === "fail") settling = effect;
-      else this.effects.push(effect);
+      else this.#effects.push(effect);
     return settling;
   }
 
   /** The loop over the effects. It pauses while one of them is awaited, and the task takes no tuples then. */
-  private carryOutAll(ctx: Ctx): unknown {
-    for (let effect = this.effects.shift(); effect !== undefined; effect = this.effects.shift()) {
-      const result = this.carryOut(effect, ctx);
-      if (isThenable(result)) return whileAlive(ctx, result, () => this.carryOutAll(ctx));
+  #carryOutAll(ctx: Ctx): unknown {
+    for (let effect = this.#effects.shift(); effect !== undefined; effect = this.#effects.shift()) {
+      const result = this.#carryOut(effect, ctx);
+      if (isThenable(result)) return whileAlive(ctx, result, () => this.#carryOutAll(ctx));
     }
     return undefined;
   }
 
-  private carryOut(effect: Queued, ctx: Ctx): unknown {
+  #carryOut(effect: Queued, ctx: Ctx): unknown {
     switch (effect.type) {
       case "check-due":
         // Windows that end after what is outstanding wait for lost tuples that will be retried.
-        this.decide({ type: "due", limit: this.lineage?.outstanding ?? Number.POSITIVE_INFINITY });
+        this.#decide({ type: "due", limit: this.#lineage?.outstanding ?? Number.POSITIVE_INFINITY });
         return undefined;
       case "hand-over":
-        return this.handOver(effect.window, ctx);
+        return this.#handOver(effect.window, ctx);
       case "ack":
         for (const tuple of effect.items) ctx.ack(tuple);
         return undefined;
       case "late":
-        this.doomed.delete(effect.item);
-        return this.tooLate(effect.item, ctx);
+        this.#doomed.delete(effect.item);
+        return this.#tooLate(effect.item, ctx);
       case "full": {
-        this.doomed.delete(effect.item);
+        this.#doomed.delete(effect.item);
         ctx.fail(effect.item);
-        const { maxHeld } = this.rules;
+        const { maxHeld } = this.#rules;
         ctx.log("warn", () => `a tuple was failed: ${maxHeld} are held already, which is \`maxHeld\``);
         return undefined;
       }
       case "schedule-retry": {
-        const waitMs = backoffMs(this.rules.retryBackoff, effect.attempt, ctx.random());
-        this.retryTimer = ctx.process.runAfter(waitMs, () => this.dispatch({ type: "retry" }, ctx));
+        const waitMs = backoffMs(this.#rules.retryBackoff, effect.attempt, ctx.random());
+        this.#retryTimer = ctx.process.runAfter(waitMs, () => this.#dispatch({ type: "retry" }, ctx));
         return undefined;
       }
       case "schedule-look":
-        this.lookTimer = ctx.process.runAfter(LOOK_MS, () => this.dispatch({ type: "look" }, ctx));
+        this.#lookTimer = ctx.process.runAfter(LOOK_MS, () => this.#dispatch({ type: "look" }, ctx));
         return undefined;
       case "cancel-timers":
-        for (const timer of [this.retryTimer, this.lookTimer])
+        for (const timer of [this.#retryTimer, this.#lookTimer])
           if (timer !== undefined) ctx.process.cancel(timer);
         return undefined;
       default:
@@ -173,12 +173,12 @@ export class WindowTask {
   // ── a tuple ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** @throws OptionError, and any error of `by` */
-  private timeOf(tuple: Tuple, ctx: { now(): number }): number {
-    return this.by === undefined ? ctx.now() : checkTime(this.by(tuple.values));
+  #timeOf(tuple: Tuple, ctx: { now(): number }): number {
+    return this.#by === undefined ? ctx.now() : checkTime(this.#by(tuple.values));
   }
 
   /** Whether the tuple is a try of one that is held, or that was in all of its windows. */
-  private isHereAlready(tuple: Tuple, time: number, lineage: Lineage, ctx: Ctx): boolean {
+  #isHereAlready(tuple: Tuple, time: number, lineage: Lineage, ctx: Ctx): boolean {
     const place = lineage.placeOf(tuple);
     if (place === undefined || place.pending.settled) {
       // The spout knows the end of this try already, so nothing waits for the tuple.
@@ -188,7 +188,7 @@ export class WindowTask {
     const isSame = (other: Tuple): boolean => lineage.placeOf(other) === place;
     if (lineage.isStale(tuple)) {
       // A later try has overtaken this one, or this one keeps the place until a later try comes.
-      if (!place.done && !this.times?.has(time, isSame)) return false;
+      if (!place.done && !this.#times?.has(time, isSame)) return false;
       lineage.forget(tuple);
       return true;
     }
@@ -198,27 +198,27 @@ export class WindowTask {
       ctx.ack(tuple);
       return true;
     }
-    if (isUnsure && !place.done) this.doomed.add(tuple);
-    const former = this.times?.replace(time, (other) => isSame(other) && lineage.isStale(other), tuple);
+    if (isUnsure && !place.done) this.#doomed.add(tuple);
+    const former = this.#times?.replace(time, (other) => isSame(other) && lineage.isStale(other), tuple);
     if (former === undefined) {
-      if (again) this.expected = tuple;
+      if (again) this.#expected = tuple;
       return false;
     }
-    this.doomed.delete(former);
+    this.#doomed.delete(former);
     lineage.forget(former);
     return true;
   }
 
-  private tooLate(tuple: Tuple, ctx: Ctx): unknown {
-    const { late, streams } = this.rules;
-    const { lineage } = this;
+  #tooLate(tuple: Tuple, ctx: Ctx): unknown {
+    const { late, streams } = this.#rules;
+    const lineage = this.#lineage;
     if (lineage?.placeOf(tuple) !== undefined && lineage.isStale(tuple)) {
       lineage.forget(tuple);
       return undefined;
     }
-    this.countLate();
+    this.#countLate();
     if (late === undefined) {
-      this.failForGood(tuple, ctx);
+      this.#failForGood(tuple, ctx);
       return undefined;
     }
     const run = (given: Given): unknown =>
@@ -226,17 +226,17 @@ export class WindowTask {
     return give(ctx, streams, [tuple], run, () => [tuple]);
   }
 
-  private countLate(): void {
-    this.late++;
-    if (this.lineage !== undefined) this.lineage.meter.late++;
+  #countLate(): void {
+    this.#late++;
+    if (this.#lineage !== undefined) this.#lineage.meter.late++;
   }
 
   /** Fails a tuple without retries: they would not help, since its windows are over. */
-  private failForGood(tuple: Tuple, ctx: Ctx): void {
-    const pending = this.lineage?.placeOf(tuple)?.pending;
+  #failForGood(tuple: Tuple, ctx: Ctx): void {
+    const pending = this.#lineage?.placeOf(tuple)?.pending;
     if (pending !== undefined) traceOf(pending).hopeless = true;
     ctx.fail(tuple);
-    const before = this.late - 1;
+    const before = this.#late - 1;
     ctx.log(
       "warn",
       () =>
@@ -246,9 +246,10 @@ export class WindowTask {
 
   // ── a window ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private handOver(window: WindowView<Tuple>, ctx: Ctx): unknown {
-    const { execute, streams, plan } = this.rules;
-    const { lineage, log } = this;
+  #handOver(window: WindowView<Tuple>, ctx: Ctx): unknown {
+    const { execute, streams, plan } = this.#rules;
+    const log = this.#log;
+    const lineage = this.#lineage;
     const result =
       lineage === undefined || log === undefined
         ? undefined
@@ -262,9 +263,9 @@ export class WindowTask {
         return execute(window, given);
       },
       (done, settled) => {
-        const end = this.decide({ type: done ? "done" : "threw", settled });
-        if (end?.type !== "release") return end === undefined ? [] : this.failed(end.items, settled);
-        const released = this.released(window, end.items, settled, ctx);
+        const end = this.#decide({ type: done ? "done" : "threw", settled });
+        if (end?.type !== "release") return end === undefined ? [] : this.#failed(end.items, settled);
+        const released = this.#released(window, end.items, settled, ctx);
         result?.done();
         return released;
       },
@@ -272,15 +273,15 @@ export class WindowTask {
   }
 
   /** Returns the tuples to ack. */
-  private released(
+  #released(
     window: WindowView<Tuple>,
     released: readonly Tuple[],
     settled: ReadonlySet<Tuple>,
     ctx: Ctx,
   ): readonly Tuple[] {
-    if (this.lineage === undefined) return released;
+    if (this.#lineage === undefined) return released;
     const note = (tuple: Tuple, isLast: boolean): void => {
-      const place = this.lineage?.placeOf(tuple);
+      const place = this.#lineage?.placeOf(tuple);
       if (place === undefined) return;
       place.windowed = true;
       if (isLast) place.done = true;
@@ -288,18 +289,18 @@ export class WindowTask {
     for (const tuple of window.added) if (!settled.has(tuple)) note(tuple, false);
     for (const tuple of released) note(tuple, true);
     for (const tuple of settled) if (tuple.state === ACKED) note(tuple, true);
-    if (this.doomed.size === 0) return released;
+    if (this.#doomed.size === 0) return released;
     return released.filter((tuple) => {
-      if (!this.doomed.delete(tuple)) return true;
-      this.countLate();
-      this.failForGood(tuple, ctx);
+      if (!this.#doomed.delete(tuple)) return true;
+      this.#countLate();
+      this.#failForGood(tuple, ctx);
       return false;
     });
   }
 
   /** Returns the tuples to fail. */
-  private failed(failed: readonly Tuple[], settled: ReadonlySet<Tuple>): readonly Tuple[] {
-    for (const tuple of failed) if (!settled.has(tuple)) this.lineage?.lost(tuple);
+  #failed(failed: readonly Tuple[], settled: ReadonlySet<Tuple>): readonly Tuple[] {
+    for (const tuple of failed) if (!settled.has(tuple)) this.#lineage?.lost(tuple);
     return failed;
   }
 }

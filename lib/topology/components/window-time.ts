@@ -24,104 +24,104 @@ const NONE: ReadonlySet<never> = new Set();
  * windows with items. A flushed window that had not ended may begin again, with later items.
  */
 export class TimeWindows<T> implements WindowTable<T> {
-  private readonly ms: number;
-  private readonly everyMs: number;
-  private readonly maxHeld: number;
-  private readonly log: WindowLog;
-  private readonly items = new HeldItems<T>();
+  readonly #ms: number;
+  readonly #everyMs: number;
+  readonly #maxHeld: number;
+  readonly #log: WindowLog;
+  readonly #items = new HeldItems<T>();
   /**
    * Windows that end at this time or before are due. Whole milliseconds, like all bounds, so that no sum is rounded.
    */
-  private time = Number.NEGATIVE_INFINITY;
+  #time = Number.NEGATIVE_INFINITY;
   /** Start of the window in progress. */
-  private start = 0;
-  private flushing = false;
+  #start = 0;
+  #flushing = false;
   /** During a flush, windows that start before this are handed over. */
-  private flushed = Number.NEGATIVE_INFINITY;
+  #flushed = Number.NEGATIVE_INFINITY;
 
   constructor({ ms, everyMs, maxHeld, log = new WindowLog(everyMs) }: TimeWindowsOptions) {
-    this.ms = ms;
-    this.everyMs = everyMs;
-    this.maxHeld = maxHeld;
-    this.log = log;
+    this.#ms = ms;
+    this.#everyMs = everyMs;
+    this.#maxHeld = maxHeld;
+    this.#log = log;
   }
 
   get held(): number {
-    return this.items.size;
+    return this.#items.size;
   }
 
   add(time: number, item: T, again = false): Added {
     const whole = Math.floor(time);
-    if (this.firstOpen(whole) > this.lastStart(whole)) return "late";
-    if (this.items.size >= this.maxHeld && !again) return "full";
-    this.items.insert(time, item);
+    if (this.#firstOpen(whole) > this.#lastStart(whole)) return "late";
+    if (this.#items.size >= this.#maxHeld && !again) return "full";
+    this.#items.insert(time, item);
     return "held";
   }
 
   /** Whether an item of this time that matches is held. */
   has(time: number, matches: (item: T) => boolean): boolean {
-    return this.items.find(time, matches) !== undefined;
+    return this.#items.find(time, matches) !== undefined;
   }
 
   /** Replaces the first item of this time that matches, and returns the replaced item. */
   replace(time: number, matches: (item: T) => boolean, item: T): T | undefined {
-    return this.items.find(time, matches, item);
+    return this.#items.find(time, matches, item);
   }
 
   tick(time: number): void {
-    this.time = Math.max(this.time, Math.floor(time));
+    this.#time = Math.max(this.#time, Math.floor(time));
   }
 
   flush(): void {
-    this.flushing = true;
+    this.#flushing = true;
   }
 
   /** @param limit - windows that end after this are not due */
   next(limit: number = Number.POSITIVE_INFINITY): WindowView<T> | undefined {
-    const { first } = this.items;
+    const { first } = this.#items;
     if (first === undefined) return undefined;
     // No later item has an earlier open window. A gap of any length is one step.
-    const start = this.firstOpen(Math.floor(first));
-    const end = start + this.ms;
-    if (end > limit || (end > this.time && !this.flushing)) return undefined;
-    this.start = start;
-    return this.items.cut(start, end);
+    const start = this.#firstOpen(Math.floor(first));
+    const end = start + this.#ms;
+    if (end > limit || (end > this.#time && !this.#flushing)) return undefined;
+    this.#start = start;
+    return this.#items.cut(start, end);
   }
 
   done(settled: ReadonlySet<T> = NONE): readonly T[] {
-    const { start } = this;
-    if (this.flushing) this.flushed = start + this.everyMs;
-    if (start + this.ms <= this.time) this.log.add(start);
+    const start = this.#start;
+    if (this.#flushing) this.#flushed = start + this.#everyMs;
+    if (start + this.#ms <= this.#time) this.#log.add(start);
     // Items before the next open window are in no later window.
-    return this.items.done(this.open(start), settled);
+    return this.#items.done(this.#open(start), settled);
   }
 
   failed(): readonly T[] {
-    return this.items.withdraw();
+    return this.#items.withdraw();
   }
 
   again(settled: ReadonlySet<T> = NONE): void {
-    this.items.again(settled);
+    this.#items.again(settled);
   }
 
   clear(): readonly T[] {
-    this.flushing = false;
-    this.flushed = Number.NEGATIVE_INFINITY;
-    return this.items.clear();
+    this.#flushing = false;
+    this.#flushed = Number.NEGATIVE_INFINITY;
+    return this.#items.clear();
   }
 
   /** Start of the first window that holds this time, or comes later, and was not handed over. */
-  private firstOpen(time: number): number {
-    return this.open(this.lastStart(time - this.ms) + this.everyMs);
+  #firstOpen(time: number): number {
+    return this.#open(this.#lastStart(time - this.#ms) + this.#everyMs);
   }
 
-  private open(start: number): number {
-    return this.log.firstOpen(Math.max(start, this.flushed));
+  #open(start: number): number {
+    return this.#log.firstOpen(Math.max(start, this.#flushed));
   }
 
   /** Start of the last window that holds this time. */
-  private lastStart(time: number): number {
-    const past = time % this.everyMs;
-    return past < 0 ? time - past - this.everyMs : time - past;
+  #lastStart(time: number): number {
+    const past = time % this.#everyMs;
+    return past < 0 ? time - past - this.#everyMs : time - past;
   }
 }

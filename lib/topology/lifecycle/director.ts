@@ -27,7 +27,7 @@ import { orphansOf, plant } from "./orphans.js";
 import type { QuiescenceEffect, QuiescenceEvent, QuiescenceState } from "./quiescence-machine.js";
 import * as quiescence from "./quiescence-machine.js";
 import { checkRunOptions, logSink, type RunOptions } from "./run-options.js";
-import { checkScale, scaler } from "./scale.js";
+import { type ScaleMessage, Scaling } from "./scale.js";
 import { topologyTree } from "./tree.js";
 import { TopologyWork } from "./work-in-progress.js";
 
@@ -37,13 +37,6 @@ export interface StopReport {
   readonly drained: boolean;
   /** Reliable tuples that the stop has abandoned. The `fail` of their spouts was called. */
   readonly unfinished: number;
-}
-
-interface ScaleMessage {
-  readonly type: "scale";
-  readonly component: string;
-  readonly tasks: number;
-  readonly replyTo: ReplyTo<undefined>;
 }
 
 export type DirectorMessage =
@@ -58,102 +51,103 @@ export type DirectorMessage =
   | "settled";
 
 export class Director implements Callbacks<DirectorMessage> {
-  private readonly blueprint: Blueprint;
-  private readonly options: RunOptions;
-  private readonly lifecycle: EffectLoop<LifecycleState, LifecycleEvent, LifecycleEffect>;
-  private readonly quiescence: EffectLoop<QuiescenceState, QuiescenceEvent, QuiescenceEffect>;
+  readonly #blueprint: Blueprint;
+  readonly #options: RunOptions;
+  readonly #lifecycle: EffectLoop<LifecycleState, LifecycleEvent, LifecycleEffect>;
+  readonly #quiescence: EffectLoop<QuiescenceState, QuiescenceEvent, QuiescenceEffect>;
   /** The context of the process. */
-  private ctx!: Context<DirectorMessage>;
+  #ctx!: Context<DirectorMessage>;
   /** Set when the lifecycle has decided that the process exits. */
-  private end: Stop | undefined = undefined;
-  private work!: TopologyWork;
-  private current: RunningTopology | undefined = undefined;
-  private root: Pid | undefined = undefined;
+  #end: Stop | undefined = undefined;
+  #work!: TopologyWork;
+  #current: RunningTopology | undefined = undefined;
+  #root: Pid | undefined = undefined;
   /** The trees of a killed predecessor that have not ended yet. */
-  private readonly orphans = new Set<Monitor>();
-  private drainTimer: TimerRef | undefined = undefined;
+  readonly #orphans = new Set<Monitor>();
+  #drainTimer: TimerRef | undefined = undefined;
   /** Prints the lines of the log while a live dashboard is drawn. */
   readonly above: { print: ((text: string) => void) | undefined } = { print: undefined };
-  private readonly stopping: ReplyTo<StopReport>[] = [];
+  readonly #stopping: ReplyTo<StopReport>[] = [];
   /** The callers of `finished()`. */
-  private finishing: ReplyTo<undefined>[] = [];
-  private scaling: ReplyTo<undefined> | undefined = undefined;
-  private drained = false;
-  private unfinished: number | undefined = undefined;
+  #finishing: ReplyTo<undefined>[] = [];
+  #scaling!: Scaling;
+  #drained = false;
+  #unfinished: number | undefined = undefined;
 
   constructor(blueprint: Blueprint, options: RunOptions) {
     const { restarts } = checkRunOptions(options, blueprint.config);
-    this.blueprint = blueprint;
-    this.options = options;
+    this.#blueprint = blueprint;
+    this.#options = options;
     const rule = { restarts, backoff: blueprint.config.restartsBackoff };
-    this.lifecycle = new EffectLoop(lifecycle.initial(rule), lifecycle.decide, (effect) =>
-      this.carryOut(effect),
+    this.#lifecycle = new EffectLoop(lifecycle.initial(rule), lifecycle.decide, (effect) =>
+      this.#carryOut(effect),
     );
-    this.quiescence = new EffectLoop(quiescence.initial(), quiescence.decide, (effect) =>
-      this.carryOutQuiescence(effect),
+    this.#quiescence = new EffectLoop(quiescence.initial(), quiescence.decide, (effect) =>
+      this.#carryOutQuiescence(effect),
     );
   }
 
   /** The running topology, from the start of this process on. */
   get run(): RunningTopology | undefined {
-    return this.current;
+    return this.#current;
   }
 
   /** The report of the stop, or of another end. */
   get report(): StopReport {
-    return { drained: this.drained, unfinished: this.unfinished ?? this.current?.registry.pending ?? 0 };
+    return { drained: this.#drained, unfinished: this.#unfinished ?? this.#current?.registry.pending ?? 0 };
   }
 
   get phase(): LifecycleState["phase"] {
-    return this.lifecycle.state.phase;
+    return this.#lifecycle.state.phase;
   }
 
   init(ctx: Context<DirectorMessage>): unknown {
     const self = processOf(ctx as Context<never>);
     const { kernel } = self;
-    const log = logSink(this.options, this.blueprint.name, kernel, this.above);
-    const run = new RunningTopology(this.blueprint, kernel, log);
-    this.ctx = ctx;
-    this.current = run;
-    this.work = new TopologyWork(run);
-    for (const root of orphansOf(this.blueprint, run)) {
+    const log = logSink(this.#options, this.#blueprint.name, kernel, this.above);
+    const run = new RunningTopology(this.#blueprint, kernel, log);
+    this.#ctx = ctx;
+    this.#current = run;
+    this.#work = new TopologyWork(run);
+    this.#scaling = new Scaling(run);
+    for (const root of orphansOf(this.#blueprint, run)) {
       kernel.shared?.process(root.pid, "write");
-      this.orphans.add(ctx.monitor(root.pid as never));
+      this.#orphans.add(ctx.monitor(root.pid as never));
     }
-    if (this.orphans.size === 0) this.startTree();
+    if (this.#orphans.size === 0) this.#startTree();
     return deferStart;
   }
 
   handle(ctx: Context<DirectorMessage>, message: DirectorMessage): Stop | undefined {
-    if (message === "settled") this.quiescence.dispatch({ type: "settled", work: this.work });
-    else this.answer(ctx, message);
-    return this.end;
+    if (message === "settled") this.#quiescence.dispatch({ type: "settled", work: this.#work });
+    else this.#answer(ctx, message);
+    return this.#end;
   }
 
   signal(ctx: Context<DirectorMessage>, signal: Signal): Stop | undefined {
     if (signal.type === "down") {
       // The tasks of the killed predecessor have ended. This director may have got a request to stop meanwhile.
-      if (!this.orphans.delete(signal.ref) || this.orphans.size > 0) return undefined;
-      if (this.phase === "starting") this.startTree();
-      else this.lifecycle.dispatch({ type: "down", reason: NORMAL, at: ctx.now(), roll: 0 });
-      return this.end;
+      if (!this.#orphans.delete(signal.ref) || this.#orphans.size > 0) return undefined;
+      if (this.phase === "starting") this.#startTree();
+      else this.#lifecycle.dispatch({ type: "down", reason: NORMAL, at: ctx.now(), roll: 0 });
+      return this.#end;
     }
     if (signal.type !== "exit") return undefined;
-    if (signal.from !== this.root) return isOrderly(signal.reason) ? undefined : stop(signal.reason);
-    const reason = this.whyDown(signal.reason);
-    this.lifecycle.dispatch({ type: "down", reason, at: ctx.now(), roll: ctx.random() });
-    return this.end;
+    if (signal.from !== this.#root) return isOrderly(signal.reason) ? undefined : stop(signal.reason);
+    const reason = this.#whyDown(signal.reason);
+    this.#lifecycle.dispatch({ type: "down", reason, at: ctx.now(), roll: ctx.random() });
+    return this.#end;
   }
 
   /** A director that its supervisor stops drains first. When its starter has crashed, it does not drain. */
   parentExit(_ctx: Context<DirectorMessage>, reason: ExitReason): Stop | undefined {
-    const drainMs = isOrderly(reason) ? this.blueprint.config.drainMs : 0;
-    this.lifecycle.dispatch({ type: "stop", drainMs, end: reason });
-    return this.end;
+    const drainMs = isOrderly(reason) ? this.#blueprint.config.drainMs : 0;
+    this.#lifecycle.dispatch({ type: "stop", drainMs, end: reason });
+    return this.#end;
   }
 
   terminate(): void {
-    const run = this.current as RunningTopology;
+    const run = this.#current as RunningTopology;
     for (const ended of [...run.endings]) ended();
     for (const { name, shared } of run.registry.components)
       for (const value of shared.values())
@@ -161,116 +155,121 @@ export class Director implements Callbacks<DirectorMessage> {
   }
 
   inspected(): Inspected {
-    const { name } = this.blueprint;
+    const { name } = this.#blueprint;
     const state = (): TopologyState => {
-      const run = this.current as RunningTopology;
+      const run = this.#current as RunningTopology;
       const uptimeMs = run.kernel.env.now() - run.startedAt;
       return { name, phase: this.phase, uptimeMs, restarts: run.restarts, tasks: taskFigures(run) };
     };
     return { kind: "topology", state };
   }
 
-  private answer(ctx: Context<DirectorMessage>, message: Exclude<DirectorMessage, "settled">): void {
+  #answer(ctx: Context<DirectorMessage>, message: Exclude<DirectorMessage, "settled">): void {
     switch (message.type) {
       case "tree":
         // A failed start needs no answer here: the EXIT of the tree follows.
-        if (message.outcome.type === "started") this.lifecycle.dispatch({ type: "up", at: ctx.now() });
+        if (message.outcome.type === "started") this.#lifecycle.dispatch({ type: "up", at: ctx.now() });
         return;
       case "pause":
       case "resume":
         if (this.phase !== "running" && this.phase !== "paused") {
-          this.refuse(ctx, message.replyTo, message.type);
+          this.#refuse(ctx, message.replyTo, message.type);
           return;
         }
-        this.lifecycle.dispatch({ type: message.type });
+        this.#lifecycle.dispatch({ type: message.type });
         ctx.reply(message.replyTo, undefined);
         return;
       case "stop": {
-        const drainMs = message.drainMs ?? this.blueprint.config.drainMs;
-        this.stopping.push(message.replyTo);
-        if (message.drainMs === 0) (this.current as RunningTopology).switches.hasty = true;
-        this.lifecycle.dispatch({ type: "stop", drainMs, end: NORMAL });
+        const drainMs = message.drainMs ?? this.#blueprint.config.drainMs;
+        this.#stopping.push(message.replyTo);
+        if (message.drainMs === 0) (this.#current as RunningTopology).switches.hasty = true;
+        this.#lifecycle.dispatch({ type: "stop", drainMs, end: NORMAL });
         return;
       }
       case "scale":
-        this.scale(ctx, message);
+        if (this.phase !== "running" && this.phase !== "paused") this.#refuse(ctx, message.replyTo, "scale");
+        else if (this.#scaling.isRunning)
+          this.#refuse(
+            ctx,
+            message.replyTo,
+            "be scaled twice at the same time: wait until the first is done",
+          );
+        else this.#scaling.begin(ctx, message);
         return;
       case "scaled":
-        this.scaled(ctx, message.error);
+        this.#scaling.end(ctx, message.error);
         return;
       case "finished":
-        this.finishing.push(message.replyTo);
-        this.quiescence.dispatch({ type: "finish", work: this.work });
+        this.#finishing.push(message.replyTo);
+        this.#quiescence.dispatch({ type: "finish", work: this.#work });
         return;
       case "again":
       case "drainOver":
-        this.lifecycle.dispatch(message);
+        this.#lifecycle.dispatch(message);
         return;
       default:
         message satisfies never;
     }
   }
 
-  private carryOut(effect: LifecycleEffect): void {
-    const run = this.current as RunningTopology;
+  #carryOut(effect: LifecycleEffect): void {
+    const run = this.#current as RunningTopology;
     switch (effect.type) {
       case "start":
-        this.startTree();
+        this.#startTree();
         return;
       case "started":
-        this.ctx.started();
+        this.#ctx.started();
         return;
       case "activate":
-        activate(run, effect.flowing);
+        run.switches.activate(!effect.flowing);
         return;
       case "pause":
       case "resume":
-        pause(run, effect.type === "pause");
+        run.switches[effect.type]();
         return;
       case "drain":
-        run.switches.draining = true;
-        setFlowing(run, false);
+        run.switches.drain();
         // Without a limit there is nothing to time.
         if (effect.ms !== Number.POSITIVE_INFINITY)
-          this.drainTimer = this.ctx.sendAfter(this.ctx.self, { type: "drainOver" }, effect.ms);
-        this.quiescence.dispatch({ type: "drain", work: this.work });
+          this.#drainTimer = this.#ctx.sendAfter(this.#ctx.self, { type: "drainOver" }, effect.ms);
+        this.#quiescence.dispatch({ type: "drain", work: this.#work });
         return;
       case "halt":
-        this.halt(run);
+        this.#halt(run);
         return;
       case "wait":
-        run.switches.running = false;
-        setFlowing(run, false);
+        run.switches.restart();
         run.restarts++;
         announceRestart(run, effect);
-        this.ctx.sendAfter(this.ctx.self, { type: "again" }, effect.ms);
+        this.#ctx.sendAfter(this.#ctx.self, { type: "again" }, effect.ms);
         return;
       case "exit":
-        for (const replyTo of this.stopping) this.ctx.reply(replyTo, this.report);
-        this.end = stop(effect.reason);
+        for (const replyTo of this.#stopping) this.#ctx.reply(replyTo, this.report);
+        this.#end = stop(effect.reason);
         return;
       default:
         effect satisfies never;
     }
   }
 
-  private carryOutQuiescence(effect: QuiescenceEffect): void {
-    const run = this.current as RunningTopology;
+  #carryOutQuiescence(effect: QuiescenceEffect): void {
+    const run = this.#current as RunningTopology;
     switch (effect.type) {
       case "watch":
-        run.settlements.watch(processOf(this.ctx as Context<never>));
+        run.settlements.watch(processOf(this.#ctx as Context<never>));
         return;
       case "flush":
         run.registry.flush(effect.task);
         return;
       case "finished":
-        for (const replyTo of this.finishing) this.ctx.reply(replyTo, undefined);
-        this.finishing = [];
+        for (const replyTo of this.#finishing) this.#ctx.reply(replyTo, undefined);
+        this.#finishing = [];
         return;
       case "drained":
-        this.drained = true;
+        this.#drained = true;
         if (run.kernel.interception !== undefined) checkDrained(run);
-        this.lifecycle.dispatch({ type: "drained" });
+        this.#lifecycle.dispatch({ type: "drained" });
         return;
       default:
         effect satisfies never;
@@ -278,73 +277,37 @@ export class Director implements Callbacks<DirectorMessage> {
   }
 
   /** The outcome of the start comes as a message, so that the director can handle a request to stop meanwhile. */
-  private startTree(): void {
-    const { ctx } = this;
+  #startTree(): void {
+    const ctx = this.#ctx;
     const self = processOf(ctx as Context<never>);
-    const { behaviour, options } = topologyTree(this.current as RunningTopology)[launch]([]);
+    const { behaviour, options } = topologyTree(this.#current as RunningTopology)[launch]([]);
     const root = spawnAwaited(self.kernel, self, behaviour, options, Number.POSITIVE_INFINITY, (outcome) =>
       self.kernel.send(ctx.self, { type: "tree", outcome }),
     );
     self.kernel.links.link(self, root.pid);
-    this.root = root.pid;
-    plant(self, root, this.current as RunningTopology);
+    this.#root = root.pid;
+    plant(self, root, this.#current as RunningTopology);
   }
 
   /** Why the tree has ended. The task that crashed last knows best. */
-  private whyDown(reason: ExitReason): ExitReason {
-    const { lastCrash } = this.current as RunningTopology;
+  #whyDown(reason: ExitReason): ExitReason {
+    const { lastCrash } = this.#current as RunningTopology;
     const root = rootOf(reason);
     return root.type === "shutdown" && lastCrash !== undefined ? lastCrash : root;
   }
 
-  private halt(run: RunningTopology): void {
-    const { ctx } = this;
-    if (this.drainTimer !== undefined) ctx.cancel(this.drainTimer);
-    this.drainTimer = undefined;
-    this.quiescence.dispatch({ type: "halted" });
-    run.switches.running = false;
-    run.switches.flowing = false;
-    run.switches.ending = true;
-    for (const component of run.registry.components) component.backpressure.release();
-    this.unfinished = run.registry.pending;
-    if (this.root !== undefined) ctx.exit(this.root, "shutdown");
+  #halt(run: RunningTopology): void {
+    const ctx = this.#ctx;
+    if (this.#drainTimer !== undefined) ctx.cancel(this.#drainTimer);
+    this.#drainTimer = undefined;
+    this.#quiescence.dispatch({ type: "halted" });
+    run.switches.end();
+    this.#unfinished = run.registry.pending;
+    if (this.#root !== undefined) ctx.exit(this.#root, "shutdown");
   }
 
-  private scale(ctx: Context<DirectorMessage>, message: ScaleMessage): void {
-    const run = this.current as RunningTopology;
-    if (this.phase !== "running" && this.phase !== "paused") {
-      this.refuse(ctx, message.replyTo, "scale");
-      return;
-    }
-    if (this.scaling !== undefined) {
-      this.refuse(ctx, message.replyTo, "be scaled twice at the same time: wait until the first is done");
-      return;
-    }
-    try {
-      const component = checkScale(run, message.component, message.tasks);
-      this.scaling = message.replyTo;
-      const { self } = ctx;
-      ctx.spawnLink(
-        scaler(run, component, message.tasks, (helper, error) =>
-          helper.send(self, { type: "scaled", error }),
-        ),
-        { label: "scaler" },
-      );
-    } catch (error) {
-      ctx.refuse(message.replyTo, error as Error);
-    }
-  }
-
-  private scaled(ctx: Context<DirectorMessage>, error: Error | undefined): void {
-    const replyTo = this.scaling;
-    this.scaling = undefined;
-    if (replyTo === undefined) return;
-    if (error === undefined) ctx.reply(replyTo, undefined);
-    else ctx.refuse(replyTo, error);
-  }
-
-  private refuse(ctx: Context<DirectorMessage>, replyTo: ReplyTo<undefined>, asked: string): void {
-    ctx.refuse(replyTo as ReplyTo<never>, new TopologyPhaseError(this.blueprint.name, this.phase, asked));
+  #refuse(ctx: Context<DirectorMessage>, replyTo: ReplyTo<undefined>, asked: string): void {
+    ctx.refuse(replyTo as ReplyTo<never>, new TopologyPhaseError(this.#blueprint.name, this.phase, asked));
   }
 }
 
@@ -361,31 +324,6 @@ function checkDrained({ registry }: RunningTopology): void {
   for (const bolt of registry.bolts)
     for (const { buffer } of bolt.allSlots)
       invariant(buffer.queued === 0, "no tuple is in a mailbox of a drained topology");
-}
-
-function activate(run: RunningTopology, flowing: boolean): void {
-  run.switches.running = true;
-  run.switches.paused = !flowing;
-  if (flowing) {
-    for (const bolt of run.registry.bolts) bolt.order("activate");
-    setFlowing(run, true);
-  } else for (const spout of run.registry.spouts) spout.order("go");
-}
-
-/** Pauses spouts before bolts, and resumes bolts before spouts: no tuple reaches a bolt that is paused. */
-function pause(run: RunningTopology, paused: boolean): void {
-  run.switches.paused = paused;
-  if (paused) setFlowing(run, false);
-  for (const bolt of run.registry.bolts) bolt.order(paused ? "deactivate" : "activate");
-  if (!paused) setFlowing(run, true);
-}
-
-function setFlowing(run: RunningTopology, flowing: boolean): void {
-  run.switches.flowing = flowing;
-  for (const spout of run.registry.spouts) {
-    run.hooks.flow(spout.name, "write");
-    spout.order(flowing ? "activate" : "deactivate");
-  }
 }
 
 /** Logs and publishes that the topology has failed and starts again. */

@@ -3,6 +3,7 @@
 
 import type { Body } from "../../process/behaviour.js";
 import type { BodyContext } from "../../process/body-context.js";
+import type { Context } from "../../process/context.js";
 import { CalleeExitedError, OptionError, ReceiveTimeoutError } from "../../process/errors.js";
 import { count } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
@@ -15,10 +16,56 @@ import { capacityFor } from "../definition/check.js";
 import { ACKERS } from "../runtime/acker-plan.js";
 import type { RunningTopology } from "../runtime/running-topology.js";
 import type { ComponentRun, TaskSlot } from "../runtime/task-slots.js";
+import type { DirectorMessage } from "./director.js";
 import { executorSpec, taskSpec } from "./tree.js";
 
+export interface ScaleMessage {
+  readonly type: "scale";
+  readonly component: string;
+  readonly tasks: number;
+  readonly replyTo: ReplyTo<undefined>;
+}
+
+/** The scaling of a topology, one component at a time. A process of its own does the work. */
+export class Scaling {
+  readonly #run: RunningTopology;
+  #replyTo: ReplyTo<undefined> | undefined = undefined;
+
+  constructor(run: RunningTopology) {
+    this.#run = run;
+  }
+
+  get isRunning(): boolean {
+    return this.#replyTo !== undefined;
+  }
+
+  begin(ctx: Context<DirectorMessage>, { component: name, tasks, replyTo }: ScaleMessage): void {
+    const run = this.#run;
+    try {
+      const component = checkScale(run, name, tasks);
+      this.#replyTo = replyTo;
+      const { self } = ctx;
+      ctx.spawnLink(
+        scaler(run, component, tasks, (helper, error) => helper.send(self, { type: "scaled", error })),
+        { label: "scaler" },
+      );
+    } catch (error) {
+      ctx.refuse(replyTo, error as Error);
+    }
+  }
+
+  /** The process has told its end. */
+  end(ctx: Context<DirectorMessage>, error: Error | undefined): void {
+    const replyTo = this.#replyTo;
+    this.#replyTo = undefined;
+    if (replyTo === undefined) return;
+    if (error === undefined) ctx.reply(replyTo, undefined);
+    else ctx.refuse(replyTo, error);
+  }
+}
+
 /** @throws OptionError */
-export function checkScale(run: RunningTopology, name: string, tasks: number): ComponentRun {
+function checkScale(run: RunningTopology, name: string, tasks: number): ComponentRun {
   const component = run.registry.components.find((one) => one.name === name && name !== ACKERS);
   if (component === undefined) {
     const known = run.blueprint.components.map((one) => one.name).join(", ");
@@ -41,7 +88,7 @@ export function checkScale(run: RunningTopology, name: string, tasks: number): C
 }
 
 /** A process that changes the number of a component's tasks. @param done - called at the end, with an error if it failed */
-export function scaler(
+function scaler(
   run: RunningTopology,
   component: ComponentRun,
   tasks: number,

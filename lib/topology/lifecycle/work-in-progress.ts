@@ -5,14 +5,14 @@ import type { RunningTopology } from "../runtime/running-topology.js";
 import type { WorkInProgress } from "./quiescence-machine.js";
 
 export class TopologyWork implements WorkInProgress {
-  private readonly run: RunningTopology;
+  readonly #run: RunningTopology;
 
   constructor(run: RunningTopology) {
-    this.run = run;
+    this.#run = run;
   }
 
   get moving(): number {
-    const { run } = this;
+    const run = this.#run;
     let moving = 0;
     for (const spout of run.registry.spouts)
       for (const { incarnation, spout: tuples } of spout.allSlots) {
@@ -31,27 +31,27 @@ export class TopologyWork implements WorkInProgress {
   }
 
   get spoutsDone(): boolean {
-    return this.run.registry.spouts.every((spout) =>
+    return this.#run.registry.spouts.every((spout) =>
       spout.slots.every(({ spout: { done }, process }) => done && process !== undefined),
     );
   }
 
   get bolts(): WorkInProgress["bolts"] {
-    const { run } = this;
+    const run = this.#run;
     return run.registry.bolts.flatMap((bolt) =>
       bolt.allSlots.filter(({ incarnation }) => incarnation?.alive === true),
     );
   }
 
   get outcomesInTransit(): number {
-    return inTransit(this.run);
+    return inTransit(this.#run);
   }
 
   get pending(): number {
-    return this.run.registry.pending;
+    return this.#run.registry.pending;
   }
 
   get holdsUnanchored(): boolean {
-    return this.run.registry.held.some(({ anchored }) => !anchored);
+    return this.#run.registry.held.some(({ anchored }) => !anchored);
   }
 }

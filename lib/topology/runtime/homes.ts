@@ -10,29 +10,29 @@ import type { ComponentRun, TaskSlot } from "./task-slots.js";
 
 /** The homes of the tuples of one bolt. */
 export class Homes {
-  private readonly run: RunningTopology;
-  private readonly component: ComponentRun;
-  private readonly timeOf: (tuple: Tuple) => number;
-  private readonly places = new Places();
-  private readonly byTuple = new WeakMap<Tuple, Place>();
+  readonly #run: RunningTopology;
+  readonly #component: ComponentRun;
+  readonly #timeOf: (tuple: Tuple) => number;
+  readonly #places = new Places();
+  readonly #byTuple = new WeakMap<Tuple, Place>();
 
   /** @param timeOf - the time of a tuple. If that throws, the tuple is in no window and has no home. */
   constructor(run: RunningTopology, component: ComponentRun, timeOf: (tuple: Tuple) => number) {
-    this.run = run;
-    this.component = component;
-    this.timeOf = timeOf;
+    this.#run = run;
+    this.#component = component;
+    this.#timeOf = timeOf;
   }
 
   /** The place of a tuple that was sent. */
   get(tuple: Tuple): Place | undefined {
-    return this.byTuple.get(tuple);
+    return this.#byTuple.get(tuple);
   }
 
   /** The task that gets a tuple which is about to be sent to this one. If its home was taken out, this one becomes its home. */
   homeOf(tuple: Tuple, chosen: TaskSlot): TaskSlot {
-    const place = this.placeOf(tuple);
+    const place = this.#placeOf(tuple);
     if (place === undefined || place.task === chosen.task) return chosen;
-    const home = this.slotOf(place);
+    const home = this.#slotOf(place);
     if (home !== undefined) return home;
     place.task = chosen.task;
     place.queued = false;
@@ -41,59 +41,61 @@ export class Homes {
 
   /** Another copy is sent in place of a tuple. */
   move(tuple: Tuple, copy: Tuple): void {
-    const place = this.byTuple.get(tuple);
-    if (place !== undefined) this.byTuple.set(copy, place);
+    const place = this.#byTuple.get(tuple);
+    if (place !== undefined) this.#byTuple.set(copy, place);
   }
 
   /** A tuple has failed on its way to its task or in it, and will come again. */
   lost(tuple: Tuple): void {
-    const { run } = this;
+    const run = this.#run;
     if (run.switches.ending || !tuple.anchored) return;
-    const place = this.placeOf(tuple);
-    if (place !== undefined) this.slotOf(place)?.losses?.add(place, run.kernel.env.now());
+    const place = this.#placeOf(tuple);
+    if (place !== undefined) this.#slotOf(place)?.losses?.add(place, run.kernel.env.now());
   }
 
   /** The places of the tuples of this bolt that a tuple further down descends from. */
   under(descendant: Tuple): Place[] {
-    this.run.hooks.trees(this.component.name, "write");
+    this.#run.hooks.trees(this.#component.name, "write");
     const found: Place[] = [];
     for (const { hi, lo } of treesOf(descendant))
-      for (const place of find(this.run, hi, lo, false)?.trace?.places ?? [])
-        if (place.bolt === this.places) found.push(place);
+      for (const place of find(this.#run, hi, lo, false)?.trace?.places ?? [])
+        if (place.bolt === this.#places) found.push(place);
     return found;
   }
 
   /** The tuple comes again into a window that had it. */
   reopen(place: Place): void {
     place.done = false;
-    this.slotOf(place)?.losses?.add(place, this.run.kernel.env.now());
+    this.#slotOf(place)?.losses?.add(place, this.#run.kernel.env.now());
   }
 
-  private slotOf({ task }: Place): TaskSlot | undefined {
-    return this.component.allSlots.find((slot) => slot.task === task);
+  #slotOf({ task }: Place): TaskSlot | undefined {
+    return this.#component.allSlots.find((slot) => slot.task === task);
   }
 
   /** The place of a tuple, which it takes if it has none. Undefined when the spout's tuple is settled, or there is no time. */
-  private placeOf(tuple: Tuple): Place | undefined {
-    const { run, component, byTuple } = this;
+  #placeOf(tuple: Tuple): Place | undefined {
+    const run = this.#run;
+    const component = this.#component;
+    const byTuple = this.#byTuple;
     run.hooks.trees(component.name, "write");
     const known = byTuple.get(tuple);
     if (known !== undefined) return known;
-    const arriving = this.arriving(tuple);
+    const arriving = this.#arriving(tuple);
     if (arriving === undefined) return undefined;
-    const place = this.places.claim(arriving);
+    const place = this.#places.claim(arriving);
     byTuple.set(tuple, place);
     return place;
   }
 
-  private arriving(tuple: Tuple): Arriving | undefined {
-    const origin = pendingOf(this.run, tuple);
+  #arriving(tuple: Tuple): Arriving | undefined {
+    const origin = pendingOf(this.#run, tuple);
     if (origin === undefined) return undefined;
     const { slot, input, roams } = tuple.channel as Channel;
     try {
       const { pending, attempt } = origin;
       const { values } = tuple;
-      return { pending, attempt, input, time: this.timeOf(tuple), values, task: slot.task, roams };
+      return { pending, attempt, input, time: this.#timeOf(tuple), values, task: slot.task, roams };
     } catch {
       return undefined;
     }

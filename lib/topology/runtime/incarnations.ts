@@ -9,12 +9,12 @@ export class Incarnations {
   /** Processes that are not known to have ended. */
   readonly running: Set<Incarnation> = new Set();
   /** The process of the system task. */
-  private system: Process | undefined = undefined;
-  private systemStarts = 0;
-  private readonly run: RunningTopology;
+  #system: Process | undefined = undefined;
+  #systemStarts = 0;
+  readonly #run: RunningTopology;
 
   constructor(run: RunningTopology) {
-    this.run = run;
+    this.#run = run;
   }
 
   /** A process begins to start in a slot. One that fails to start counts as a restart, as it does for its supervisor. */
@@ -24,7 +24,7 @@ export class Incarnations {
 
   /** A process has started in a slot. */
   started(slot: TaskSlot, process: Process): Incarnation {
-    const { hooks } = this.run;
+    const { hooks } = this.#run;
     // The system task may not have been notified yet. The new process has to know what the old one has lost.
     if (slot.incarnation?.alive === false) this.ended(slot.incarnation);
     const incarnation = new Incarnation(slot, process);
@@ -35,8 +35,8 @@ export class Incarnations {
     hooks.slotChanged(slot);
     slot.component.backpressure.joined();
     this.running.add(incarnation);
-    hooks.systemRead(this.system);
-    if (this.system?.alive) this.system.deliver(incarnation);
+    hooks.systemRead(this.#system);
+    if (this.#system?.alive) this.#system.deliver(incarnation);
     return incarnation;
   }
 
@@ -45,22 +45,22 @@ export class Incarnations {
     if (!this.running.delete(incarnation)) return;
     const { tuples, process } = incarnation;
     for (const [lost, isInnocent] of tuples.abandon(process.exitReason?.type === "crash"))
-      lost.channel?.lost(lost, isInnocent);
-    this.run.settlements.notify();
+      lost.channel.lost(lost, isInnocent);
+    this.#run.settlements.notify();
   }
 
   /** There is a new process of the system task. */
   systemStarted(process: Process): void {
-    this.system = process;
-    this.systemStarts++;
-    this.run.hooks.systemChanged();
+    this.#system = process;
+    this.#systemStarts++;
+    this.#run.hooks.systemChanged();
   }
 
   get systemProcess(): Process | undefined {
-    return this.system?.alive ? this.system : undefined;
+    return this.#system?.alive ? this.#system : undefined;
   }
 
   get systemRestarts(): number {
-    return Math.max(0, this.systemStarts - 1);
+    return Math.max(0, this.#systemStarts - 1);
   }
 }

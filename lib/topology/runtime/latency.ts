@@ -34,14 +34,14 @@ export class Histogram {
   samples = 0;
   sumMs = 0;
   maxMs = 0;
-  private readonly buckets: Uint32Array = new Uint32Array(BUCKETS);
+  readonly #buckets: Uint32Array = new Uint32Array(BUCKETS);
 
   add(ms: number): void {
     this.samples++;
     this.sumMs += ms;
     if (ms > this.maxMs) this.maxMs = ms;
     const bucket = ms < LEAST_MS ? 0 : Math.min(LAST, 1 + Math.floor(Math.log2(ms / LEAST_MS) * PER_OCTAVE));
-    this.buckets[bucket] = (this.buckets[bucket] as number) + 1;
+    this.#buckets[bucket] = (this.#buckets[bucket] as number) + 1;
   }
 
   merge(other: Histogram): void {
@@ -49,30 +49,30 @@ export class Histogram {
     this.sumMs += other.sumMs;
     if (other.maxMs > this.maxMs) this.maxMs = other.maxMs;
     for (let i = 0; i < BUCKETS; i++)
-      this.buckets[i] = (this.buckets[i] as number) + (other.buckets[i] as number);
+      this.#buckets[i] = (this.#buckets[i] as number) + (other.#buckets[i] as number);
   }
 
   clear(): void {
     this.samples = this.sumMs = this.maxMs = 0;
-    this.buckets.fill(0);
+    this.#buckets.fill(0);
   }
 
   metrics(): LatencyMetrics | undefined {
     if (this.samples === 0) return undefined;
     return {
       meanMs: this.sumMs / this.samples,
-      p50Ms: this.quantile(0.5),
-      p99Ms: this.quantile(0.99),
+      p50Ms: this.#quantile(0.5),
+      p99Ms: this.#quantile(0.99),
       maxMs: this.maxMs,
       samples: this.samples,
     };
   }
 
-  private quantile(share: number): number {
+  #quantile(share: number): number {
     let left = Math.ceil(share * this.samples);
     let bucket = 0;
     while (bucket < LAST) {
-      left -= this.buckets[bucket] as number;
+      left -= this.#buckets[bucket] as number;
       if (left <= 0) break;
       bucket++;
     }
@@ -100,36 +100,36 @@ interface Slot {
  * latency.record(12.5, 1_000); // took 12.5 ms, and was done when the clock said 1,000
  */
 export class Latency {
-  private readonly slotMs: number;
-  private readonly owner: { readonly executed: number } | undefined;
-  private readonly slots: Slot[] = [];
-  private total: Histogram | undefined = undefined;
-  private counted = 0;
+  readonly #slotMs: number;
+  readonly #owner: { readonly executed: number } | undefined;
+  readonly #slots: Slot[] = [];
+  #total: Histogram | undefined = undefined;
+  #counted = 0;
 
   constructor(windowMs: number = METRICS_WINDOW_MS, owner?: { readonly executed: number }) {
-    this.slotMs = windowMs / SLOTS;
-    this.owner = owner;
+    this.#slotMs = windowMs / SLOTS;
+    this.#owner = owner;
   }
 
   /** Records a duration and the time of its end, in milliseconds. The owner counts the work before. */
   record(ms: number, now: number): void {
     // A clock that was set back must not make the sums wrong.
     const duration = ms >= 0 ? ms : 0;
-    this.total ??= new Histogram();
-    this.total.add(duration);
-    this.slotAt(Math.floor(now / this.slotMs)).durations.add(duration);
-    if (this.owner !== undefined) this.counted = this.owner.executed;
+    this.#total ??= new Histogram();
+    this.#total.add(duration);
+    this.#slotAt(Math.floor(now / this.#slotMs)).durations.add(duration);
+    if (this.#owner !== undefined) this.#counted = this.#owner.executed;
   }
 
   /** @internal The start of the window, whose length is `windowMs` or up to a twentieth less. */
   windowStart(now: number): number {
-    return (Math.floor(now / this.slotMs) - SLOTS + 1) * this.slotMs;
+    return (Math.floor(now / this.#slotMs) - SLOTS + 1) * this.#slotMs;
   }
 
   /** @internal */
   addTo(sum: Histogram, now: number, over: Span): void {
-    if (over === "window") for (const slot of this.live(now)) sum.merge(slot.durations);
-    else if (this.total !== undefined) sum.merge(this.total);
+    if (over === "window") for (const slot of this.#live(now)) sum.merge(slot.durations);
+    else if (this.#total !== undefined) sum.merge(this.#total);
   }
 
   /**
@@ -139,32 +139,32 @@ export class Latency {
    */
   busyMs(executed: number, now: number, over: Span): number | undefined {
     if (executed === 0) return 0;
-    if (this.total === undefined) return undefined;
-    const mean = this.total.sumMs / this.total.samples;
+    if (this.#total === undefined) return undefined;
+    const mean = this.#total.sumMs / this.#total.samples;
     if (over === "all") return executed * mean;
-    const live = this.live(now);
-    if (live.length === 0) return (executed - this.counted) * mean;
+    const live = this.#live(now);
+    if (live.length === 0) return (executed - this.#counted) * mean;
     const sum = new Histogram();
     this.addTo(sum, now, over);
     const before = live.reduce((first, slot) => (slot.index < first.index ? slot : first)).before;
     return ((executed - before) * sum.sumMs) / sum.samples;
   }
 
-  private live(now: number): readonly Slot[] {
+  #live(now: number): readonly Slot[] {
     const start = this.windowStart(now);
-    return this.slots.filter((slot) => slot.index * this.slotMs >= start);
+    return this.#slots.filter((slot) => slot.index * this.#slotMs >= start);
   }
 
-  private slotAt(index: number): Slot {
-    const current = this.slots.find((one) => one.index === index);
+  #slotAt(index: number): Slot {
+    const current = this.#slots.find((one) => one.index === index);
     if (current !== undefined) return current;
-    let slot = this.slots.find((one) => one.index <= index - SLOTS);
+    let slot = this.#slots.find((one) => one.index <= index - SLOTS);
     if (slot === undefined) {
       slot = { index, before: 0, durations: new Histogram() };
-      this.slots.push(slot);
+      this.#slots.push(slot);
     }
     slot.index = index;
-    slot.before = this.counted;
+    slot.before = this.#counted;
     slot.durations.clear();
     return slot;
   }

@@ -20,13 +20,13 @@ const LINEAGE = Symbol("lineage");
 export class Lineage {
   readonly task: number;
   readonly meter: TaskMeter;
-  private readonly run: RunningTopology;
-  private readonly slot: TaskSlot;
-  private below: ReadonlySet<string> | undefined = undefined;
+  readonly #run: RunningTopology;
+  readonly #slot: TaskSlot;
+  #below: ReadonlySet<string> | undefined = undefined;
 
   constructor(run: RunningTopology, slot: TaskSlot) {
-    this.run = run;
-    this.slot = slot;
+    this.#run = run;
+    this.#slot = slot;
     this.task = slot.task;
     this.meter = slot.meter;
   }
@@ -43,7 +43,7 @@ export class Lineage {
 
   /** The task works on these tuples now. If it ends meanwhile, the others that it holds spend no retry. */
   works(tuples: readonly Tuple[]): void {
-    const { incarnation } = this.slot;
+    const { incarnation } = this.#slot;
     if (incarnation === undefined) return;
     incarnation.tuples.given = tuples;
     incarnation.tuples.result = undefined;
@@ -51,49 +51,49 @@ export class Lineage {
 
   /** The tuples that the task emits from now on are results of this window, until it works on other tuples. */
   emits(result: WindowResult): void {
-    if (this.slot.incarnation !== undefined) this.slot.incarnation.tuples.result = result;
+    if (this.#slot.incarnation !== undefined) this.#slot.incarnation.tuples.result = result;
   }
 
   /** The places in this task of the tuples that a descendant of a window's result was anchored to. */
   placesOf(descendant: Tuple): Place[] {
-    return this.homes?.under(descendant).filter(({ task }) => task === this.task) ?? [];
+    return this.#homes?.under(descendant).filter(({ task }) => task === this.task) ?? [];
   }
 
   /** A window is handed over again: a tuple of it comes again. */
   reopen(place: Place): void {
-    this.homes?.reopen(place);
+    this.#homes?.reopen(place);
   }
 
   /** Begins to note where tuples are, and which are lost on their way to the bolt's tasks, or in them. */
   watch(timeOf: (tuple: Tuple) => number): void {
-    const { run } = this;
-    const { component } = this.slot;
+    const run = this.#run;
+    const { component } = this.#slot;
     run.results ??= new WindowResults();
-    if (this.homes === undefined) run.homes.set(component, new Homes(run, component, timeOf));
-    this.slot.losses ??= new Losses(run.blueprint.config.messageTimeoutMs);
+    if (this.#homes === undefined) run.homes.set(component, new Homes(run, component, timeOf));
+    this.#slot.losses ??= new Losses(run.blueprint.config.messageTimeoutMs);
   }
 
   /** The place of a tuple. Undefined when its spout's tuple was settled when it was sent, or was never tracked. */
   placeOf(tuple: Tuple): Place | undefined {
-    return this.homes?.get(tuple);
+    return this.#homes?.get(tuple);
   }
 
   /** Whether every tree of the tuple has ended. */
   isStale(tuple: Tuple): boolean {
-    if (tuple.more === undefined) return find(this.run, tuple.rootHi, tuple.rootLo, true) === undefined;
+    if (tuple.more === undefined) return find(this.#run, tuple.rootHi, tuple.rootLo, true) === undefined;
     let stale = true;
-    for (const { hi, lo } of treesOf(tuple)) stale &&= find(this.run, hi, lo, true) === undefined;
+    for (const { hi, lo } of treesOf(tuple)) stale &&= find(this.#run, hi, lo, true) === undefined;
     return stale;
   }
 
   /** Notes that the tuple failed and will come again. */
   lost(tuple: Tuple): void {
-    this.homes?.lost(tuple);
+    this.#homes?.lost(tuple);
   }
 
   /** The next try of a tuple has come home. Returns whether the tuple was lost. */
   back(place: Place): boolean {
-    this.run.hooks.trees(this.slot.component.name, "write");
+    this.#run.hooks.trees(this.#slot.component.name, "write");
     const { isLost } = place;
     place.isLost = false;
     return isLost;
@@ -101,15 +101,15 @@ export class Lineage {
 
   /** The earliest time of a lost tuple that has not come again. */
   get outstanding(): number {
-    this.run.hooks.trees(this.slot.component.name, "read");
-    return this.slot.outstanding(this.run.kernel.env.now());
+    this.#run.hooks.trees(this.#slot.component.name, "read");
+    return this.#slot.outstanding(this.#run.kernel.env.now());
   }
 
   /** Discards a tuple of an earlier try: a later try has taken its place. */
   forget(tuple: Tuple): void {
-    this.slot.incarnation?.tuples.held.delete(tuple);
+    this.#slot.incarnation?.tuples.held.delete(tuple);
     tuple.state = FAILED;
-    this.run.settlements.notify();
+    this.#run.settlements.notify();
   }
 
   /**
@@ -118,12 +118,12 @@ export class Lineage {
    */
   expiredBelow({ trace }: PendingTuple): boolean {
     if (trace?.expired !== true) return false;
-    this.below ??= reachedFrom(this.slot.component.name, this.run.blueprint.subscriptions);
-    return this.below.size > 0;
+    this.#below ??= reachedFrom(this.#slot.component.name, this.#run.blueprint.subscriptions);
+    return this.#below.size > 0;
   }
 
-  private get homes(): Homes | undefined {
-    return this.run.homes.get(this.slot.component);
+  get #homes(): Homes | undefined {
+    return this.#run.homes.get(this.#slot.component);
   }
 }
 

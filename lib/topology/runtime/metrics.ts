@@ -62,21 +62,21 @@ export class TaskMeter {
   pending = 0;
   /** Tuples in the mailbox of the task at this moment. */
   waiting = 0;
-  private readonly windowMs: number | undefined;
+  readonly #windowMs: number | undefined;
 
   constructor(startedAt: number, windowMs?: number) {
     this.startedAt = startedAt;
-    this.windowMs = windowMs;
+    this.#windowMs = windowMs;
   }
 
   /** The meter of a stream that the task emits on. Made at the first call. */
   stream(name: string): StreamMeter {
-    return at(this.streams, name, () => new StreamMeter(this.windowMs));
+    return at(this.streams, name, () => new StreamMeter(this.#windowMs));
   }
 
   /** The meter of a stream that the task reads, by `component.stream`. Made at the first call. */
   input(name: string): InputMeter {
-    return at(this.inputs, name, () => new InputMeter(this.windowMs));
+    return at(this.inputs, name, () => new InputMeter(this.#windowMs));
   }
 }
 

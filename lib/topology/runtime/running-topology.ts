@@ -13,6 +13,7 @@ import { Incarnations } from "./incarnations.js";
 import { Registry } from "./registry.js";
 import { Settlements } from "./settlements.js";
 import { SimulatorHooks } from "./simulator-hooks.js";
+import { Switches } from "./switches.js";
 import type { ComponentRun } from "./task-slots.js";
 import type { WindowResults } from "./window-results.js";
 
@@ -24,41 +25,18 @@ export type LogSink = (
   line: string | (() => string),
 ) => void;
 
-/** The state of the whole, for its tasks. */
-export interface Switches {
-  /** Bolts are active. */
-  running: boolean;
-  /** Spouts are active. Not while the topology is paused, and not while it stops. */
-  flowing: boolean;
-  /** The topology stops, and finishes what is in flight. */
-  draining: boolean;
-  /** The topology ends. Unsettled tuples are given up. */
-  ending: boolean;
-  /** The topology stops at once: bolts get no time. */
-  hasty: boolean;
-  /** The topology is paused: bolts and spouts are not active. */
-  paused: boolean;
-}
-
 export class RunningTopology {
   readonly blueprint: Blueprint;
   readonly kernel: Kernel;
   readonly log: LogSink;
   readonly startedAt: number;
-  readonly switches: Switches = {
-    running: false,
-    flowing: false,
-    draining: false,
-    ending: false,
-    hasty: false,
-    paused: false,
-  };
   readonly hooks: SimulatorHooks;
   readonly settlements: Settlements = new Settlements();
   readonly incarnations: Incarnations = new Incarnations(this);
   readonly acking: Acking = new Acking(this);
   readonly expiry: Expiry = new Expiry(this);
   readonly registry: Registry;
+  readonly switches: Switches;
   /** Of each bolt with windows: the homes of its tuples. */
   readonly homes: Map<ComponentRun, Homes> = new Map();
   /** Of a topology with windows of the tuples' own time: the tuples that descend from their results. */
@@ -81,6 +59,7 @@ export class RunningTopology {
     this.startedAt = kernel.env.now();
     this.hooks = new SimulatorHooks(blueprint.name, kernel.shared);
     this.registry = new Registry(blueprint, kernel, this.hooks);
+    this.switches = new Switches(this.registry, this.hooks);
   }
 
   get name(): string {

@@ -10,12 +10,13 @@ export interface WindowResult {
 
 export class WindowResults {
   /** The components that emitted such tuples. */
-  private readonly carriers = new Set<string>();
-  private readonly byTuple = new WeakMap<Tuple, readonly WindowResult[]>();
+  readonly #carriers = new Set<string>();
+  readonly #byTuple = new WeakMap<Tuple, readonly WindowResult[]>();
 
   /** A copy was anchored. @param own - the window that it was emitted from */
   join(copy: Tuple, anchors: Tuple | readonly Tuple[], own: WindowResult | undefined): void {
-    const { byTuple, carriers } = this;
+    const carriers = this.#carriers;
+    const byTuple = this.#byTuple;
     let all: Set<WindowResult> | undefined;
     // Most tuples of a window do not descend from another one.
     if (carriers.size > 0)
@@ -35,11 +36,11 @@ export class WindowResults {
 
   /** Another copy is sent in place of a tuple. */
   move(tuple: Tuple, copy: Tuple): void {
-    const results = this.byTuple.get(tuple);
-    if (results !== undefined) this.byTuple.set(copy, results);
+    const results = this.#byTuple.get(tuple);
+    if (results !== undefined) this.#byTuple.set(copy, results);
   }
 
   failed(tuple: Tuple): void {
-    for (const result of this.byTuple.get(tuple) ?? []) result.broke(tuple);
+    for (const result of this.#byTuple.get(tuple) ?? []) result.broke(tuple);
   }
 }

@@ -10,77 +10,77 @@ import type { Tuple } from "../definition/tuple.js";
 
 /** Crashes its process with an error unless it is cancelled in time. It ends with the process. */
 export class Watchdog extends OwnedTimer {
-  private readonly process: Process;
-  private readonly errorOf: () => Error;
+  readonly #process: Process;
+  readonly #errorOf: () => Error;
 
   constructor(process: Process, ms: number, errorOf: () => Error) {
     super(process.kernel, process, { run: () => undefined }, ms);
-    this.process = process;
-    this.errorOf = errorOf;
+    this.#process = process;
+    this.#errorOf = errorOf;
   }
 
   override fire(): void {
-    this.process.timers = exclude(this.process.timers, this);
-    this.process.failed(this.errorOf(), undefined);
+    this.#process.timers = exclude(this.#process.timers, this);
+    this.#process.failed(this.#errorOf(), undefined);
   }
 }
 
 /** Limits the time of each piece of work of a task by `executeTimeoutMs`. A key of type `K` identifies the work. */
 export class Timing<K> {
-  private readonly process: Process;
-  private readonly component: string;
-  private readonly task: number;
-  private readonly ms: number | undefined;
-  private readonly work = new Map<K, Work>();
+  readonly #process: Process;
+  readonly #component: string;
+  readonly #task: number;
+  readonly #ms: number | undefined;
+  readonly #work = new Map<K, Work>();
   /** Work that waits for room. The wait does not count. */
-  private readonly paused = new Set<K>();
+  readonly #paused = new Set<K>();
 
   constructor(process: Process, component: string, task: number, executeTimeoutMs: number | undefined) {
-    this.process = process;
-    this.component = component;
-    this.task = task;
-    this.ms = executeTimeoutMs;
+    this.#process = process;
+    this.#component = component;
+    this.#task = task;
+    this.#ms = executeTimeoutMs;
   }
 
   /** Returns the result of a bolt's function. When it is a promise, the task crashes if it does not settle in time. */
   timed<R>(result: R, what: Tuple | string, key: K): R {
-    const { ms } = this;
+    const ms = this.#ms;
     if (ms === undefined || !isThenable(result)) return result;
     const work: Work = { what, watchdog: undefined };
-    this.work.set(key, work);
-    if (!this.paused.has(key)) this.start(work, ms);
+    this.#work.set(key, work);
+    if (!this.#paused.has(key)) this.#start(work, ms);
     const over = (): void => {
       work.watchdog?.cancel();
-      if (this.work.get(key) === work) this.work.delete(key);
+      if (this.#work.get(key) === work) this.#work.delete(key);
     };
     result.then(over, over);
     return result;
   }
 
   pause(key: K): void {
-    this.paused.add(key);
-    this.work.get(key)?.watchdog?.cancel();
+    this.#paused.add(key);
+    this.#work.get(key)?.watchdog?.cancel();
   }
 
   /** The wait for room is over: the work has its full time again. */
   goOn(key: K): void {
-    this.paused.delete(key);
+    this.#paused.delete(key);
     this.restart(key);
   }
 
   /** The work has its full time from now on. */
   restart(key: K): void {
-    const work = this.work.get(key);
-    if (work === undefined || this.ms === undefined || this.paused.has(key)) return;
+    const work = this.#work.get(key);
+    if (work === undefined || this.#ms === undefined || this.#paused.has(key)) return;
     work.watchdog?.cancel();
-    this.start(work, this.ms);
+    this.#start(work, this.#ms);
   }
 
-  private start(work: Work, ms: number): void {
+  #start(work: Work, ms: number): void {
     const { what } = work;
-    work.watchdog = new Watchdog(this.process, ms, () => {
+    work.watchdog = new Watchdog(this.#process, ms, () => {
       const text = typeof what === "string" ? what : `a tuple of ${what.component}.${what.stream}`;
-      return new ExecuteTimeoutError(this.component, this.task, text, ms);
+      return new ExecuteTimeoutError(this.#component, this.#task, text, ms);
     });
   }
 }

@@ -7,24 +7,24 @@ const MOST_TREES = 4;
 
 /** The former trees of a spout's task. They outlive the task's process, and are forgotten with their tuples. */
 export class FormerTrees {
-  private readonly owners = new Map<string, PendingTuple>();
+  readonly #owners = new Map<string, PendingTuple>();
 
   /** A tree of the tuple has ended, and the tuple is not settled. */
   add(pending: PendingTuple, hi: number, lo: number): void {
     const { trees } = traceOf(pending);
     const key = keyOf(hi, lo);
     trees.push(key);
-    this.owners.set(key, pending);
-    if (trees.length > MOST_TREES) this.owners.delete(trees.shift() as string);
+    this.#owners.set(key, pending);
+    if (trees.length > MOST_TREES) this.#owners.delete(trees.shift() as string);
   }
 
   find(hi: number, lo: number): PendingTuple | undefined {
-    return this.owners.size === 0 ? undefined : this.owners.get(keyOf(hi, lo));
+    return this.#owners.size === 0 ? undefined : this.#owners.get(keyOf(hi, lo));
   }
 
   /** The tuple is settled. */
   forget(pending: PendingTuple): void {
-    for (const key of pending.trace?.trees ?? []) this.owners.delete(key);
+    for (const key of pending.trace?.trees ?? []) this.#owners.delete(key);
   }
 }
 

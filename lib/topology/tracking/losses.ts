@@ -7,13 +7,13 @@ import type { Place } from "./places.js";
 
 /** The lost tuples of one task, which outlive its processes. */
 export class Losses {
-  private readonly patienceMs: number;
+  readonly #patienceMs: number;
   /** A heap, the earliest time first. */
-  private readonly heap: Place[] = [];
+  readonly #heap: Place[] = [];
 
   /** @param patienceMs - how long a lost tuple is waited for */
   constructor(patienceMs: number) {
-    this.patienceMs = patienceMs;
+    this.#patienceMs = patienceMs;
   }
 
   /** A tuple was lost. Its spout may emit the tuple that it descends from again. */
@@ -23,23 +23,23 @@ export class Losses {
     place.since = now;
     if (place.queued) return;
     place.queued = true;
-    this.push(place);
+    this.#push(place);
   }
 
   /** The earliest time of an outstanding tuple; Infinity when there is none. @param task - that these are the losses of */
   earliest(task: number, now: number): number {
-    for (let first = this.heap[0]; first !== undefined; first = this.heap[0]) {
+    for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
       const { isLost, pending, since, time } = first;
       const isHere = first.task === task;
-      if (isLost && isHere && !isOver(pending) && now - since < this.patienceMs) return time;
+      if (isLost && isHere && !isOver(pending) && now - since < this.#patienceMs) return time;
       if (isHere) first.queued = false;
-      this.pop();
+      this.#pop();
     }
     return Number.POSITIVE_INFINITY;
   }
 
-  private push(place: Place): void {
-    const { heap } = this;
+  #push(place: Place): void {
+    const heap = this.#heap;
     let at = heap.length;
     for (let up = (at - 1) >> 1; at > 0 && (heap[up] as Place).time > place.time; up = (at - 1) >> 1) {
       heap[at] = heap[up] as Place;
@@ -49,8 +49,8 @@ export class Losses {
   }
 
   /** Takes out the first. */
-  private pop(): void {
-    const { heap } = this;
+  #pop(): void {
+    const heap = this.#heap;
     const last = heap.pop() as Place;
     if (heap.length === 0) return;
     let at = 0;
