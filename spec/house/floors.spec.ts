@@ -196,7 +196,7 @@ const CIRCLES: { readonly [floor: string]: number } = {
   dispatch: 9,
   topology: 7,
   testing: 7,
-  flow: 21,
+  flow: 8,
   pipeline: 8,
   service: 6,
   store: 3,

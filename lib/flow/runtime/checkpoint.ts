@@ -7,7 +7,7 @@ import { type Ask, encodeHead, type Stored } from "../journal/entry.js";
 import { END_TOPIC, type FlowRow, flows, journal, MAIL_TOPIC, mail, READY_TOPIC } from "../journal/tables.js";
 import type { Ending, Item } from "../machine/state.js";
 import { freeSlotTopics } from "../queues/queues.js";
-import type { Call, Extra } from "./flow-asks.js";
+import type { Call, Extra } from "./flow-call.js";
 import type { FlowLife } from "./flow-life.js";
 
 /** The topic of the mail that notifies a parent of the end of a child. */

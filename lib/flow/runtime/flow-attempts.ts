@@ -21,7 +21,7 @@ import type { StepContext } from "../definition/context.js";
 import { flows } from "../journal/tables.js";
 import { submitAside } from "./checkpoint.js";
 import { NonRetriableError, StepTimeoutError } from "./errors.js";
-import type { AskOptions, Call, Running } from "./flow-asks.js";
+import type { AskOptions, Call, Running } from "./flow-call.js";
 import type { FlowLife } from "./flow-life.js";
 import { crowdWait, retryWait, type StepPlan, storeFailure } from "./step-plan.js";
 import type { FlowStepOutcome } from "./taps.js";

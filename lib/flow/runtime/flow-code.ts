@@ -33,7 +33,8 @@ import { FlowSession, type Session, type SessionAsks, type SessionWait } from ".
 import { sessions } from "../sessions/tables.js";
 import { childTopic } from "./checkpoint.js";
 import { FlowFailedError, HospitalizeError } from "./errors.js";
-import { type Extra, FlowAsks } from "./flow-asks.js";
+import { FlowAsks } from "./flow-asks.js";
+import type { Extra } from "./flow-call.js";
 import type { FlowLife } from "./flow-life.js";
 import { runInner, timedPlan } from "./inner.js";
 import { Seeded } from "./seeded.js";

@@ -8,8 +8,8 @@ import { kindOf, type SymptomKind } from "../hospital/symptom.js";
 import type { Ask, Stored } from "../journal/entry.js";
 import type { Ending, FlowEffect } from "../machine/state.js";
 import { DivergenceError, FlowCancelledError, FlowContextError } from "./errors.js";
-import type { Call } from "./flow-asks.js";
 import { beating, readable } from "./flow-attempts.js";
+import type { Call } from "./flow-call.js";
 import { type ChildEnd, ContinueAsNew, FlowCode } from "./flow-code.js";
 import type { FlowLife } from "./flow-life.js";
 

@@ -23,7 +23,7 @@ import type { FlowRow } from "../journal/tables.js";
 import { initial } from "../machine/flow-machine.js";
 import type { Ending, FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
 import { ACCEPT_MAIL } from "../sessions/tables.js";
-import type { Call } from "./flow-asks.js";
+import type { Call } from "./flow-call.js";
 import type { FlowPort } from "./port.js";
 
 /** What the store, timers and the host tell a flow's process. */

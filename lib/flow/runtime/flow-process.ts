@@ -13,7 +13,7 @@ import { decide } from "../machine/flow-machine.js";
 import type { Ending, FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
 import { checkpoint, endingSet, entriesSet, finish, submit, transact, verify } from "./checkpoint.js";
 import { FlowContextError } from "./errors.js";
-import type { Call } from "./flow-asks.js";
+import type { Call } from "./flow-call.js";
 import { cancelChildren, deliver, diverged, hasEnded, kill, rejectAll, runCode } from "./flow-ends.js";
 import { engineUnless, FlowLife, type FlowMessage } from "./flow-life.js";
 import { park, parked, restFor } from "./flow-rest.js";

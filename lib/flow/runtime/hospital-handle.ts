@@ -8,14 +8,7 @@ import type { UnknownFlows } from "../hospital/events.js";
 import type { PatientFilter } from "../hospital/hospital-machine.js";
 import type { PatientInfo } from "../hospital/patients.js";
 import { SYMPTOM_KINDS } from "../hospital/symptom.js";
-import { once } from "./messages.js";
-
-/** The requests to a host about its hospital. */
-export type HospitalAsk =
-  | { readonly type: "patients"; readonly filter: PatientFilter; readonly limit: number }
-  | { readonly type: "discharge"; readonly filter: PatientFilter }
-  | { readonly type: "observe"; readonly id: string; readonly reason: string }
-  | { readonly type: "unknown" };
+import { type HospitalAsk, once } from "./messages.js";
 
 type Asker = (ask: HospitalAsk, options?: CallOptions, rules?: CallRules) => Promise<unknown>;
 

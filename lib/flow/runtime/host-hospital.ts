@@ -29,10 +29,10 @@ import { asFound, END_TOPIC, type FlowRow, flows, WISH_TOPIC } from "../journal/
 import { freeSlotTopics } from "../queues/queues.js";
 import { endSet } from "./checkpoint.js";
 import { FlowNotFoundError } from "./errors.js";
-import type { Call } from "./flow-asks.js";
+import type { Call } from "./flow-call.js";
 import type { ChildEnd } from "./flow-code.js";
-import type { HospitalAsk } from "./hospital-handle.js";
 import type { HostState } from "./host-state.js";
+import type { HospitalAsk } from "./messages.js";
 import type { Loaded } from "./runs.js";
 
 type Definition = Pick<FlowDefinition<never>, "name" | "version">;

@@ -2,12 +2,12 @@
 
 import type { CallRules } from "../../host/index.js";
 import type { ReplyTo } from "../../process/request.js";
+import type { PatientFilter } from "../hospital/hospital-machine.js";
 import type { Symptom } from "../hospital/symptom.js";
 import type { FlowRow } from "../journal/tables.js";
 import type { ScheduleAsk } from "../schedules/schedules.js";
 import { FlowOutcomeUnknownError } from "./errors.js";
 import type { EventPage } from "./event-page.js";
-import type { HospitalAsk } from "./hospital-handle.js";
 import type { NewFlow } from "./port.js";
 
 /** A request to a host. */
@@ -52,6 +52,13 @@ export type HostRequest =
       readonly argument: unknown;
       readonly replyTo: ReplyTo<unknown>;
     };
+
+/** The requests to a host about its hospital. */
+export type HospitalAsk =
+  | { readonly type: "patients"; readonly filter: PatientFilter; readonly limit: number }
+  | { readonly type: "discharge"; readonly filter: PatientFilter }
+  | { readonly type: "observe"; readonly id: string; readonly reason: string }
+  | { readonly type: "unknown" };
 
 /** How a flow ended, or why it stands still. */
 export type FlowEnd =

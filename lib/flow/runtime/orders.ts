@@ -21,7 +21,7 @@ import { MORE_TOPIC } from "../queues/tables.js";
 import { type EndNotice, endNotices, restartNotices } from "../sessions/end-notices.js";
 import { letter } from "./checkpoint.js";
 import { FlowIdTakenError, UnknownFlowError } from "./errors.js";
-import type { Extra } from "./flow-asks.js";
+import type { Extra } from "./flow-call.js";
 import type { HostState } from "./host-state.js";
 import type { NewChild, NewFlow } from "./port.js";
 import { findFlow, rowOf } from "./reading.js";

@@ -13,8 +13,7 @@ import type { FlowRow } from "../journal/tables.js";
 import type { FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
 import type { Timing } from "../queues/options.js";
 import type { Evictable } from "./capacity.js";
-import type { Extra } from "./flow-asks.js";
-import type { Parked } from "./runs.js";
+import type { Extra } from "./flow-call.js";
 
 /** A flow's transition. */
 export type Transition = (state: FlowState, event: FlowEvent) => [FlowState, readonly FlowEffect[]];
@@ -133,6 +132,14 @@ export interface FlowPort {
   caughtUp(number: number): void;
   /** A flow only waits, or works again. */
   idle(flow: Evictable, isIdle: boolean): void;
+}
+
+/** How a flow is given back. */
+export interface Parked {
+  readonly status: string;
+  readonly due: number | null;
+  /** Its journal has the cancellation: the wish for it is no reason to look at the flow again. */
+  readonly isCancelled: boolean;
 }
 
 /** A child that a flow starts. */

@@ -14,7 +14,7 @@ import { FlowProcess } from "./flow-process.js";
 import { PARKED } from "./flow-rest.js";
 import { subjectOf } from "./host-hospital.js";
 import type { HostState } from "./host-state.js";
-import type { FlowPort } from "./port.js";
+import type { FlowPort, Parked } from "./port.js";
 import { lettersOf } from "./reading.js";
 
 const KILLED_BY_HOST = crash(new StoreClosedError("of the host that stops"));
@@ -147,14 +147,6 @@ function drainOf({ kernel: { scheduler } }: HostState): FlowPort["drain"] {
     if (scheduler.drained === undefined) flush();
     else scheduler.drained(flush);
   };
-}
-
-/** How a flow is given back. */
-export interface Parked {
-  readonly status: string;
-  readonly due: number | null;
-  /** Its journal has the cancellation: the wish for it is no reason to look at the flow again. */
-  readonly isCancelled: boolean;
 }
 
 /** Gives a flow back to the store, if it has no mail behind `lastLetter`. Gives that mail. */
