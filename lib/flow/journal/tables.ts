@@ -45,7 +45,7 @@ const FLOW_COLUMNS = {
   parent_key: "text?",
   /** `leave`: it goes on when its parent is cancelled or killed. Null: it is cancelled then. */
   on_cancel: "text?",
-  /** A wish from outside: `pause`, `cancel`, `kill`, `fork`, or `observe` with a reason. */
+  /** A request that the flow has not carried out: `pause`, `cancel`, `kill`, `fork`, or `observe` with a reason. */
   wish: "text?",
   /** The queue in which it waits for its turns, the key that it counts for (empty: none), and its place: 0 goes first. */
   queue: "text?",
@@ -213,8 +213,8 @@ export const MAIL_TOPIC = "mail/";
 export const READY_TOPIC = "ready/";
 /** Topic of flows that were started by a parent, and have no number that it knows: followed by the flow's id. */
 export const BORN_TOPIC = "born/";
-/** Topic of wishes for a flow that is held: followed by its number. */
-export const WISH_TOPIC = "wish/";
+/** Topic of requests to a flow that is held: followed by its number. */
+export const REQUEST_TOPIC = "wish/";
 /** Topic of ends: followed by the flow's id. */
 export const END_TOPIC = "end/";
 /** Topic of published events: followed by the flow's id. */

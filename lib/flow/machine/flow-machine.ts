@@ -6,7 +6,7 @@
 // flow is in flight. (4) On replay the i-th ask must be the i-th recorded ask.
 
 import type { Ask, Decision, Entry, Stored } from "../journal/entry.js";
-import type { Deviation, FlowEffect, FlowEvent, FlowState, Item, Letter, Op } from "./state.js";
+import type { Deviation, FlowEffect, FlowEvent, FlowState, Item, Op, UnreadMessage } from "./state.js";
 
 type EventOf<T> = FlowEvent & { readonly type: T };
 
@@ -14,7 +14,7 @@ type EventOf<T> = FlowEvent & { readonly type: T };
 const NONE: FlowEffect[] = [];
 
 /** The state of a flow whose code is about to run over these entries, with these messages unread. */
-export function initial(history: readonly Entry[], letters: readonly Letter[] = []): FlowState {
+export function initial(history: readonly Entry[], messages: readonly UnreadMessage[] = []): FlowState {
   const state: FlowState = {
     phase: history.length > 0 ? "replaying" : "running",
     caughtUp: false,
@@ -33,8 +33,8 @@ export function initial(history: readonly Entry[], letters: readonly Letter[] = 
     transacting: undefined,
     ready: [],
     draining: true,
-    letters: new Map(),
-    lastLetter: 0,
+    unread: new Map(),
+    lastMessage: 0,
     waits: new Map(),
     running: 0,
     timer: undefined,
@@ -44,7 +44,7 @@ export function initial(history: readonly Entry[], letters: readonly Letter[] = 
     quiet: false,
     effects: NONE,
   };
-  sort(state, letters);
+  sort(state, messages);
   return state;
 }
 
@@ -85,7 +85,7 @@ function take(state: FlowState, event: FlowEvent): void {
       written(state, event.at);
       return;
     case "mail":
-      sort(state, event.letters);
+      sort(state, event.messages);
       if (isLive(state)) for (const topic of state.waits.keys()) match(state, topic);
       return;
     case "due":
@@ -332,27 +332,27 @@ function alarm(state: FlowState, at: number): void {
 
 // ── mail ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Takes letters in, by topic. Letters come in the order of their positions; one that was seen is not new. */
-function sort(state: FlowState, letters: readonly Letter[]): void {
-  for (const letter of letters) {
-    if (letter.position <= state.lastLetter) continue;
-    state.lastLetter = letter.position;
-    listOf(state.letters, letter.topic).push(letter);
+/** Takes messages in, by topic. Messages come in the order of their positions; one that was seen is not new. */
+function sort(state: FlowState, messages: readonly UnreadMessage[]): void {
+  for (const message of messages) {
+    if (message.position <= state.lastMessage) continue;
+    state.lastMessage = message.position;
+    listOf(state.unread, message.topic).push(message);
   }
 }
 
-/** Gives the oldest letters of a topic to the oldest waits. A wait whose begin is not durable yet gets none. */
+/** Gives the oldest messages of a topic to the oldest waits. A wait whose begin is not durable yet gets none. */
 function match(state: FlowState, topic: string): void {
-  const letters = state.letters.get(topic);
+  const messages = state.unread.get(topic);
   const waits = state.waits.get(topic);
-  while (letters !== undefined && waits !== undefined && letters.length > 0 && waits.length > 0) {
+  while (messages !== undefined && waits !== undefined && messages.length > 0 && waits.length > 0) {
     const op = state.ops.get(waits[0] as string) as Op;
     if (op.status === "beginning") return;
     waits.shift();
-    const { position, value } = letters.shift() as Letter;
+    const { position, value } = messages.shift() as UnreadMessage;
     settle(state, op, { type: "done", key: op.key, ok: true, mail: position }, value);
   }
-  if (letters?.length === 0) state.letters.delete(topic);
+  if (messages?.length === 0) state.unread.delete(topic);
   if (waits?.length === 0) state.waits.delete(topic);
 }
 

@@ -30,7 +30,7 @@ export interface Op {
 }
 
 /** A message that the flow has not received. */
-export interface Letter {
+export interface UnreadMessage {
   readonly position: number;
   readonly topic: string;
   readonly value: Stored;
@@ -87,8 +87,8 @@ export interface FlowState {
   readonly ready: (Item & { readonly at: number })[];
   /** A delivery, or the start, has not run to its end: the code may make asks. */
   draining: boolean;
-  readonly letters: Map<string, Letter[]>;
-  lastLetter: number;
+  readonly unread: Map<string, UnreadMessage[]>;
+  lastMessage: number;
   /** Keys of waits by topic, in the order of the asks. */
   readonly waits: Map<string, string[]>;
   /** How many bodies run. */
@@ -141,7 +141,7 @@ export type FlowEvent =
   | { readonly type: "transacted"; readonly key: string; readonly value: Stored; readonly at: number }
   /** The write in flight is durable. */
   | { readonly type: "written"; readonly at: number }
-  | { readonly type: "mail"; readonly letters: readonly Letter[]; readonly now: number }
+  | { readonly type: "mail"; readonly messages: readonly UnreadMessage[]; readonly now: number }
   /** The timer fired. */
   | { readonly type: "due"; readonly now: number }
   /** The code threw. It ends the flow, or is a reason for the hospital: `returned` follows, or the end of the process. */

@@ -8,7 +8,7 @@ import { resolved } from "../journal/blobs.js";
 import { type Entry, encodeHead, type Stored } from "../journal/entry.js";
 import { type FlowRow, flows, journal, type MailRow, mail, READY_TOPIC } from "../journal/tables.js";
 import { FlowIdTakenError } from "../runtime/errors.js";
-import { MESSAGE } from "../runtime/orders.js";
+import { MESSAGE } from "../runtime/outgoing.js";
 import type { FlowForkOptions } from "./operations.js";
 import { cutBefore, doneAt } from "./rewind.js";
 
@@ -27,7 +27,7 @@ interface Numbered {
 }
 
 /**
- * Copies a flow. The copy rests, with the wish `fork`, until its journal and mail are whole: no host takes a copy of which a part is missing.
+ * Copies a flow. The copy rests, with the request `fork`, until its journal and mail are whole: no host takes a copy of which a part is missing.
  *
  * @throws OptionError, FlowIdTakenError
  */
@@ -67,7 +67,7 @@ export async function forkFlow(
   const number = results[0] as number;
   if (number === 0) throw new FlowIdTakenError(id, "that exists", `${row.name} as a fork`);
   await copyRows(store, kept, (entry, seq, value) => insertOf(number, seq, { ...entry, value }));
-  await copyRows(store, unread, (letter, _, value) => letterOf(number, letter, value as Stored));
+  await copyRows(store, unread, (message, _, value) => mailOf(number, message, value as Stored));
   await store.commit({
     expect: [{ table: flows, key: [number], is: { status: "paused", wish: "fork" } }],
     writes: [
@@ -106,7 +106,7 @@ async function unreadAt(store: Store, flow: number, forgotten: readonly Entry[])
     .sort((one, other) => one.position - other.position);
 }
 
-function letterOf(flow: number, { id, topic, sender, at }: MailRow, value: Stored): Write {
+function mailOf(flow: number, { id, topic, sender, at }: MailRow, value: Stored): Write {
   return { type: "insert", table: mail, row: { flow, id, topic, value, sender, unread: flow, at } };
 }
 

@@ -24,10 +24,10 @@ import {
   MAIL_TOPIC,
   mail,
   READY_TOPIC,
-  WISH_TOPIC,
+  REQUEST_TOPIC,
 } from "../journal/tables.js";
 import { type QueueInfo, readQueues } from "../queues/info.js";
-import { endSet, letter } from "../runtime/checkpoint.js";
+import { endSet, mailWrites } from "../runtime/checkpoint.js";
 import { FlowInHospitalError, FlowNotFoundError, FlowWaitTimeoutError } from "../runtime/errors.js";
 import {
   type EventPages,
@@ -269,7 +269,7 @@ export class StoreOperations implements FlowOperations {
   pause(id: string): Promise<void> {
     return this.#decide(id, "pause", (row) => {
       if (row.status === "paused") return undefined;
-      if (row.holder !== null) return { set: { wish: "pause", due: 0 }, notify: WISH_TOPIC + row.number };
+      if (row.holder !== null) return { set: { wish: "pause", due: 0 }, notify: REQUEST_TOPIC + row.number };
       if (row.status === "hospitalized")
         throw stateError("pause", row, "discharge or cancel it, or leave it there");
       return { set: { status: "paused", due: null, wish: null } };
@@ -290,7 +290,7 @@ export class StoreOperations implements FlowOperations {
     return this.#decide(id, "cancel", (row) => {
       const rests = row.status === "paused" || row.status === "hospitalized";
       const set = { wish: "cancel", due: 0, ...(rests && { status: "waiting" }) };
-      return { set, notify: WISH_TOPIC + row.number };
+      return { set, notify: REQUEST_TOPIC + row.number };
     });
   }
 
@@ -303,7 +303,7 @@ export class StoreOperations implements FlowOperations {
     const value = await this.#port.payloads.encode(undefined, `the end of flow ${id}`, "result");
     const at = await wholeClock(this.#store);
     return this.#decide(id, "kill", (row) => {
-      if (row.holder !== null) return { set: { wish: "kill", due: 0 }, notify: WISH_TOPIC + row.number };
+      if (row.holder !== null) return { set: { wish: "kill", due: 0 }, notify: REQUEST_TOPIC + row.number };
       // No host runs it: it ends here, also when no host has its definition.
       const nothing = { seq: 0, items: [], asks: [], calls: new Map(), progress: undefined, blobs: INLINE };
       // A host tells the peers of its sessions.
@@ -341,7 +341,7 @@ export class StoreOperations implements FlowOperations {
     const at = await wholeClock(this.#store);
     return this.#decide(id, "send to", ({ number }) => ({
       set: {},
-      writes: letter(number, `outside/${messageId}`, `message/${topic}`, stored, null, at),
+      writes: mailWrites(number, `outside/${messageId}`, `message/${topic}`, stored, null, at),
       notify: MAIL_TOPIC + number,
     }));
   }

@@ -13,7 +13,7 @@ import { MORE_TOPIC } from "../queues/tables.js";
 import { Capacity, type Evictable } from "./capacity.js";
 import { subjectOf } from "./host-hospital.js";
 import type { HostState } from "./host-state.js";
-import { findFlow, historyOf, lettersOf } from "./reading.js";
+import { findFlow, historyOf, unreadOf } from "./reading.js";
 
 /** The next act after an attempt to take a flow. `retake`: the host was notified of it since. `rerun`: this host got to hold it meanwhile. */
 type Next = "nothing" | "retake" | "rerun";
@@ -236,7 +236,8 @@ export class Acquisition {
     // The store has it back, and its process is about to end: it is taken again then.
     if (loaded !== undefined) loaded.isWanted = true;
     else if (this.#acquiring.has(number)) this.#retake(number);
-    else if (isEnded(row) && row.due === 0) await this.#alone(row, () => this.#host.orders.notifyPeers(row));
+    else if (isEnded(row) && row.due === 0)
+      await this.#alone(row, () => this.#host.outgoing.notifyPeers(row));
     else if (isTakeable(row, this.#host.claim.token)) await this.#alone(row, () => this.#tryRow(row));
   }
 
@@ -314,13 +315,13 @@ export class Acquisition {
   async #takeRow(row: FlowRow): Promise<boolean> {
     const { number } = row;
     // A flow that was sent nothing so far has no mail. The commit expects that this is still so when the flow is taken.
-    const unread = row.mail === 0 ? [] : lettersOf(this.#host.store, number, 0);
+    const unread = row.mail === 0 ? [] : unreadOf(this.#host.store, number, 0);
     const [history, read] = await Promise.all([historyOf(this.#host.store, row), unread]);
-    let letters = read;
+    let messages = read;
     // Sessions that are open by now were opened before the flow began anew.
     if (row.generation > 0 && history.length === 0) {
-      const left = await this.#host.orders.leaveSessions(row);
-      letters = read.filter(({ position }) => !left.has(position));
+      const left = await this.#host.outgoing.leaveSessions(row);
+      messages = read.filter(({ position }) => !left.has(position));
     }
     const crashes = this.#host.hospital.crashesOf(row, history.length);
     if (crashes === undefined) return false;
@@ -350,7 +351,7 @@ export class Acquisition {
       writes: [{ type: "update", table: flows, key: [number], set }],
     });
     if (crashes > 0) this.#host.evidence.taken(subjectOf(row.id));
-    this.#host.runs.begin({ ...row, ...set, input }, history, letters);
+    this.#host.runs.begin({ ...row, ...set, input }, history, messages);
     return true;
   }
 
@@ -414,7 +415,7 @@ export class Acquisition {
       const [input = row.input] = await resolved(this.#host.store, [row.input]);
       const read = await Promise.all([
         historyOf(this.#host.store, row),
-        lettersOf(this.#host.store, row.number, 0),
+        unreadOf(this.#host.store, row.number, 0),
       ]);
       if (this.#host.isStopping) return false;
       this.#host.runs.begin({ ...row, input }, ...read);

@@ -113,14 +113,14 @@ export function endSet(checkpoint: Checkpoint, ending: Ending, nextTrace?: strin
   }
   const { status, value, note } = ending;
   const outcome = blobs.split(value, `journal/${number}`, parts.writes);
-  // A letter that the flow has not seen has set `due`: it may ask for a session, and is answered when the host looks.
+  // A message that the flow has not seen has set `due`: it may ask for a session, and is answered when the host looks.
   const gone = { holder: null, wish: null, ...(owes && { due: 0 }) };
   const set = { status, outcome, finished: at, updated: at, ...gone, ...left(row) };
   parts.writes.push({ type: "update", table: flows, key: [number], set });
   const notify = [END_TOPIC + id, ...freeSlotTopics(row)];
   if (owes) notify.push(READY_TOPIC + number);
   if (parent !== null && key !== null) {
-    parts.writes.push(...letter(parent, `end/${number}`, childTopic(key), note ?? null, id, at));
+    parts.writes.push(...mailWrites(parent, `end/${number}`, childTopic(key), note ?? null, id, at));
     notify.push(MAIL_TOPIC + parent);
   }
   return setOf(parts, notify, checkpoint.claim);
@@ -154,10 +154,10 @@ function restarted(
 }
 
 /**
- * A letter to a flow, by its number: the mail, the counter that keeps the flow from leaving memory unseen, and the time at which a
+ * The writes of a message to a flow, by its number: the mail, the counter that keeps the flow from leaving memory unseen, and the time at which a
  * flow that has left it is looked at.
  */
-export function letter(
+export function mailWrites(
   number: number,
   id: string,
   topic: string,

@@ -112,7 +112,7 @@ function dryPort(given: DryReplay): FlowPort {
     cancelChildren: never,
     answererOf: never,
     mailTo: never,
-    wishFor: never,
+    control: never,
     park: never,
     caughtUp: () => undefined,
     idle: () => undefined,

@@ -196,7 +196,7 @@ export class FlowCode implements FlowContext {
       },
       cancel: () =>
         code.#write("cancel", code.#asks.keyFor(`cancel ${key}`), () =>
-          code.#life.port.wishFor(id, "cancel"),
+          code.#life.port.control(id, "cancel"),
         ),
     };
   }

@@ -29,7 +29,7 @@ import { FlowHospital } from "./hospital-handle.js";
 import { HostProcess } from "./host-process.js";
 import { type FlowEnd, type HostRequest, mayRepeat, once, type Started } from "./messages.js";
 import { checkHost, type FlowHostOptions, type HostService, type HostSettings } from "./options.js";
-import { inputOf } from "./orders.js";
+import { inputOf } from "./outgoing.js";
 import type { NewFlow } from "./port.js";
 
 /** Options of a start. */
@@ -358,29 +358,29 @@ export class FlowRun<Output> {
 
   /** Asks the flow to end early: its waits reject with FlowCancelledError. */
   cancel(): Promise<void> {
-    return this.#wish("cancel");
+    return this.#control("cancel");
   }
 
   /** Ends the flow at once: no code of it runs any more. */
   kill(): Promise<void> {
-    return this.#wish("kill");
+    return this.#control("kill");
   }
 
   /** The flow leaves memory after its running steps, until `resume`. */
   pause(): Promise<void> {
-    return this.#wish("pause");
+    return this.#control("pause");
   }
 
   /** Lets a paused flow go on. */
   resume(): Promise<void> {
-    return this.#wish("resume");
+    return this.#control("resume");
   }
 
-  #wish(wish: "cancel" | "kill" | "pause" | "resume"): Promise<void> {
+  #control(action: "cancel" | "kill" | "pause" | "resume"): Promise<void> {
     const { id } = this;
     // A flow that was paused may have been resumed by others since.
-    const rules = wish === "cancel" || wish === "kill" ? mayRepeat(wish, id) : once(wish, id);
-    return this.#call<undefined>((replyTo) => ({ type: "wish", id, wish, replyTo }), undefined, rules);
+    const rules = action === "cancel" || action === "kill" ? mayRepeat(action, id) : once(action, id);
+    return this.#call<undefined>((replyTo) => ({ type: "control", id, action, replyTo }), undefined, rules);
   }
 
   /**

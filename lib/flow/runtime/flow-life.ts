@@ -21,7 +21,7 @@ import { kindOf, type SymptomKind } from "../hospital/symptom.js";
 import type { Entry, Stored } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import { initial } from "../machine/flow-machine.js";
-import type { Ending, FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
+import type { Ending, FlowEffect, FlowEvent, FlowState, UnreadMessage } from "../machine/state.js";
 import { ACCEPT_MAIL } from "../sessions/tables.js";
 import type { Call } from "./flow-call.js";
 import type { FlowPort } from "./port.js";
@@ -30,9 +30,13 @@ import type { FlowPort } from "./port.js";
 export type FlowMessage =
   | { readonly type: "stored"; readonly error: Error | undefined }
   | { readonly type: "drained" }
-  | { readonly type: "mail"; readonly letters: readonly Letter[] }
-  | { readonly type: "wish"; readonly wish: "cancel" | "kill" | "pause" | "stop" | "leave" }
-  | { readonly type: "parked"; readonly error: Error | undefined; readonly letters: readonly Letter[] };
+  | { readonly type: "mail"; readonly messages: readonly UnreadMessage[] }
+  | { readonly type: "control"; readonly action: "cancel" | "kill" | "pause" | "stop" | "leave" }
+  | {
+      readonly type: "parked";
+      readonly error: Error | undefined;
+      readonly messages: readonly UnreadMessage[];
+    };
 
 export class FlowLife {
   readonly port: FlowPort;
@@ -111,7 +115,7 @@ export class FlowLife {
     row: FlowRow,
     definition: FlowDefinition<never>,
     history: readonly Entry[],
-    letters: readonly Letter[],
+    messages: readonly UnreadMessage[],
     of: Pick<FlowLife, "isDry" | "event">,
   ) {
     this.port = port;
@@ -120,7 +124,7 @@ export class FlowLife {
     this.isDry = of.isDry;
     this.event = of.event;
     this.subject = port.begin(row.id);
-    this.state = initial(history, letters);
+    this.state = initial(history, messages);
     this.kept = port.readBack ? [...history] : [];
     this.at = row.created;
     this.shown = row.status === "waiting" ? "waiting" : "running";
@@ -140,7 +144,7 @@ export class FlowLife {
   get owes(): boolean {
     if (this.sessions.size > 0 || this.row.wish === "kill" || this.state.ending?.status === "killed")
       return true;
-    for (const topic of this.state.letters.keys()) if (topic.startsWith(ACCEPT_MAIL)) return true;
+    for (const topic of this.state.unread.keys()) if (topic.startsWith(ACCEPT_MAIL)) return true;
     return false;
   }
 

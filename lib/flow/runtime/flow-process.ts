@@ -10,7 +10,7 @@ import type { SymptomKind } from "../hospital/symptom.js";
 import type { Entry } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import { decide } from "../machine/flow-machine.js";
-import type { Ending, FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
+import type { Ending, FlowEffect, FlowEvent, FlowState, UnreadMessage } from "../machine/state.js";
 import { checkpoint, endingSet, entriesSet, finish, submit, transact, verify } from "./checkpoint.js";
 import { FlowContextError } from "./errors.js";
 import type { Call } from "./flow-call.js";
@@ -32,10 +32,10 @@ export class FlowProcess implements Callbacks<FlowMessage> {
     row: FlowRow,
     definition: FlowDefinition<never>,
     history: readonly Entry[],
-    letters: readonly Letter[],
+    messages: readonly UnreadMessage[],
     isDry = false,
   ) {
-    this.#life = new FlowLife(port, row, definition, history, letters, { isDry, event: this.event });
+    this.#life = new FlowLife(port, row, definition, history, messages, { isDry, event: this.event });
     const of = { id: row.id, name: row.name, version: row.version };
     const { state } = this.#life;
     const transition = port.interceptors.reduceRight<Transition>((next, wrap) => wrap(next, of), decide);
@@ -90,7 +90,10 @@ export class FlowProcess implements Callbacks<FlowMessage> {
   }
 
   leave(): void {
-    this.#life.ctx.self.process?.deliver({ type: "wish", wish: "leave" } satisfies FlowMessage, undefined);
+    this.#life.ctx.self.process?.deliver(
+      { type: "control", action: "leave" } satisfies FlowMessage,
+      undefined,
+    );
   }
 
   /** The kind of the error with which the process ended, for the hospital. Undefined: not known. */
@@ -135,13 +138,13 @@ export class FlowProcess implements Callbacks<FlowMessage> {
       case "drained":
         return this.event({ type: "drained", now: this.#life.port.now() });
       case "mail":
-        return this.event({ type: "mail", letters: message.letters, now: this.#life.port.now() });
-      case "wish":
-        if (message.wish === "kill" || message.wish === "stop") this.#life.search?.abort();
-        if (message.wish === "kill") return void kill(this.#life);
-        if (message.wish === "cancel") return this.event({ type: "cancel", now: this.#life.port.now() });
-        if (message.wish === "leave") return this.event({ type: "idle" });
-        return this.event({ type: "hold", why: message.wish });
+        return this.event({ type: "mail", messages: message.messages, now: this.#life.port.now() });
+      case "control":
+        if (message.action === "kill" || message.action === "stop") this.#life.search?.abort();
+        if (message.action === "kill") return void kill(this.#life);
+        if (message.action === "cancel") return this.event({ type: "cancel", now: this.#life.port.now() });
+        if (message.action === "leave") return this.event({ type: "idle" });
+        return this.event({ type: "hold", why: message.action });
       case "parked":
         return parked(this.#life, message);
       default:

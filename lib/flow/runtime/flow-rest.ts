@@ -2,7 +2,7 @@
 
 import type { ExitReason } from "../../process/reason.js";
 import { flows } from "../journal/tables.js";
-import type { Letter } from "../machine/state.js";
+import type { UnreadMessage } from "../machine/state.js";
 import { submitAside } from "./checkpoint.js";
 import type { FlowLife, FlowMessage } from "./flow-life.js";
 
@@ -45,8 +45,8 @@ export function park(life: FlowLife, due: number | undefined, why: "idle" | "pau
   if (life.parking) return;
   life.parking = true;
   const { process } = life.ctx.self;
-  const answer = (error: Error | undefined, letters: readonly Letter[]): void => {
-    process?.deliver({ type: "parked", error, letters } satisfies FlowMessage, undefined);
+  const answer = (error: Error | undefined, messages: readonly UnreadMessage[]): void => {
+    process?.deliver({ type: "parked", error, messages } satisfies FlowMessage, undefined);
     life.answered();
   };
   life.unanswered++;
@@ -54,25 +54,25 @@ export function park(life: FlowLife, due: number | undefined, why: "idle" | "pau
   // Jitter and fractions of durations lead to parts of a millisecond, which the column does not take.
   const dueAt = why === "stop" ? 0 : due === undefined ? null : Math.ceil(due);
   const to = { status, due: dueAt, isCancelled: life.state.cancelled };
-  const give = (): Promise<Letter[]> => life.port.park(life.row.number, life.state.lastLetter, to);
+  const give = (): Promise<UnreadMessage[]> => life.port.park(life.row.number, life.state.lastMessage, to);
   (life.children === undefined ? give() : life.children.then(give)).then(
-    (letters) => answer(undefined, letters),
+    (messages) => answer(undefined, messages),
     (error: Error) => answer(error, []),
   );
 }
 
 /** Handles the answer to `park`: the process ends, or goes on with its mail. */
-export function parked(life: FlowLife, { error, letters }: FlowMessage & { readonly type: "parked" }): void {
+export function parked(life: FlowLife, { error, messages }: FlowMessage & { readonly type: "parked" }): void {
   if (error !== undefined) {
     life.refused(error);
     return;
   }
-  if (letters.length === 0) {
+  if (messages.length === 0) {
     life.port.kernel.stop(life.ctx.self.process as never, PARKED, undefined);
     return;
   }
   life.parking = false;
   life.state.quiet = false;
-  life.event({ type: "mail", letters, now: life.port.now() });
+  life.event({ type: "mail", messages, now: life.port.now() });
   for (const event of life.late.splice(0)) life.event(event);
 }

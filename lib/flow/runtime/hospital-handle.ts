@@ -76,7 +76,7 @@ export class FlowHospital {
 
   /**
    * Stops a flow where it is and keeps it until it is discharged. A step that runs is aborted, and runs again after that.
-   * Fulfilled when the wish is durable. A flow that has ended is left alone.
+   * Fulfilled when the request is durable. A flow that has ended is left alone.
    *
    * @param reason - for the person who looks at it later
    * @throws FlowNotFoundError, CallTimeoutError, StoreError

@@ -25,7 +25,7 @@ import { type HospitalRecord, parseRecord, type Suspension } from "../hospital/r
 import { type SymptomKind, symptomOf } from "../hospital/symptom.js";
 import { countUnknown } from "../hospital/unknown.js";
 import type { Stored } from "../journal/entry.js";
-import { asFound, END_TOPIC, type FlowRow, flows, WISH_TOPIC } from "../journal/tables.js";
+import { asFound, END_TOPIC, type FlowRow, flows, REQUEST_TOPIC } from "../journal/tables.js";
 import { freeSlotTopics } from "../queues/queues.js";
 import { endSet } from "./checkpoint.js";
 import { FlowNotFoundError } from "./errors.js";
@@ -47,13 +47,13 @@ interface Failure {
   readonly error: unknown;
   /** What the host knows about the error. */
   readonly kind?: SymptomKind | undefined;
-  /** The wish that its stay in the hospital fulfils. Others that came meanwhile stay in its row. */
-  readonly wish?: string;
+  /** The request that its stay in the hospital fulfils. Others that came meanwhile stay in its row. */
+  readonly request?: string;
   /** The decision about the flow is durable. */
   stored?(): void;
 }
 
-/** The start of a wish to put a flow under observation; the reason follows. */
+/** The start of a request to put a flow under observation; the reason follows. */
 export const OBSERVE = "observe ";
 
 function isOver(error: unknown): boolean {
@@ -155,7 +155,7 @@ export class HostHospital {
     });
   }
 
-  /** Puts a flow that ran here under observation, by a wish. Its process has been ended. */
+  /** Puts a flow that ran here under observation, by request. Its process has been ended. */
   observeRun({ row, process, run }: Loaded, reason: string): void {
     this.#observe({ row, run, suspension: process.suspension }, reason);
   }
@@ -166,7 +166,7 @@ export class HostHospital {
     this.#admit({ row, run: ++this.#runs, suspension, error, ...more });
   }
 
-  /** Puts a flow that does not run under observation, if there is a wish for that. Returns whether there is. */
+  /** Puts a flow that does not run under observation, if its row requests that. Returns whether there is. */
   keepsByWish(row: FlowRow): boolean {
     if (!row.wish?.startsWith(OBSERVE)) return false;
     const suspension = { ...NOWHERE, position: row.taken_at };
@@ -195,12 +195,12 @@ export class HostHospital {
     };
   }
 
-  /** Puts a flow under observation, by a wish. Its run, if there is one, has been ended. */
+  /** Puts a flow under observation, by request. Its run, if there is one, has been ended. */
   #observe(failure: Omit<Failure, "error">, reason: string): void {
     const { row, run, suspension } = failure;
     const code = this.#codeOf(row);
     this.#send(
-      { ...failure, error: undefined, wish: OBSERVE + reason },
+      { ...failure, error: undefined, request: OBSERVE + reason },
       {
         type: "observed",
         flow: row.id,
@@ -314,7 +314,7 @@ export class HostHospital {
       case "discharge":
         return this.discharge(ask.filter);
       case "observe":
-        return this.#wishObserve(ask.id, ask.reason);
+        return this.#requestObservation(ask.id, ask.reason);
       case "unknown":
         return countUnknown(this.#host.store, definitions);
       default:
@@ -347,8 +347,8 @@ export class HostHospital {
     }
   }
 
-  /** Writes the wish. The host that holds the flow, or takes it, carries the wish out. */
-  async #wishObserve(id: string, reason: string): Promise<void> {
+  /** Writes the request. The host that holds the flow, or takes it, carries the request out. */
+  async #requestObservation(id: string, reason: string): Promise<void> {
     for (;;) {
       const [row] = await this.#host.store.scan(flows, { index: "id", prefix: [id], limit: 1 });
       if (row === undefined) throw new FlowNotFoundError(id);
@@ -364,7 +364,7 @@ export class HostHospital {
           claim: this.#host.claim,
           expect: [{ table: flows, key: [row.number], is }],
           writes: [{ type: "update", table: flows, key: [row.number], set }],
-          notify: [WISH_TOPIC + row.number],
+          notify: [REQUEST_TOPIC + row.number],
         });
         return;
       } catch (error) {
@@ -390,17 +390,17 @@ export class HostHospital {
   }
 
   #carryOut(failure: Failure, effect: HospitalEffect): void {
-    const { row, error, wish } = failure;
+    const { row, error, request } = failure;
     switch (effect.type) {
       case "discharge":
         failure.stored?.();
         this.#host.acquisition.runAgain(row);
         return;
       case "wait":
-        this.#persist(failure, () => this.#keep(row, effect.record, effect.dueAt, wish));
+        this.#persist(failure, () => this.#keep(row, effect.record, effect.dueAt, request));
         return;
       case "observe":
-        this.#persist(failure, () => this.#keep(row, effect.record, null, wish));
+        this.#persist(failure, () => this.#keep(row, effect.record, null, request));
         return;
       case "fail":
         this.#persist(failure, () => this.#fail(row, error));
@@ -428,7 +428,7 @@ export class HostHospital {
       .then(left, left);
   }
 
-  async #keep(row: FlowRow, record: HospitalRecord, due: number | null, wish?: string): Promise<void> {
+  async #keep(row: FlowRow, record: HospitalRecord, due: number | null, request?: string): Promise<void> {
     const { store, claim } = this.#host;
     const of = { table: flows, key: [row.number] } as const;
     const hospital = JSON.stringify(record);
@@ -440,7 +440,7 @@ export class HostHospital {
       hospital,
       updated: this.#host.now(),
     };
-    const onWish = (is: string, then: Partial<FlowRow>): Write => ({
+    const onRequest = (is: string, then: Partial<FlowRow>): Write => ({
       type: "when",
       ...of,
       is: { wish: is },
@@ -452,8 +452,8 @@ export class HostHospital {
       writes: [
         { type: "update", ...of, set },
         // A kill came while the flow was on its way here: the flow is due now.
-        onWish("kill", { due: 0 }),
-        ...(wish === undefined ? [] : [onWish(wish, { wish: null })]),
+        onRequest("kill", { due: 0 }),
+        ...(request === undefined ? [] : [onRequest(request, { wish: null })]),
       ],
       // A flow that stands still notifies the waits for its end.
       notify: [...freeSlotTopics(row), ...(due === null ? [END_TOPIC + row.id] : [])],

@@ -27,7 +27,7 @@ import { FlowHostTakenError } from "./errors.js";
 import { HostState } from "./host-state.js";
 import type { HostMessage } from "./messages.js";
 import type { HostSettings, ServedHost } from "./options.js";
-import { inputOf } from "./orders.js";
+import { inputOf } from "./outgoing.js";
 import { findFlow } from "./reading.js";
 import { OPERATED_SCHEMAS } from "./schemas.js";
 
@@ -120,13 +120,13 @@ export class HostProcess implements Callbacks<HostMessage> {
   }
 
   #served(): ServedHost {
-    const { kernel, store, payloads, background, orders, starting, settings } = this.#host;
+    const { kernel, store, payloads, background, outgoing, starting, settings } = this.#host;
     const start = async (name: string, input: unknown, id: string): Promise<string> => {
-      const definition = orders.known(name, undefined);
+      const definition = outgoing.known(name, undefined);
       const stored = await inputOf(payloads, definition, input, id);
       const timing = checkTiming({}, definition.options.queue, settings.queues);
       const { version } = definition;
-      const flow = { id, name, version, input: stored, timing, trace: orders.traceOf(name, id) };
+      const flow = { id, name, version, input: stored, timing, trace: outgoing.traceOf(name, id) };
       return (await starting.start(flow)).id;
     };
     return { kernel, store, payloads, background, start };
@@ -149,21 +149,21 @@ export class HostProcess implements Callbacks<HostMessage> {
   }
 
   #schedulePort(): HostSchedulesPort {
-    const { kernel, ctx, store, claim, timer, orders, payloads, background, settings } = this.#host;
+    const { kernel, ctx, store, claim, timer, outgoing, payloads, background, settings } = this.#host;
     return {
       store,
       claim,
       after: timer,
       flows: settings.definitions.names,
       cron: cronLoader(),
-      starting: (id, flow, input) => orders.startOf(id, orders.known(flow, undefined), input as Stored),
-      cancelling: (id) => orders.wishFor(id, "cancel"),
+      starting: (id, flow, input) => outgoing.startOf(id, outgoing.known(flow, undefined), input as Stored),
+      cancelling: (id) => outgoing.control(id, "cancel"),
       isRunning: async (id) => {
         const row = await findFlow(store, id);
         return row !== undefined && !isEnded(row);
       },
       input: async ({ flow, input }) =>
-        inputOf(payloads, orders.known(flow.name, undefined), input, flow.name),
+        inputOf(payloads, outgoing.known(flow.name, undefined), input, flow.name),
       id: () => kernel.env.id(),
       // The schedule is looked at again in a while; the host goes on.
       failed: (_name, error) => reportLate(kernel, ctx.self, error),

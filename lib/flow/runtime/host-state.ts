@@ -7,7 +7,7 @@
 //     notifications.ts   what the store notifies the host of
 //     requests.ts        what users ask it
 //     starting.ts        how it starts flows
-//     orders.ts          what flows and users ask of other flows
+//     outgoing.ts        what flows and users send to other flows
 
 import type { Background } from "../../host/background/background.js";
 import type { HostLife } from "../../host/host-life.js";
@@ -25,7 +25,7 @@ import { HostHospital } from "./host-hospital.js";
 import type { HostMessage } from "./messages.js";
 import { Notifications } from "./notifications.js";
 import type { HostSettings } from "./options.js";
-import { Orders } from "./orders.js";
+import { Outgoing } from "./outgoing.js";
 import type { FlowLimits } from "./port.js";
 import { Requests } from "./requests.js";
 import { type Loaded, Runs } from "./runs.js";
@@ -47,7 +47,7 @@ export class HostState {
   readonly loaded: Map<number, Loaded> = new Map();
   readonly byId: Map<string, Loaded> = new Map();
   readonly hospital: HostHospital;
-  readonly orders: Orders;
+  readonly outgoing: Outgoing;
   readonly acquisition: Acquisition;
   readonly runs: Runs;
   readonly starting: Starting;
@@ -61,7 +61,7 @@ export class HostState {
     this.kernel = ctx.self.process?.kernel as Kernel;
     this.life = life;
     this.hospital = new HostHospital(this);
-    this.orders = new Orders(this);
+    this.outgoing = new Outgoing(this);
     this.acquisition = new Acquisition(this);
     this.runs = new Runs(this);
     this.starting = new Starting(this);

@@ -32,9 +32,9 @@ export type HostRequest =
       readonly replyTo: ReplyTo<undefined>;
     }
   | {
-      readonly type: "wish";
+      readonly type: "control";
       readonly id: string;
-      readonly wish: "cancel" | "kill" | "pause" | "resume";
+      readonly action: "cancel" | "kill" | "pause" | "resume";
       readonly replyTo: ReplyTo<undefined>;
     }
   | {

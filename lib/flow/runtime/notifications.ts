@@ -1,4 +1,4 @@
-// What the store notifies a host of: mail, wishes, flows that can be taken, ends.
+// What the store notifies a host of: mail, requests, flows that can be taken, ends.
 
 import {
   BORN_TOPIC,
@@ -8,12 +8,12 @@ import {
   LEFT_TOPIC,
   MAIL_TOPIC,
   READY_TOPIC,
-  WISH_TOPIC,
+  REQUEST_TOPIC,
 } from "../journal/tables.js";
 import { SCHEDULE_TOPIC } from "../schedules/tables.js";
 import { OBSERVE } from "./host-hospital.js";
 import type { HostState } from "./host-state.js";
-import { lettersOf } from "./reading.js";
+import { unreadOf } from "./reading.js";
 import type { Loaded } from "./runs.js";
 
 /** Rows that are read at once. */
@@ -30,7 +30,7 @@ export class Notifications {
   noted(topic: string | undefined): void {
     if (topic === undefined) {
       for (const loaded of this.#host.loaded.values()) this.#mailed(loaded.row.number);
-      this.#host.background.do("wishes", () => this.#readWishes());
+      this.#host.background.do("requests", () => this.#readRequests());
       this.#host.requests.checkAll();
       this.#host.queues.look();
       this.#host.schedules.keeper.look();
@@ -48,7 +48,7 @@ export class Notifications {
     }
     if (topic.startsWith(MAIL_TOPIC)) {
       this.#mailed(Number(topic.slice(MAIL_TOPIC.length)));
-    } else if (topic.startsWith(WISH_TOPIC)) this.#wished(Number(topic.slice(WISH_TOPIC.length)));
+    } else if (topic.startsWith(REQUEST_TOPIC)) this.#requested(Number(topic.slice(REQUEST_TOPIC.length)));
     else if (topic.startsWith(READY_TOPIC))
       this.#host.acquisition.takeSoon(Number(topic.slice(READY_TOPIC.length)));
     else if (topic.startsWith(BORN_TOPIC)) this.#host.acquisition.takeBorn(topic.slice(BORN_TOPIC.length));
@@ -71,22 +71,22 @@ export class Notifications {
     try {
       do {
         loaded.reading = "once";
-        const letters = await lettersOf(this.#host.store, loaded.row.number, 0);
-        if (letters.length > 0) loaded.pid.process?.deliver({ type: "mail", letters }, undefined);
+        const messages = await unreadOf(this.#host.store, loaded.row.number, 0);
+        if (messages.length > 0) loaded.pid.process?.deliver({ type: "mail", messages }, undefined);
       } while ((loaded.reading as Loaded["reading"]) === "again");
     } finally {
       loaded.reading = "no";
     }
   }
 
-  /** Something came for a flow while it was taken: its mail and its wish are read again. */
+  /** Something came for a flow while it was taken: its mail and its request are read again. */
   reread({ row: { number } }: Loaded): void {
     this.#mailed(number);
-    this.#wished(number);
+    this.#requested(number);
   }
 
-  /** Reads the wishes for the flows in memory: notifications may have been lost. */
-  async #readWishes(): Promise<void> {
+  /** Reads the requests for the flows in memory: notifications may have been lost. */
+  async #readRequests(): Promise<void> {
     const numbers = [...this.#host.loaded.keys()];
     for (let i = 0; i < numbers.length; i += PAGE) {
       const rows = await this.#host.store.get(
@@ -100,11 +100,11 @@ export class Notifications {
     }
   }
 
-  #wished(number: number): void {
-    this.#host.background.do(`wish ${number}`, () => this.#readWish(number));
+  #requested(number: number): void {
+    this.#host.background.do(`request ${number}`, () => this.#readRequest(number));
   }
 
-  async #readWish(number: number): Promise<void> {
+  async #readRequest(number: number): Promise<void> {
     const [row] = await this.#host.store.get(flows, [[number]]);
     if (row === undefined || isEnded(row)) return;
     const loaded = this.#host.loaded.get(number);
@@ -112,9 +112,9 @@ export class Notifications {
     this.#carryOut(loaded, row.wish);
   }
 
-  #carryOut(loaded: Loaded, wish: string | null): void {
-    if (wish?.startsWith(OBSERVE)) this.#host.runs.observe(loaded, wish.slice(OBSERVE.length));
-    else if (wish === "cancel" || wish === "kill" || wish === "pause")
-      loaded.pid.process?.deliver({ type: "wish", wish }, undefined);
+  #carryOut(loaded: Loaded, action: string | null): void {
+    if (action?.startsWith(OBSERVE)) this.#host.runs.observe(loaded, action.slice(OBSERVE.length));
+    else if (action === "cancel" || action === "kill" || action === "pause")
+      loaded.pid.process?.deliver({ type: "control", action }, undefined);
   }
 }

@@ -10,7 +10,7 @@ import type { SymptomKind } from "../hospital/symptom.js";
 import type { BlobWriter } from "../journal/blobs.js";
 import type { Ask, Entry, Stored } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
-import type { FlowEffect, FlowEvent, FlowState, Letter } from "../machine/state.js";
+import type { FlowEffect, FlowEvent, FlowState, UnreadMessage } from "../machine/state.js";
 import type { Timing } from "../queues/options.js";
 import type { Evictable } from "./capacity.js";
 import type { Extra } from "./flow-call.js";
@@ -121,13 +121,13 @@ export interface FlowPort {
   answererOf(from: FlowRow, flow: AnyFlow, id: string): Promise<Extra>;
   /** The writes that send a message. @throws FlowNotFoundError, MessageError */
   mailTo(from: FlowRow, id: string, topic: string, value: unknown, key: string): Promise<Extra>;
-  /** The writes that ask something of a flow. Empty if it has ended. @throws FlowNotFoundError */
-  wishFor(id: string, wish: "cancel" | "kill" | "pause"): Promise<Extra>;
+  /** The writes that request something of a flow. Empty if it has ended. @throws FlowNotFoundError */
+  control(id: string, action: "cancel" | "kill" | "pause"): Promise<Extra>;
   /**
-   * Gives a flow back to the store, if it has no mail behind `lastLetter`. Fulfilled with such mail, or with none when the flow was
+   * Gives a flow back to the store, if it has no mail behind `lastMessage`. Fulfilled with such mail, or with none when the flow was
    * given back.
    */
-  park(number: number, lastLetter: number, row: Parked): Promise<Letter[]>;
+  park(number: number, lastMessage: number, row: Parked): Promise<UnreadMessage[]>;
   /** The journal is caught up, and the flow runs on. */
   caughtUp(number: number): void;
   /** A flow only waits, or works again. */
@@ -138,7 +138,7 @@ export interface FlowPort {
 export interface Parked {
   readonly status: string;
   readonly due: number | null;
-  /** Its journal has the cancellation: the wish for it is no reason to look at the flow again. */
+  /** Its journal has the cancellation: the request for it is no reason to look at the flow again. */
   readonly isCancelled: boolean;
 }
 

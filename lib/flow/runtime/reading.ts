@@ -5,10 +5,10 @@ import { JournalDamagedError } from "../hospital/errors.js";
 import { resolved } from "../journal/blobs.js";
 import { decodeEntry, type Entry } from "../journal/entry.js";
 import { type FlowRow, flows, journal, mail } from "../journal/tables.js";
-import type { Letter } from "../machine/state.js";
+import type { UnreadMessage } from "../machine/state.js";
 import { FlowNotFoundError } from "./errors.js";
 
-/** Rows of a journal, or letters, that are read at once. */
+/** Rows of a journal, or messages, that are read at once. */
 const PAGE = 10_000;
 
 /** @throws JournalDamagedError */
@@ -49,8 +49,8 @@ export async function rowOf(store: Store, id: string): Promise<FlowRow> {
   return row;
 }
 
-/** The letters behind a position that the flow has not received. */
-export async function lettersOf(store: Store, number: number, after: number): Promise<Letter[]> {
+/** The messages behind a position that the flow has not received. */
+export async function unreadOf(store: Store, number: number, after: number): Promise<UnreadMessage[]> {
   const rows = await store.scan(mail, { index: "unread", prefix: [number], after, limit: PAGE });
   const values = await resolved(
     store,

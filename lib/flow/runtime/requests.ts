@@ -1,4 +1,4 @@
-// The requests to a host: starts, results, messages, wishes, queries.
+// The requests to a host: starts, results, messages, control, queries.
 
 import { Waiters } from "../../host/handles/waiters.js";
 import type { ReplyTo } from "../../process/request.js";
@@ -10,7 +10,7 @@ import { FlowQueryError } from "./errors.js";
 import { eventPage } from "./event-page.js";
 import type { HostState } from "./host-state.js";
 import type { FlowEnd, HostRequest } from "./messages.js";
-import { MESSAGE } from "./orders.js";
+import { MESSAGE } from "./outgoing.js";
 import { findFlow, rowOf } from "./reading.js";
 import type { Loaded } from "./runs.js";
 
@@ -65,8 +65,8 @@ export class Requests {
         return this.#awaitEnd(request.id, request.replyTo);
       case "send": {
         const { id, topic, value, messageId } = request;
-        await host.orders.apply(
-          await host.orders.mail(id, MESSAGE + topic, value, `outside/${messageId}`, null),
+        await host.outgoing.apply(
+          await host.outgoing.mail(id, MESSAGE + topic, value, `outside/${messageId}`, null),
         );
         return host.ctx.reply(request.replyTo, undefined);
       }
@@ -75,9 +75,9 @@ export class Requests {
         const wait = waitMs === undefined ? undefined : { timeoutMs: waitMs, after: this.#after };
         return host.ctx.reply(request.replyTo, await eventPage(host.store, id, after, wait));
       }
-      case "wish":
+      case "control":
         await this.#retried(async () =>
-          host.orders.apply(await host.orders.wishFor(request.id, request.wish)),
+          host.outgoing.apply(await host.outgoing.control(request.id, request.action)),
         );
         return host.ctx.reply(request.replyTo, undefined);
       case "hospital":

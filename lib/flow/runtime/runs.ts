@@ -7,7 +7,7 @@ import { spawnIn } from "../../process/spawn-in.js";
 import { ConflictError, StoreClosedError } from "../../store/index.js";
 import type { Entry } from "../journal/entry.js";
 import { type FlowRow, flows } from "../journal/tables.js";
-import type { Letter } from "../machine/state.js";
+import type { UnreadMessage } from "../machine/state.js";
 import { freeSlotTopics } from "../queues/queues.js";
 import { replayTo, verifyingReplay } from "./dry-replay.js";
 import { FlowProcess } from "./flow-process.js";
@@ -15,7 +15,7 @@ import { PARKED } from "./flow-rest.js";
 import { subjectOf } from "./host-hospital.js";
 import type { HostState } from "./host-state.js";
 import type { FlowPort, Parked } from "./port.js";
-import { lettersOf } from "./reading.js";
+import { unreadOf } from "./reading.js";
 
 const KILLED_BY_HOST = crash(new StoreClosedError("of the host that stops"));
 
@@ -29,11 +29,11 @@ export class Runs {
     this.#host = host;
   }
 
-  begin(row: FlowRow, history: readonly Entry[], letters: readonly Letter[]): void {
-    const { kernel, ctx, hospital, orders, queues, loaded, byId } = this.#host;
+  begin(row: FlowRow, history: readonly Entry[], messages: readonly UnreadMessage[]): void {
+    const { kernel, ctx, hospital, outgoing, queues, loaded, byId } = this.#host;
     this.#port ??= hostPort(this.#host);
-    const definition = orders.known(row.name, row.version);
-    const process = new FlowProcess(this.#port, row, definition, history, letters);
+    const definition = outgoing.known(row.name, row.version);
+    const process = new FlowProcess(this.#port, row, definition, history, messages);
     const run = hospital.begin(row);
     queues.taken(row);
     const pid = spawnIn(kernel, row.trace, `flow ${row.name}`, () =>
@@ -86,7 +86,7 @@ export class Runs {
   /** Asks all flows to end the steps that run, and to leave memory. */
   stop(): void {
     for (const { pid } of this.#host.loaded.values())
-      pid.process?.deliver({ type: "wish", wish: "stop" }, undefined);
+      pid.process?.deliver({ type: "control", action: "stop" }, undefined);
   }
 
   /** The host ends: ends the processes of flows that did not leave memory in time. */
@@ -100,7 +100,7 @@ export class Runs {
 }
 
 export function hostPort(host: HostState): FlowPort {
-  const { kernel, store, claim, blobs, payloads, limits, settings, hospital, orders, background } = host;
+  const { kernel, store, claim, blobs, payloads, limits, settings, hospital, outgoing, background } = host;
   let asks = 0;
   /** Reads the store for an ask about another flow. While the read fails, the flow waits. */
   const read = <T>(ask: () => Promise<T>): Promise<T> => background.until(`ask ${++asks}`, ask);
@@ -122,12 +122,12 @@ export function hostPort(host: HostState): FlowPort {
     definition: (name, version) => host.definition(name, version),
     begin: (id) => host.evidence.begin(subjectOf(id)),
     isForHospital: (row, error, at, kind) => hospital.isForHospital(row, error, at, kind),
-    childOf: (parent, flow, input, as) => read(() => orders.childOf(parent, flow, input, as)),
-    cancelChildren: (number, isSpared) => read(() => orders.cancelChildren(number, isSpared)),
-    answererOf: (from, flow, id) => orders.answererOf(from, flow, id),
-    mailTo: (from, id, topic, value, key) => read(() => orders.mailTo(from, id, topic, value, key)),
-    wishFor: (id, wish) => read(() => orders.wishFor(id, wish)),
-    park: (number, lastLetter, row) => park(host, number, lastLetter, row),
+    childOf: (parent, flow, input, as) => read(() => outgoing.childOf(parent, flow, input, as)),
+    cancelChildren: (number, isSpared) => read(() => outgoing.cancelChildren(number, isSpared)),
+    answererOf: (from, flow, id) => outgoing.answererOf(from, flow, id),
+    mailTo: (from, id, topic, value, key) => read(() => outgoing.mailTo(from, id, topic, value, key)),
+    control: (id, action) => read(() => outgoing.control(id, action)),
+    park: (number, lastMessage, row) => park(host, number, lastMessage, row),
     caughtUp: (number) => host.requests.caughtUp(number),
     idle: (flow, isIdle) => host.acquisition.idle(flow, isIdle),
   };
@@ -149,17 +149,22 @@ function drainOf({ kernel: { scheduler } }: HostState): FlowPort["drain"] {
   };
 }
 
-/** Gives a flow back to the store, if it has no mail behind `lastLetter`. Gives that mail. */
-export function park(host: HostState, number: number, lastLetter: number, to: Parked): Promise<Letter[]> {
-  return host.background.until(`park ${number}`, () => tryToPark(host, number, lastLetter, to));
+/** Gives a flow back to the store, if it has no mail behind `lastMessage`. Gives that mail. */
+export function park(
+  host: HostState,
+  number: number,
+  lastMessage: number,
+  to: Parked,
+): Promise<UnreadMessage[]> {
+  return host.background.until(`park ${number}`, () => tryToPark(host, number, lastMessage, to));
 }
 
 async function tryToPark(
   host: HostState,
   number: number,
-  lastLetter: number,
+  lastMessage: number,
   { status, due, isCancelled }: Parked,
-): Promise<Letter[]> {
+): Promise<UnreadMessage[]> {
   const { store, claim, queues } = host;
   for (;;) {
     const [row] = await store.get(flows, [[number]]);
@@ -168,10 +173,10 @@ async function tryToPark(
       if (row !== undefined && row.due !== null) host.acquisition.alarmAt(row.due);
       return [];
     }
-    const letters = await lettersOf(store, number, lastLetter);
-    if (letters.length > 0) return letters;
-    const wished = row.wish !== null && row.wish !== "pause" && !(row.wish === "cancel" && isCancelled);
-    const at = wished ? 0 : due;
+    const messages = await unreadOf(store, number, lastMessage);
+    if (messages.length > 0) return messages;
+    const isRequested = row.wish !== null && row.wish !== "pause" && !(row.wish === "cancel" && isCancelled);
+    const at = isRequested ? 0 : due;
     // A flow that waits for people gives its slot back. A flow that waits for time or mail does so if its queue says so.
     const leaves = status === "paused" || (at !== 0 && queues.releases(row.slot));
     try {

@@ -25,7 +25,7 @@ export class Starting {
 
   /** @throws UnknownFlowError, FlowIdTakenError, StoreError */
   async start(flow: NewFlow): Promise<Started> {
-    this.#host.orders.known(flow.name, flow.version);
+    this.#host.outgoing.known(flow.name, flow.version);
     if (flow.timing?.debounce !== undefined) return this.#startOnce(flow, flow.timing.debounce);
     const row = newRow(flow, this.#host.now());
     const writes: Write[] = [];
@@ -119,7 +119,7 @@ export class Starting {
     const topics = new Set<string>();
     const now = this.#host.now();
     const places = all.map((flow) => {
-      this.#host.orders.known(flow.name, flow.version);
+      this.#host.outgoing.known(flow.name, flow.version);
       const input = this.#host.blobs.split(flow.input, `input/${flow.id}`, writes);
       const row = newRow({ ...flow, input }, now, 0);
       for (const topic of topicsOfStart(row, false)) topics.add(topic);

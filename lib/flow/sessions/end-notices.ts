@@ -20,11 +20,11 @@ export interface EndNotice {
 
 /** The messages that a flow owes, and the writes after which it owes none any more. */
 export interface Owed {
-  readonly letters: readonly EndNotice[];
+  readonly notices: readonly EndNotice[];
   readonly writes: readonly Write[];
 }
 
-/** Most sessions, and most letters, of a flow that are looked at. */
+/** Most sessions, and most messages, of a flow that are looked at. */
 const MOST = 10_000;
 
 /** The messages that a flow owes, and the writes after which it owes none any more. */
@@ -36,7 +36,7 @@ export async function endNotices(
   const { number, id } = row;
   const [open, unread] = await Promise.all([openOf(store, number), unreadOf(store, number)]);
   const message = open.length === 0 ? undefined : await endOf(row, decode);
-  const letters = open.map((one) => endNotice(number, one, message as Message));
+  const notices = open.map((one) => endNotice(number, one, message as Message));
   const questions = unread.filter(({ topic }) => topic.startsWith(ACCEPT_MAIL));
   for (const { value } of questions) {
     const question = await asQuestion(value, decode);
@@ -44,9 +44,9 @@ export async function endNotices(
     const { session, from } = question;
     const why = `flow "${id}" has ended without accepting it`;
     const rejection = { type: "reject", why } as const;
-    letters.push({ to: from, topic: SESSION_MAIL + session, id: `${session}/reject`, message: rejection });
+    notices.push({ to: from, topic: SESSION_MAIL + session, id: `${session}/reject`, message: rejection });
   }
-  return { letters, writes: [{ type: "clear", table: sessions, prefix: [number] }, ...questions.map(read)] };
+  return { notices, writes: [{ type: "clear", table: sessions, prefix: [number] }, ...questions.map(read)] };
 }
 
 /**
@@ -68,7 +68,7 @@ export async function restartNotices(
   const late = unread.filter(({ topic }) => topic.startsWith(SESSION_MAIL) && !asked.has(topic));
   const cleared: Write[] = open.length === 0 ? [] : [{ type: "clear", table: sessions, prefix: [number] }];
   return {
-    letters: open.map((one) => endNotice(number, one, message)),
+    notices: open.map((one) => endNotice(number, one, message)),
     writes: [...cleared, ...late.map(read)],
     read: new Set(late.map(({ position }) => position)),
   };

@@ -59,7 +59,7 @@ export interface SessionAsks {
   /** Waits for mail on a topic; undefined after the time. */
   next(topic: string, withinMs: number | undefined): Promise<unknown>;
   /** Sends mail. `open`: whether the peer is to be notified of this flow's end from now on; undefined: as before. */
-  post(letter: Post): Promise<void>;
+  post(message: Post): Promise<void>;
   /** Milliseconds since 1970, the same on replay. */
   now(): number;
 }
@@ -278,9 +278,9 @@ export class FlowSession implements Session {
   }
 
   async #post(message: Message, open: boolean | undefined): Promise<void> {
-    const letter = { to: this.peer, topic: SESSION_MAIL + this.id, message, session: this.id, open };
     try {
-      await this.#asks.post(letter);
+      const topic = SESSION_MAIL + this.id;
+      await this.#asks.post({ to: this.peer, topic, message, session: this.id, open });
     } catch (error) {
       // The flow on the other side was removed, and reads no mail.
       if (!isGone(error)) throw error;

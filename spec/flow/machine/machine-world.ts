@@ -10,7 +10,7 @@ import type {
   FlowState,
   How,
   Item,
-  Letter,
+  UnreadMessage,
 } from "../../../lib/flow/machine/state.js";
 
 export interface ScriptAsk {
@@ -41,8 +41,8 @@ export interface World {
   readonly state: FlowState;
   /** What is durable. */
   readonly journal: readonly Entry[];
-  readonly unread: readonly Letter[];
-  readonly letters: number;
+  readonly unread: readonly UnreadMessage[];
+  readonly sent: number;
   /** A write that has not been answered. */
   readonly inFlight:
     | { readonly seq: number; readonly entries: readonly Entry[]; readonly end: Ending | undefined }
@@ -73,7 +73,7 @@ export function begin(script: Script, budget: Budget): World {
     state: initial([]),
     journal: [],
     unread: [],
-    letters: 0,
+    sent: 0,
     inFlight: undefined,
     end: undefined,
     bodies: [],
@@ -161,7 +161,7 @@ export function happenings(script: Script, world: World): { readonly label: stri
   if (budget.mail > 0 && script.topic !== undefined)
     add("mail", (run) => {
       const next = mailed(run.world, script);
-      return run.with(next).event({ type: "mail", letters: next.unread.slice(-1), now: world.now });
+      return run.with(next).event({ type: "mail", messages: next.unread.slice(-1), now: world.now });
     });
   if (world.quiet) add("idle", (run) => run.event({ type: "idle" }));
   if (budget.cancels > 0)
@@ -178,11 +178,11 @@ function crash(script: Script, world: World): World {
 }
 
 function mailed(world: World, { topic }: Script): World {
-  const position = world.letters + 1;
+  const position = world.sent + 1;
   return {
     ...world,
-    letters: position,
-    unread: [...world.unread, { position, topic: topic as string, value: '"letter"' }],
+    sent: position,
+    unread: [...world.unread, { position, topic: topic as string, value: '"message"' }],
     budget: { ...world.budget, mail: world.budget.mail - 1 },
   };
 }

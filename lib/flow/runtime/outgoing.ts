@@ -1,4 +1,4 @@
-// Orders of flows and their users to other flows: starts, mail, wishes, and notices of an end. Each is a set of writes, which the asking
+// What flows and their users send to other flows: starts, messages, requests to pause or end, and notices of an end. Each is a set of writes, which the asking
 // flow commits with its checkpoint.
 
 import type { Values } from "../../host/payload/values.js";
@@ -14,12 +14,12 @@ import {
   flows,
   isEnded,
   MAIL_TOPIC,
-  WISH_TOPIC,
+  REQUEST_TOPIC,
 } from "../journal/tables.js";
 import { checkTiming } from "../queues/options.js";
 import { MORE_TOPIC } from "../queues/tables.js";
 import { type EndNotice, endNotices, restartNotices } from "../sessions/end-notices.js";
-import { letter } from "./checkpoint.js";
+import { mailWrites } from "./checkpoint.js";
 import { FlowIdTakenError, UnknownFlowError } from "./errors.js";
 import type { Extra } from "./flow-call.js";
 import type { HostState } from "./host-state.js";
@@ -32,9 +32,9 @@ export const MESSAGE = "message/";
 /** Children that one commit cancels. */
 const CHILDREN = 500;
 
-type Wish = "cancel" | "kill" | "pause" | "resume";
+type Action = "cancel" | "kill" | "pause" | "resume";
 
-export class Orders {
+export class Outgoing {
   readonly #host: HostState;
 
   constructor(host: HostState) {
@@ -113,7 +113,7 @@ export class Orders {
       const rows = await store.scan(flows, page);
       const bound = rows.filter((row) => isBound(row) && !isSpared(row.parent_key ?? ""));
       try {
-        if (bound.length > 0) await this.apply(joined(bound.map((row) => this.#wished(row, "cancel"))));
+        if (bound.length > 0) await this.apply(joined(bound.map((row) => this.#requested(row, "cancel"))));
       } catch (error) {
         // One of them has changed meanwhile.
         if (error instanceof ConflictError) continue;
@@ -128,10 +128,10 @@ export class Orders {
   async notifyPeers(row: FlowRow): Promise<void> {
     if (row.status === "killed") await this.cancelChildren(row.number);
     const [outcome = null] = await resolved(this.#host.store, [row.outcome]);
-    const { letters, writes } = await endNotices(this.#host.store, { ...row, outcome }, (stored) =>
+    const { notices, writes } = await endNotices(this.#host.store, { ...row, outcome }, (stored) =>
       this.#host.payloads.decode(stored),
     );
-    const parts = await this.#posted(row, letters);
+    const parts = await this.#posted(row, notices);
     await this.apply({
       expect: [{ table: flows, key: [row.number], is: { due: 0, mail: row.mail } }],
       writes: [
@@ -144,14 +144,14 @@ export class Orders {
   }
 
   /**
-   * A flow has begun anew, and has written nothing since: notifies the peers of its sessions, once. Returns the positions of letters that it
+   * A flow has begun anew, and has written nothing since: notifies the peers of its sessions, once. Returns the positions of messages that it
    * does not get any more.
    */
   async leaveSessions(row: FlowRow): Promise<ReadonlySet<number>> {
     const { store, payloads } = this.#host;
-    const { letters, writes, read } = await restartNotices(store, row, (stored) => payloads.decode(stored));
+    const { notices, writes, read } = await restartNotices(store, row, (stored) => payloads.decode(stored));
     if (writes.length === 0) return read;
-    const parts = await this.#posted(row, letters);
+    const parts = await this.#posted(row, notices);
     const { number, holder, status, generation } = row;
     await this.apply({
       expect: [{ table: flows, key: [number], is: { holder, status, generation } }],
@@ -164,10 +164,10 @@ export class Orders {
   /** The writes that send these notices to those flows that still exist. */
   async #posted(
     { id: from }: FlowRow,
-    letters: readonly EndNotice[],
+    notices: readonly EndNotice[],
   ): Promise<Required<Pick<Extra, "writes" | "notify">>> {
     const parts: Extra[] = [];
-    for (const { to, topic, id, message } of letters)
+    for (const { to, topic, id, message } of notices)
       if ((await findFlow(this.#host.store, to)) !== undefined)
         parts.push(await this.mail(to, topic, message, id, from));
     return {
@@ -196,26 +196,26 @@ export class Orders {
     const writes: Write[] = [];
     const kept = this.#host.blobs.split(stored, `flow/${row.number}`, writes);
     return {
-      writes: [...writes, ...letter(row.number, messageId, topic, kept, sender, this.#host.now())],
+      writes: [...writes, ...mailWrites(row.number, messageId, topic, kept, sender, this.#host.now())],
       notify: [MAIL_TOPIC + row.number],
     };
   }
 
-  async wishFor(id: string, wish: Wish): Promise<Extra> {
+  async control(id: string, action: Action): Promise<Extra> {
     const row = await rowOf(this.#host.store, id);
-    return isEnded(row) ? { writes: [] } : this.#wished(row, wish);
+    return isEnded(row) ? { writes: [] } : this.#requested(row, action);
   }
 
-  #wished(row: FlowRow, wish: Wish): Extra {
+  #requested(row: FlowRow, action: Action): Extra {
     const { number, status } = row;
-    // A resting flow is taken, and then carries out the wish.
-    const rests = status === "paused" || (status === "hospitalized" && wish === "cancel");
-    const woken = rests && wish !== "pause" ? { status: "waiting" } : {};
-    const set = { wish: wish === "resume" ? null : wish, due: 0, ...woken, updated: this.#host.now() };
+    // A resting flow is taken, and then carries out the request.
+    const rests = status === "paused" || (status === "hospitalized" && action === "cancel");
+    const woken = rests && action !== "pause" ? { status: "waiting" } : {};
+    const set = { wish: action === "resume" ? null : action, due: 0, ...woken, updated: this.#host.now() };
     return {
       writes: [{ type: "update", table: flows, key: [number], set }],
       expect: [{ table: flows, key: [number], is: asFound(row) }],
-      notify: [WISH_TOPIC + number],
+      notify: [REQUEST_TOPIC + number],
     };
   }
 
