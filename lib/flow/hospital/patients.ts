@@ -2,6 +2,7 @@
 // one: each change expects that the flow is still as it was read.
 
 import type { Store, WriteSet } from "../../store/index.js";
+import { rowGets, rowIs } from "../journal/changes.js";
 import { type FlowRow, flows, READY_TOPIC } from "../journal/tables.js";
 import {
   decide,
@@ -111,26 +112,15 @@ function leaving(config: HospitalConfig, row: FlowRow, now: number): HospitalRec
 export function dischargeSet(config: HospitalConfig, row: FlowRow, now: number): WriteSet {
   const record = leaving(config, row, now);
   return {
-    expect: [
-      {
-        table: flows,
-        key: [row.number],
-        is: { status: "hospitalized", hospital: row.hospital, holder: row.holder },
-      },
-    ],
+    expect: [rowIs(row, { status: "hospitalized", hospital: row.hospital, holder: row.holder })],
     writes: [
-      {
-        type: "update",
-        table: flows,
-        key: [row.number],
-        set: {
-          status: "pending",
-          due: 0,
-          crashes: 0,
-          hospital: record === undefined ? null : JSON.stringify(record),
-          updated: now,
-        },
-      },
+      rowGets(row, {
+        status: "pending",
+        due: 0,
+        crashes: 0,
+        hospital: record === undefined ? null : JSON.stringify(record),
+        updated: now,
+      }),
     ],
     notify: [READY_TOPIC + row.number],
   };

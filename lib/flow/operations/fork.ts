@@ -5,6 +5,7 @@ import { OptionError } from "../../process/errors.js";
 import type { Store, Write } from "../../store/index.js";
 import { wholeClock } from "../../store/whole-clock.js";
 import { resolved } from "../journal/blobs.js";
+import { rowGets, rowIs } from "../journal/changes.js";
 import { type Entry, encodeHead, type Stored } from "../journal/entry.js";
 import { type FlowRow, flows, journal, type MailRow, mail, READY_TOPIC } from "../journal/tables.js";
 import { FlowIdTakenError } from "../runtime/errors.js";
@@ -69,13 +70,10 @@ export async function forkFlow(
   await copyRows(store, kept, (entry, seq, value) => insertOf(number, seq, { ...entry, value }));
   await copyRows(store, unread, (message, _, value) => mailOf(number, message, value as Stored));
   await store.commit({
-    expect: [{ table: flows, key: [number], is: { status: "paused", wish: "fork" } }],
+    expect: [rowIs({ number }, { status: "paused", wish: "fork" })],
     writes: [
       {
-        type: "update",
-        table: flows,
-        key: [number],
-        set: { status: "waiting", wish: null, due: 0, updated: now },
+        ...rowGets({ number }, { status: "waiting", wish: null, due: 0, updated: now }),
         add: { mail: unread.length },
       },
     ],

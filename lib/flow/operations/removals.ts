@@ -19,6 +19,7 @@ import {
 } from "../../store/index.js";
 import { wholeClock } from "../../store/whole-clock.js";
 import { blobs, release, releaseAll } from "../journal/blobs.js";
+import { rowIs } from "../journal/changes.js";
 import { events, type FlowRow, flows, journal, mail, remains } from "../journal/tables.js";
 import { checkStatuses } from "./flow-query.js";
 import { ENDED_STATUSES, type FlowPruneOptions, type FlowStatus } from "./operations.js";
@@ -172,11 +173,7 @@ export class Removals {
     const at = await wholeClock(this.#store);
     try {
       await this.#store.commit({
-        expect: rows.map(({ number, status, holder }) => ({
-          table: flows,
-          key: [number],
-          is: { status, holder },
-        })),
+        expect: rows.map((row) => rowIs(row, { status: row.status, holder: row.holder })),
         writes: rows.flatMap(({ number, id, input }): Write[] => [
           { type: "delete", table: flows, key: [number] },
           // A new flow may have the id, and a large input of its own under it, at once.

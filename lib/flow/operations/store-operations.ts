@@ -5,7 +5,7 @@ import type { ValueCodec } from "../../host/payload/values.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count, delay, text } from "../../process/options.js";
-import { type AnyRow, ConflictError, type Expectation, type Store, type Write } from "../../store/index.js";
+import type { AnyRow, Store, Write } from "../../store/index.js";
 import { readPage } from "../../store/row-pages.js";
 import { watchTopic } from "../../store/topic-wait.js";
 import { wholeClock } from "../../store/whole-clock.js";
@@ -14,6 +14,7 @@ import type { HospitalConfig } from "../hospital/hospital-machine.js";
 import { dischargeSet, standsStill } from "../hospital/patients.js";
 import type { Symptom } from "../hospital/symptom.js";
 import { BlobWriter, release, resolved } from "../journal/blobs.js";
+import { decided, rowGets, rowIs } from "../journal/changes.js";
 import { decodeEntry, type Entry, type Stored } from "../journal/entry.js";
 import {
   asFound,
@@ -324,7 +325,7 @@ export class StoreOperations implements FlowOperations {
   }
 
   discharge(id: string): Promise<void> {
-    return this.#again(async () => {
+    return decided(async () => {
       const row = await this.#row(id);
       if (isEnded(row)) throw stateError("discharge", row, "it has ended");
       if (row.status !== "hospitalized") throw stateError("discharge", row, "it is not in the hospital");
@@ -362,7 +363,7 @@ export class StoreOperations implements FlowOperations {
   async retry(id: string, options: FlowRetryOptions = {}): Promise<void> {
     only("", options, ["from"]);
     if (options.from !== undefined) text("from", options.from);
-    await this.#again(() => this.#rewind(id, options.from));
+    await decided(() => this.#rewind(id, options.from));
   }
 
   async #rewind(id: string, from: string | undefined): Promise<void> {
@@ -476,7 +477,7 @@ export class StoreOperations implements FlowOperations {
 
   /** Changes a flow that has not ended. */
   async #decide(id: string, operation: string, decide: (row: FlowRow) => Change | undefined): Promise<void> {
-    await this.#again(async () => {
+    await decided(async () => {
       const row = await this.#row(id);
       if (isEnded(row)) throw stateError(operation, row, "it has ended");
       const change = decide(row);
@@ -484,25 +485,10 @@ export class StoreOperations implements FlowOperations {
     });
   }
 
-  /** Repeats what another writer was faster than. */
-  async #again(act: () => Promise<void>): Promise<void> {
-    for (;;) {
-      try {
-        return await act();
-      } catch (error) {
-        if (!(error instanceof ConflictError)) throw error;
-      }
-    }
-  }
-
   async #commit(row: FlowRow, { set, writes = [], notify = [] }: Change): Promise<void> {
-    const { number, wish } = row;
-    const expect: Expectation[] = [{ table: flows, key: [number], is: { ...asFound(row), wish } }];
+    const expect = [rowIs(row, { ...asFound(row), wish: row.wish })];
     const updated = await wholeClock(this.#store);
-    const own: Write[] =
-      Object.keys(set).length === 0
-        ? []
-        : [{ type: "update", table: flows, key: [number], set: { ...set, updated } }];
+    const own = Object.keys(set).length === 0 ? [] : [rowGets(row, { ...set, updated })];
     await this.#store.commit({ expect, writes: [...own, ...writes], notify: [notify].flat() });
   }
 }

@@ -7,6 +7,7 @@ import { isHostOver } from "../../host/index.js";
 import { ConflictError } from "../../store/index.js";
 import { kindOf } from "../hospital/symptom.js";
 import { resolved } from "../journal/blobs.js";
+import { rowGets, rowIs } from "../journal/changes.js";
 import { type FlowRow, flows, HOST_CLAIMS, isEnded, isHeld, taken } from "../journal/tables.js";
 import { needsSlot } from "../queues/queues.js";
 import { MORE_TOPIC } from "../queues/tables.js";
@@ -203,8 +204,8 @@ export class Acquisition {
       await this.#host.store
         .commit({
           claim: this.#host.claim,
-          expect: [{ table: flows, key: [row.number], is: { status: row.status, due: row.due } }],
-          writes: [{ type: "update", table: flows, key: [row.number], set: { due: null } }],
+          expect: [rowIs(row, { status: row.status, due: row.due })],
+          writes: [rowGets(row, { due: null })],
         })
         .catch((error: unknown) => {
           if (!(error instanceof ConflictError)) throw error;
@@ -341,14 +342,8 @@ export class Acquisition {
     const [input = row.input] = await resolved(this.#host.store, [row.input]);
     await this.#host.store.commit({
       claim: this.#host.claim,
-      expect: [
-        {
-          table: flows,
-          key: [number],
-          is: { holder: row.holder, epoch: row.epoch, status: row.status, mail: row.mail },
-        },
-      ],
-      writes: [{ type: "update", table: flows, key: [number], set }],
+      expect: [rowIs(row, { holder: row.holder, epoch: row.epoch, status: row.status, mail: row.mail })],
+      writes: [rowGets(row, set)],
     });
     if (crashes > 0) this.#host.evidence.taken(subjectOf(row.id));
     this.#host.runs.begin({ ...row, ...set, input }, history, messages);
@@ -356,12 +351,13 @@ export class Acquisition {
   }
 
   /** A flow whose time has come, and which has no slot of its queue, waits for one. */
-  async #queueUp({ number, queue, status, slot, due }: FlowRow): Promise<void> {
+  async #queueUp(row: FlowRow): Promise<void> {
+    const { number, queue, status, slot, due } = row;
     try {
       await this.#host.store.commit({
         claim: this.#host.claim,
-        expect: [{ table: flows, key: [number], is: { holder: null, status, slot, due } }],
-        writes: [{ type: "update", table: flows, key: [number], set: { waiting: queue, due: null } }],
+        expect: [rowIs(row, { holder: null, status, slot, due })],
+        writes: [rowGets(row, { waiting: queue, due: null })],
         notify: [MORE_TOPIC + queue],
       });
     } catch (error) {

@@ -3,11 +3,12 @@
 
 import type { Claim, Store, Write, WriteSet } from "../../store/index.js";
 import { type BlobWriter, releaseAll } from "../journal/blobs.js";
+import { type FlowWrites, joined, rowGets } from "../journal/changes.js";
 import { type Ask, encodeHead, type Stored } from "../journal/entry.js";
-import { END_TOPIC, type FlowRow, flows, journal, MAIL_TOPIC, mail, READY_TOPIC } from "../journal/tables.js";
+import { END_TOPIC, type FlowRow, journal, MAIL_TOPIC, mail, READY_TOPIC } from "../journal/tables.js";
 import type { Ending, Item } from "../machine/state.js";
 import { freeSlotTopics } from "../queues/queues.js";
-import type { Call, Extra } from "./flow-call.js";
+import type { Call } from "./flow-call.js";
 import type { FlowLife } from "./flow-life.js";
 
 /** The topic of the mail that notifies a parent of the end of a child. */
@@ -33,8 +34,8 @@ export interface Checkpoint {
   readonly claim?: Claim | undefined;
 }
 
-type Parts = { readonly writes: Write[]; readonly extras: readonly Extra[] };
-const NO_EXTRAS: readonly Extra[] = [];
+type Parts = { readonly writes: Write[]; readonly extras: readonly FlowWrites[] };
+const NO_EXTRAS: readonly FlowWrites[] = [];
 const NO_TOPICS: readonly string[] = [];
 
 function partsOf({ row, blobs, at, seq, items, asks, calls, progress, isBeatless }: Checkpoint): Parts {
@@ -59,14 +60,8 @@ function partsOf({ row, blobs, at, seq, items, asks, calls, progress, isBeatless
     const extra = calls.get(decision.key)?.extra;
     if (extra !== undefined && decision.type !== "failed") extras = [...extras, extra];
   }
-  if (progress !== undefined)
-    writes.push({
-      type: "update",
-      table: flows,
-      key: [number],
-      set: { progress: progress.stored, updated: at },
-    });
-  if (isBeatless) writes.push({ type: "update", table: flows, key: [number], set: { heartbeats: null } });
+  if (progress !== undefined) writes.push(rowGets(row, { progress: progress.stored, updated: at }));
+  if (isBeatless) writes.push(rowGets(row, { heartbeats: null }));
   return { writes, extras };
 }
 
@@ -74,12 +69,7 @@ function setOf({ writes, extras }: Parts, notify: readonly string[], claim: Clai
   if (extras.length === 0 && notify.length === 0) return claim === undefined ? { writes } : { writes, claim };
   const fenced = claim === undefined ? {} : { claim };
   if (extras.length === 0) return { writes, notify, ...fenced };
-  return {
-    ...fenced,
-    writes: [...writes, ...extras.flatMap((extra) => extra.writes)],
-    expect: extras.flatMap(({ expect }) => expect ?? []),
-    notify: [...notify, ...extras.flatMap((extra) => extra.notify ?? [])],
-  };
+  return { ...fenced, ...joined([{ writes, notify }, ...extras]) };
 }
 
 /** The journal grows. */
@@ -103,12 +93,7 @@ export function endSet(checkpoint: Checkpoint, ending: Ending, nextTrace?: strin
       releaseAll(`input/${id}`),
     );
     const input = blobs.split(ending.again, `input/${id}`, parts.writes);
-    parts.writes.push({
-      type: "update",
-      table: flows,
-      key: [number],
-      set: restarted(row, at, input, nextTrace),
-    });
+    parts.writes.push(rowGets(row, restarted(row, at, input, nextTrace)));
     return setOf(parts, [READY_TOPIC + number], checkpoint.claim);
   }
   const { status, value, note } = ending;
@@ -116,7 +101,7 @@ export function endSet(checkpoint: Checkpoint, ending: Ending, nextTrace?: strin
   // A message that the flow has not seen has set `due`: it may ask for a session, and is answered when the host looks.
   const gone = { holder: null, wish: null, ...(owes && { due: 0 }) };
   const set = { status, outcome, finished: at, updated: at, ...gone, ...left(row) };
-  parts.writes.push({ type: "update", table: flows, key: [number], set });
+  parts.writes.push(rowGets(row, set));
   const notify = [END_TOPIC + id, ...freeSlotTopics(row)];
   if (owes) notify.push(READY_TOPIC + number);
   if (parent !== null && key !== null) {
@@ -167,7 +152,7 @@ export function mailWrites(
 ): Write[] {
   return [
     { type: "offer", table: mail, row: { flow: number, id, topic, value, sender, unread: number, at } },
-    { type: "update", table: flows, key: [number], set: { due: 0 }, add: { mail: 1 } },
+    { ...rowGets({ number }, { due: 0 }), add: { mail: 1 } },
   ];
 }
 

@@ -14,11 +14,10 @@ import {
   type SqlTransaction,
   StoreError,
   type StoreUnreachableError,
-  type Write,
   type WriteSet,
 } from "../../store/index.js";
 import type { StepContext } from "../definition/context.js";
-import { flows } from "../journal/tables.js";
+import { rowGets } from "../journal/changes.js";
 import { submitAside } from "./checkpoint.js";
 import { NonRetriableError, StepTimeoutError } from "./errors.js";
 import type { AskOptions, Call, Running } from "./flow-call.js";
@@ -150,8 +149,8 @@ function heartbeatPort(life: FlowLife): HeartbeatPort {
     now: () => life.port.now(),
     after: (ms, fn) => void (life.ctx.alive && life.after(ms, fn)),
     write: (heartbeats) => {
-      const write: Write = { type: "update", table: flows, key: [life.row.number], set: { heartbeats } };
-      if (life.ctx.alive) submitAside(life, write, () => life.subject.progressed());
+      const set = rowGets(life.row, { heartbeats });
+      if (life.ctx.alive) submitAside(life, set, () => life.subject.progressed());
     },
     failed: (error) => life.fail(error),
   };

@@ -2,7 +2,8 @@
 
 import type { Settler } from "../../process/interception.js";
 import type { WorkTap } from "../../process/taps.js";
-import type { Expectation, Write, WriteSet } from "../../store/index.js";
+import type { WriteSet } from "../../store/index.js";
+import type { FlowWrites } from "../journal/changes.js";
 import type { Stored } from "../journal/entry.js";
 import type { How } from "../machine/state.js";
 import type { FlowStepOutcome } from "./taps.js";
@@ -10,16 +11,9 @@ import type { FlowStepOutcome } from "./taps.js";
 /** Further parts of an ask. */
 export interface AskOptions {
   /** Written with the outcome of a body. */
-  readonly extraOf?: () => Extra | undefined;
+  readonly extraOf?: () => FlowWrites | undefined;
   /** Makes what the code gets of the outcome. */
   readonly finish?: (value: unknown) => unknown;
-}
-
-/** The writes that are committed together with an outcome. */
-export interface Extra {
-  readonly writes: readonly Write[];
-  readonly expect?: readonly Expectation[];
-  readonly notify?: readonly string[];
 }
 
 /** The body of an ask of type `run`. */
@@ -41,7 +35,7 @@ export interface Call extends Settler {
   /** Under the simulator: its promise, which settles in a step of its own. */
   going?: Promise<unknown> | undefined;
   /** The writes that are committed with its outcome, or with its begin if it prepares. */
-  extra?: Extra | undefined;
+  extra?: FlowWrites | undefined;
   /** Type `run` that commits: hands the transaction its write set, and the value that was encoded for it. */
   grant?: ((set: WriteSet) => void) | undefined;
   encoded?: Stored;

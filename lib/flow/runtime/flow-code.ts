@@ -25,6 +25,7 @@ import type {
 } from "../definition/context.js";
 import type { AnyFlow, FlowDefinition, MessageTypes } from "../definition/define.js";
 import { callable, named } from "../definition/names.js";
+import type { FlowWrites } from "../journal/changes.js";
 import type { Stored } from "../journal/entry.js";
 import { EVENT_TOPIC, events } from "../journal/tables.js";
 import type { How } from "../machine/state.js";
@@ -34,7 +35,6 @@ import { sessions } from "../sessions/tables.js";
 import { childTopic } from "./checkpoint.js";
 import { FlowFailedError, HospitalizeError } from "./errors.js";
 import { FlowAsks } from "./flow-asks.js";
-import type { Extra } from "./flow-call.js";
 import type { FlowLife } from "./flow-life.js";
 import { runInner, timedPlan } from "./inner.js";
 import { Seeded } from "./seeded.js";
@@ -120,8 +120,8 @@ export class FlowCode implements FlowContext {
   }
 
   /** An ask of no outcome whose writes are found first. */
-  #write(kind: string, key: string, extra: () => Extra | Promise<Extra>): Promise<void> {
-    let found: Extra | undefined;
+  #write(kind: string, key: string, extra: () => FlowWrites | Promise<FlowWrites>): Promise<void> {
+    let found: FlowWrites | undefined;
     const body = async (): Promise<void> => {
       found = await extra();
     };
@@ -158,7 +158,7 @@ export class FlowCode implements FlowContext {
     const key = this.#asks.keyFor(`${kind} ${flow.name}`);
     const part = this.#childKey(key);
     const id = named("id", options.id ?? `${this.flowId}/${part}`);
-    let found: Extra | undefined;
+    let found: FlowWrites | undefined;
     const body = async (): Promise<void> => {
       found = await this.#life.port.childOf(this.#life.row, flow, input, {
         id,
@@ -298,7 +298,7 @@ export class FlowCode implements FlowContext {
     return { type: "put", table: sessions, row: { flow, session, peer } };
   }
 
-  #mailTo(id: string, topic: string, value: unknown, key: string): Promise<Extra> {
+  #mailTo(id: string, topic: string, value: unknown, key: string): Promise<FlowWrites> {
     return this.#life.port.mailTo(this.#life.row, id, topic, value, key);
   }
 
@@ -340,7 +340,7 @@ export class FlowCode implements FlowContext {
     return this.#write("emit", key, () => this.#publish(topic, value));
   }
 
-  async #publish(topic: string, value: unknown): Promise<Extra> {
+  async #publish(topic: string, value: unknown): Promise<FlowWrites> {
     const { port, row, flowId } = this.#life;
     const stored = await port.payloads.encode(value, `event "${topic}" of flow ${flowId}`, "message");
     const writes: Write[] = [];

@@ -24,15 +24,16 @@ import { decideFor, dischargeSet, type PatientInfo, patientOf, patientRows } fro
 import { type HospitalRecord, parseRecord, type Suspension } from "../hospital/record.js";
 import { type SymptomKind, symptomOf } from "../hospital/symptom.js";
 import { countUnknown } from "../hospital/unknown.js";
+import { decided, rowGets, rowIs } from "../journal/changes.js";
 import type { Stored } from "../journal/entry.js";
 import { asFound, END_TOPIC, type FlowRow, flows, REQUEST_TOPIC } from "../journal/tables.js";
 import { freeSlotTopics } from "../queues/queues.js";
 import { endSet } from "./checkpoint.js";
-import { FlowNotFoundError } from "./errors.js";
 import type { Call } from "./flow-call.js";
 import type { ChildEnd } from "./flow-code.js";
 import type { HostState } from "./host-state.js";
 import type { HospitalAsk } from "./messages.js";
+import { rowOf } from "./reading.js";
 import type { Loaded } from "./runs.js";
 
 type Definition = Pick<FlowDefinition<never>, "name" | "version">;
@@ -295,8 +296,8 @@ export class HostHospital {
   async #setDue(row: FlowRow, due: number | null): Promise<void> {
     await this.#host.store.commit({
       claim: this.#host.claim,
-      expect: [{ table: flows, key: [row.number], is: { status: row.status, due: row.due, mail: row.mail } }],
-      writes: [{ type: "update", table: flows, key: [row.number], set: { due } }],
+      expect: [rowIs(row, { status: row.status, due: row.due, mail: row.mail })],
+      writes: [rowGets(row, { due })],
     });
     if (due !== null) this.#host.acquisition.alarmAt(due);
   }
@@ -349,28 +350,21 @@ export class HostHospital {
 
   /** Writes the request. The host that holds the flow, or takes it, carries the request out. */
   async #requestObservation(id: string, reason: string): Promise<void> {
-    for (;;) {
-      const [row] = await this.#host.store.scan(flows, { index: "id", prefix: [id], limit: 1 });
-      if (row === undefined) throw new FlowNotFoundError(id);
+    await decided(async () => {
+      const row = await rowOf(this.#host.store, id);
       if (row.finished !== null || row.status === "hospitalized") return;
-      const is = asFound(row);
       const set = {
         wish: OBSERVE + reason,
         updated: this.#host.now(),
         ...(row.holder === null ? { due: 0 } : {}),
       };
-      try {
-        await this.#host.store.commit({
-          claim: this.#host.claim,
-          expect: [{ table: flows, key: [row.number], is }],
-          writes: [{ type: "update", table: flows, key: [row.number], set }],
-          notify: [REQUEST_TOPIC + row.number],
-        });
-        return;
-      } catch (error) {
-        if (!(error instanceof ConflictError)) throw error;
-      }
-    }
+      await this.#host.store.commit({
+        claim: this.#host.claim,
+        expect: [rowIs(row, asFound(row))],
+        writes: [rowGets(row, set)],
+        notify: [REQUEST_TOPIC + row.number],
+      });
+    });
   }
 
   // ── what the machine decides ─────────────────────────────────────────────────────────────────────────────────
@@ -430,7 +424,6 @@ export class HostHospital {
 
   async #keep(row: FlowRow, record: HospitalRecord, due: number | null, request?: string): Promise<void> {
     const { store, claim } = this.#host;
-    const of = { table: flows, key: [row.number] } as const;
     const hospital = JSON.stringify(record);
     const set = {
       status: "hospitalized",
@@ -442,15 +435,16 @@ export class HostHospital {
     };
     const onRequest = (is: string, then: Partial<FlowRow>): Write => ({
       type: "when",
-      ...of,
+      table: flows,
+      key: [row.number],
       is: { wish: is },
-      writes: [{ type: "update", ...of, set: then }],
+      writes: [rowGets(row, then)],
     });
     const { results } = await store.commit({
       claim,
-      expect: [{ ...of, is: asFound(row) }],
+      expect: [rowIs(row, asFound(row))],
       writes: [
-        { type: "update", ...of, set },
+        rowGets(row, set),
         // A kill came while the flow was on its way here: the flow is due now.
         onRequest("kill", { due: 0 }),
         ...(request === undefined ? [] : [onRequest(request, { wish: null })]),
@@ -483,7 +477,7 @@ export class HostHospital {
     };
     const note = row.parent === null ? {} : { note: await this.#noteOf(row, status, value) };
     const set = endSet(checkpoint, { status, value, ...note });
-    const expect = [...(set.expect ?? []), { table: flows, key: [row.number], is: asFound(row) }];
+    const expect = [...(set.expect ?? []), rowIs(row, asFound(row))];
     await this.#host.store.commit({ ...set, expect, claim: this.#host.claim });
   }
 

@@ -2,10 +2,11 @@
 // flow commits with its checkpoint.
 
 import type { Values } from "../../host/payload/values.js";
-import { ConflictError, type Write } from "../../store/index.js";
+import type { Write } from "../../store/index.js";
 import { checked } from "../definition/checked.js";
 import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import { resolved } from "../journal/blobs.js";
+import { decided, type FlowWrites, joined, rowGets, rowIs } from "../journal/changes.js";
 import type { Stored } from "../journal/entry.js";
 import {
   asFound,
@@ -21,7 +22,6 @@ import { MORE_TOPIC } from "../queues/tables.js";
 import { type EndNotice, endNotices, restartNotices } from "../sessions/end-notices.js";
 import { mailWrites } from "./checkpoint.js";
 import { FlowIdTakenError, UnknownFlowError } from "./errors.js";
-import type { Extra } from "./flow-call.js";
 import type { HostState } from "./host-state.js";
 import type { NewChild, NewFlow } from "./port.js";
 import { findFlow, rowOf } from "./reading.js";
@@ -46,7 +46,7 @@ export class Outgoing {
     flow: AnyFlow,
     input: unknown,
     { id, key, isLeft }: NewChild,
-  ): Promise<Extra> {
+  ): Promise<FlowWrites> {
     const definition = this.known(flow.name, flow.version);
     // If another caller started the flow, the parent would never be notified of its end.
     const known = await findFlow(this.#host.store, id);
@@ -63,7 +63,7 @@ export class Outgoing {
     { name, version, options }: FlowDefinition<never>,
     input: Stored,
     more: Pick<NewFlow, "parent" | "parentKey" | "isLeft" | "trace"> = { trace: this.traceOf(name, id) },
-  ): Extra {
+  ): FlowWrites {
     const timing = checkTiming({}, options.queue, this.#host.settings.queues);
     const row = newRow({ id, name, version, input, timing, ...more }, this.#host.now());
     const writes: Write[] = [];
@@ -94,7 +94,7 @@ export class Outgoing {
     return definition;
   }
 
-  async answererOf(from: FlowRow, flow: AnyFlow, id: string): Promise<Extra> {
+  async answererOf(from: FlowRow, flow: AnyFlow, id: string): Promise<FlowWrites> {
     const definition = this.known(flow.name, flow.version);
     const input = await inputOf(this.#host.payloads, definition, undefined, id);
     return this.startOf(id, definition, input, { trace: this.traceOf(flow.name, id, from) });
@@ -110,15 +110,12 @@ export class Outgoing {
     await store.commit({ claim, writes: [] });
     for (let after = 0; ; ) {
       const page = { index: "parent", prefix: [number], after, limit: CHILDREN };
-      const rows = await store.scan(flows, page);
-      const bound = rows.filter((row) => isBound(row) && !isSpared(row.parent_key ?? ""));
-      try {
+      const rows = await decided(async () => {
+        const children = await store.scan(flows, page);
+        const bound = children.filter((row) => isBound(row) && !isSpared(row.parent_key ?? ""));
         if (bound.length > 0) await this.apply(joined(bound.map((row) => this.#requested(row, "cancel"))));
-      } catch (error) {
-        // One of them has changed meanwhile.
-        if (error instanceof ConflictError) continue;
-        throw error;
-      }
+        return children;
+      });
       if (rows.length < CHILDREN) return;
       after = (rows.at(-1) as FlowRow).number;
     }
@@ -131,16 +128,9 @@ export class Outgoing {
     const { notices, writes } = await endNotices(this.#host.store, { ...row, outcome }, (stored) =>
       this.#host.payloads.decode(stored),
     );
-    const parts = await this.#posted(row, notices);
-    await this.apply({
-      expect: [{ table: flows, key: [row.number], is: { due: 0, mail: row.mail } }],
-      writes: [
-        { type: "update", table: flows, key: [row.number], set: { due: null } },
-        ...writes,
-        ...parts.writes,
-      ],
-      notify: parts.notify,
-    });
+    const sent = await this.#posted(row, notices);
+    const expect = [rowIs(row, { due: 0, mail: row.mail })];
+    await this.apply(joined([{ expect, writes: [rowGets(row, { due: null }), ...writes] }, ...sent]));
   }
 
   /**
@@ -151,32 +141,22 @@ export class Outgoing {
     const { store, payloads } = this.#host;
     const { notices, writes, read } = await restartNotices(store, row, (stored) => payloads.decode(stored));
     if (writes.length === 0) return read;
-    const parts = await this.#posted(row, notices);
-    const { number, holder, status, generation } = row;
-    await this.apply({
-      expect: [{ table: flows, key: [number], is: { holder, status, generation } }],
-      writes: [...writes, ...parts.writes],
-      notify: parts.notify,
-    });
+    const sent = await this.#posted(row, notices);
+    const { holder, status, generation } = row;
+    await this.apply(joined([{ expect: [rowIs(row, { holder, status, generation })], writes }, ...sent]));
     return read;
   }
 
   /** The writes that send these notices to those flows that still exist. */
-  async #posted(
-    { id: from }: FlowRow,
-    notices: readonly EndNotice[],
-  ): Promise<Required<Pick<Extra, "writes" | "notify">>> {
-    const parts: Extra[] = [];
+  async #posted({ id: from }: FlowRow, notices: readonly EndNotice[]): Promise<FlowWrites[]> {
+    const parts: FlowWrites[] = [];
     for (const { to, topic, id, message } of notices)
       if ((await findFlow(this.#host.store, to)) !== undefined)
         parts.push(await this.mail(to, topic, message, id, from));
-    return {
-      writes: parts.flatMap(({ writes }) => writes),
-      notify: parts.flatMap(({ notify }) => notify ?? []),
-    };
+    return parts;
   }
 
-  async mailTo(from: FlowRow, id: string, topic: string, value: unknown, key: string): Promise<Extra> {
+  async mailTo(from: FlowRow, id: string, topic: string, value: unknown, key: string): Promise<FlowWrites> {
     return this.mail(id, topic, value, `${from.number}/${from.generation}/${key}`, from.id);
   }
 
@@ -186,7 +166,7 @@ export class Outgoing {
     value: unknown,
     messageId: string,
     sender: string | null,
-  ): Promise<Extra> {
+  ): Promise<FlowWrites> {
     const row = await rowOf(this.#host.store, id);
     const name = topic.startsWith(MESSAGE) ? topic.slice(MESSAGE.length) : undefined;
     const schemas = this.#host.definition(row.name, row.version)?.options.messages;
@@ -201,25 +181,25 @@ export class Outgoing {
     };
   }
 
-  async control(id: string, action: Action): Promise<Extra> {
+  async control(id: string, action: Action): Promise<FlowWrites> {
     const row = await rowOf(this.#host.store, id);
     return isEnded(row) ? { writes: [] } : this.#requested(row, action);
   }
 
-  #requested(row: FlowRow, action: Action): Extra {
+  #requested(row: FlowRow, action: Action): FlowWrites {
     const { number, status } = row;
     // A resting flow is taken, and then carries out the request.
     const rests = status === "paused" || (status === "hospitalized" && action === "cancel");
     const woken = rests && action !== "pause" ? { status: "waiting" } : {};
     const set = { wish: action === "resume" ? null : action, due: 0, ...woken, updated: this.#host.now() };
     return {
-      writes: [{ type: "update", table: flows, key: [number], set }],
-      expect: [{ table: flows, key: [number], is: asFound(row) }],
+      writes: [rowGets(row, set)],
+      expect: [rowIs(row, asFound(row))],
       notify: [REQUEST_TOPIC + number],
     };
   }
 
-  async apply({ writes, expect = [], notify = [] }: Extra): Promise<void> {
+  async apply({ writes, expect = [], notify = [] }: FlowWrites): Promise<void> {
     await this.#host.store.commit({ claim: this.#host.claim, writes, expect, notify });
   }
 }
@@ -227,14 +207,6 @@ export class Outgoing {
 /** A child that is to be cancelled with its parent, and is not yet. */
 function isBound(row: FlowRow): boolean {
   return row.on_cancel === null && !isEnded(row) && row.wish !== "cancel" && row.wish !== "kill";
-}
-
-function joined(parts: readonly Extra[]): Extra {
-  return {
-    writes: parts.flatMap(({ writes }) => writes),
-    expect: parts.flatMap(({ expect }) => expect ?? []),
-    notify: parts.flatMap(({ notify }) => notify ?? []),
-  };
 }
 
 /** Checks and encodes an input. */

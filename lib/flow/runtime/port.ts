@@ -8,12 +8,12 @@ import type { AnyFlow, FlowDefinition } from "../definition/define.js";
 import type { Suspension } from "../hospital/record.js";
 import type { SymptomKind } from "../hospital/symptom.js";
 import type { BlobWriter } from "../journal/blobs.js";
+import type { FlowWrites } from "../journal/changes.js";
 import type { Ask, Entry, Stored } from "../journal/entry.js";
 import type { FlowRow } from "../journal/tables.js";
 import type { FlowEffect, FlowEvent, FlowState, UnreadMessage } from "../machine/state.js";
 import type { Timing } from "../queues/options.js";
 import type { Evictable } from "./capacity.js";
-import type { Extra } from "./flow-call.js";
 
 /** A flow's transition. */
 export type Transition = (state: FlowState, event: FlowEvent) => [FlowState, readonly FlowEffect[]];
@@ -114,15 +114,15 @@ export interface FlowPort {
   /** Whether an error that the code did not catch keeps the flow, for the hospital, instead of ending it. */
   isForHospital(row: FlowRow, error: unknown, at: Suspension, kind: SymptomKind | undefined): boolean;
   /** The writes that start a child. @throws FlowInputError, UnknownFlowError */
-  childOf(parent: FlowRow, flow: AnyFlow, input: unknown, as: NewChild): Promise<Extra>;
+  childOf(parent: FlowRow, flow: AnyFlow, input: unknown, as: NewChild): Promise<FlowWrites>;
   /** Cancels the children of a flow, except those of these asks. Fulfilled when that is durable. */
   cancelChildren(number: number, isSpared: (key: string) => boolean): Promise<void>;
   /** The writes that start a flow that answers a session. @throws UnknownFlowError */
-  answererOf(from: FlowRow, flow: AnyFlow, id: string): Promise<Extra>;
+  answererOf(from: FlowRow, flow: AnyFlow, id: string): Promise<FlowWrites>;
   /** The writes that send a message. @throws FlowNotFoundError, MessageError */
-  mailTo(from: FlowRow, id: string, topic: string, value: unknown, key: string): Promise<Extra>;
+  mailTo(from: FlowRow, id: string, topic: string, value: unknown, key: string): Promise<FlowWrites>;
   /** The writes that request something of a flow. Empty if it has ended. @throws FlowNotFoundError */
-  control(id: string, action: "cancel" | "kill" | "pause"): Promise<Extra>;
+  control(id: string, action: "cancel" | "kill" | "pause"): Promise<FlowWrites>;
   /**
    * Gives a flow back to the store, if it has no mail behind `lastMessage`. Fulfilled with such mail, or with none when the flow was
    * given back.

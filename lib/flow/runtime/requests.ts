@@ -2,9 +2,9 @@
 
 import { Waiters } from "../../host/handles/waiters.js";
 import type { ReplyTo } from "../../process/request.js";
-import { ConflictError } from "../../store/index.js";
 import { standsStill } from "../hospital/patients.js";
 import { resolved } from "../journal/blobs.js";
+import { decided } from "../journal/changes.js";
 import { type FlowRow, isEnded } from "../journal/tables.js";
 import { FlowQueryError } from "./errors.js";
 import { eventPage } from "./event-page.js";
@@ -76,7 +76,7 @@ export class Requests {
         return host.ctx.reply(request.replyTo, await eventPage(host.store, id, after, wait));
       }
       case "control":
-        await this.#retried(async () =>
+        await decided(async () =>
           host.outgoing.apply(await host.outgoing.control(request.id, request.action)),
         );
         return host.ctx.reply(request.replyTo, undefined);
@@ -93,17 +93,6 @@ export class Requests {
         return host.ctx.reply(request.replyTo, await host.schedules.answer(request.ask));
       default:
         request satisfies never;
-    }
-  }
-
-  /** Decides again when another writer was faster. */
-  async #retried(act: () => Promise<void>): Promise<void> {
-    for (;;) {
-      try {
-        return await act();
-      } catch (error) {
-        if (!(error instanceof ConflictError)) throw error;
-      }
     }
   }
 

@@ -5,6 +5,7 @@ import type { Pid } from "../../process/pid.js";
 import { crash, type ExitReason } from "../../process/reason.js";
 import { spawnIn } from "../../process/spawn-in.js";
 import { ConflictError, StoreClosedError } from "../../store/index.js";
+import { rowGets, rowIs } from "../journal/changes.js";
 import type { Entry } from "../journal/entry.js";
 import { type FlowRow, flows } from "../journal/tables.js";
 import type { UnreadMessage } from "../machine/state.js";
@@ -182,21 +183,16 @@ async function tryToPark(
     try {
       await store.commit({
         claim,
-        expect: [{ table: flows, key: [number], is: { holder: row.holder, mail: row.mail, wish: row.wish } }],
+        expect: [rowIs(row, { holder: row.holder, mail: row.mail, wish: row.wish })],
         writes: [
-          {
-            type: "update",
-            table: flows,
-            key: [number],
-            set: {
-              status,
-              due: at,
-              holder: null,
-              updated: host.now(),
-              ...(status === "paused" && { wish: null }),
-              ...(leaves && { slot: null }),
-            },
-          },
+          rowGets(row, {
+            status,
+            due: at,
+            holder: null,
+            updated: host.now(),
+            ...(status === "paused" && { wish: null }),
+            ...(leaves && { slot: null }),
+          }),
         ],
         notify: leaves ? freeSlotTopics(row) : [],
       });

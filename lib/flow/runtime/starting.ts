@@ -3,6 +3,7 @@
 import { isCurable } from "../../host/background/background.js";
 import { ConflictError, type Write, type WriteSet } from "../../store/index.js";
 import { release, releaseAll, resolved } from "../journal/blobs.js";
+import { rowGets, rowIs } from "../journal/changes.js";
 import type { Stored } from "../journal/entry.js";
 import { BORN_TOPIC, type FlowRow, flows } from "../journal/tables.js";
 import type { Debounce } from "../queues/options.js";
@@ -92,8 +93,8 @@ export class Starting {
         found === undefined
           ? { writes: [{ type: "insert", table: flows, row: { ...fresh, input } }, ...writes] }
           : {
-              expect: [{ table: flows, key: [found.number], is: { debounce, waiting: found.waiting } }],
-              writes: [...writes, { type: "update", table: flows, key: [found.number], set }],
+              expect: [rowIs(found, { debounce, waiting: found.waiting })],
+              writes: [...writes, rowGets(found, set)],
             };
       try {
         await this.#host.store.commit({ claim: this.#host.claim, ...change });

@@ -1,7 +1,8 @@
 // Schedules without a host: to list them, to pause them, and to let them go on. Hosts learn of it by their topic.
 
-import { ConflictError, type Store } from "../../store/index.js";
+import type { Store } from "../../store/index.js";
 import { wholeClock } from "../../store/whole-clock.js";
+import { decided } from "../journal/changes.js";
 import { type CronParser, loadCron } from "./cron.js";
 import { configOf, type ScheduleDefinition } from "./definition.js";
 import { ScheduleNotFoundError } from "./errors.js";
@@ -21,7 +22,7 @@ export async function setSchedule(
   what: "pause" | "resume",
   cron: () => Promise<CronParser> = loadCron,
 ): Promise<void> {
-  for (;;) {
+  await decided(async () => {
     const [row] = await store.get(schedules, [[name]]);
     if (row === undefined) throw new ScheduleNotFoundError(name);
     const rules = JSON.parse(row.definition) as ScheduleDefinition;
@@ -29,18 +30,12 @@ export async function setSchedule(
     const before = stateOf(row);
     const [state] = decide(config, before, { type: what, now: await wholeClock(store) });
     if (state.paused === before.paused) return;
-    try {
-      await store.commit({
-        expect: [{ table: schedules, key: [name], is: { revision: row.revision } }],
-        writes: [
-          { type: "put", table: schedules, row: { ...row, ...columnsOf(state), revision: row.revision + 1 } },
-        ],
-        notify: [SCHEDULE_TOPIC],
-      });
-      return;
-    } catch (error) {
-      // A host has moved it on.
-      if (!(error instanceof ConflictError)) throw error;
-    }
-  }
+    await store.commit({
+      expect: [{ table: schedules, key: [name], is: { revision: row.revision } }],
+      writes: [
+        { type: "put", table: schedules, row: { ...row, ...columnsOf(state), revision: row.revision + 1 } },
+      ],
+      notify: [SCHEDULE_TOPIC],
+    });
+  });
 }

@@ -3,8 +3,9 @@
 
 import { isCurable } from "../../host/background/background.js";
 import { isHostOver } from "../../host/index.js";
-import { type Claim, ConflictError, type Expectation, type Store, type Write } from "../../store/index.js";
+import { type Claim, ConflictError, type Store } from "../../store/index.js";
 import { wholeClock } from "../../store/whole-clock.js";
+import { decided, type FlowWrites, joined } from "../journal/changes.js";
 import type { CronParser } from "./cron.js";
 import { configOf, type ScheduleDefinition } from "./definition.js";
 import { ScheduleNotFoundError } from "./errors.js";
@@ -18,13 +19,6 @@ import {
 } from "./schedule-machine.js";
 import type { Settled } from "./settled.js";
 import { SCHEDULE_TOPIC, type ScheduleRow, schedules } from "./tables.js";
-
-/** The writes that start or cancel a flow. */
-export interface FlowWrites {
-  readonly writes: readonly Write[];
-  readonly expect?: readonly Expectation[];
-  readonly notify?: readonly string[];
-}
 
 /** What schedules use of their host. */
 export interface SchedulePort {
@@ -187,15 +181,7 @@ export class ScheduleKeeper {
       else parts.push(await this.#writesOf(row, effect));
     }
     const next: ScheduleRow = { ...row, ...columnsOf(state), skipped, revision: row.revision + 1 };
-    await this.#port.store.commit({
-      claim: this.#port.claim,
-      expect: [
-        { table: schedules, key: [row.name], is: { revision: row.revision } },
-        ...parts.flatMap(({ expect }) => expect ?? []),
-      ],
-      writes: [{ type: "put", table: schedules, row: next }, ...parts.flatMap(({ writes }) => writes)],
-      notify: [SCHEDULE_TOPIC, ...parts.flatMap(({ notify }) => notify ?? [])],
-    });
+    await this.#commit(row, next, parts);
     return next;
   }
 
@@ -214,7 +200,7 @@ export class ScheduleKeeper {
     const text = JSON.stringify(definition);
     const parse = definition.cron === undefined ? undefined : await this.#port.cron();
     const config = configOf(name, definition, parse);
-    await this.#retried(async () => {
+    await this.#changed(async () => {
       const [row] = await this.#port.store.get(schedules, [[name]]);
       const now = await wholeClock(this.#port.store);
       const fields = { name, flow, input, definition: text, declared: declared ? 1 : 0 };
@@ -238,7 +224,7 @@ export class ScheduleKeeper {
   /** Pauses or resumes a schedule, or starts its flow now. Returns the id of the last flow. @throws ScheduleNotFoundError */
   async change(name: string, what: "pause" | "resume" | "trigger", id: string): Promise<string | null> {
     let last: string | null = null;
-    await this.#retried(async () => {
+    await this.#changed(async () => {
       const row = await this.#rowOf(name);
       const now = await wholeClock(this.#port.store);
       const event: ScheduleEvent = what === "trigger" ? { type: what, id, due: now } : { type: what, now };
@@ -249,7 +235,7 @@ export class ScheduleKeeper {
 
   /** Removes a schedule. Flows that it has started go on. @throws ScheduleNotFoundError */
   async remove(name: string): Promise<void> {
-    await this.#retried(async () => {
+    await this.#changed(async () => {
       const { revision } = await this.#rowOf(name);
       await this.#port.store.commit({
         claim: this.#port.claim,
@@ -277,27 +263,24 @@ export class ScheduleKeeper {
     return row;
   }
 
-  #commit(before: ScheduleRow | undefined, row: ScheduleRow): Promise<unknown> {
+  /** @param more - of the flows that start or end with this change */
+  #commit(
+    before: ScheduleRow | undefined,
+    row: ScheduleRow,
+    more: readonly FlowWrites[] = [],
+  ): Promise<unknown> {
     const is = before === undefined ? ("absent" as const) : { revision: before.revision };
-    return this.#port.store.commit({
-      claim: this.#port.claim,
+    const own: FlowWrites = {
       expect: [{ table: schedules, key: [row.name], is }],
       writes: [{ type: "put", table: schedules, row }],
       notify: [SCHEDULE_TOPIC],
-    });
+    };
+    return this.#port.store.commit({ claim: this.#port.claim, ...joined([own, ...more]) });
   }
 
-  /** Decides again when another host was faster: each time, one of them gets on. */
-  async #retried(act: () => Promise<unknown>): Promise<void> {
-    for (;;) {
-      try {
-        await act();
-        this.look();
-        return;
-      } catch (error) {
-        if (!(error instanceof ConflictError)) throw error;
-      }
-    }
+  async #changed(act: () => Promise<unknown>): Promise<void> {
+    await decided(act);
+    this.look();
   }
 }
 
