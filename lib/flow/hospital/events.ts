@@ -62,8 +62,8 @@ declare module "../../process/events.js" {
   }
 }
 
-/** The event that reports an effect. Undefined: none does. */
-export function eventOf(effect: HospitalEffect): HospitalReport | undefined {
+/** The event that reports an effect. */
+export function eventOf(effect: HospitalEffect): HospitalReport {
   switch (effect.type) {
     case "discharge":
       return { type: "discharged", flow: effect.flow, by: effect.by, record: effect.record };
@@ -73,10 +73,8 @@ export function eventOf(effect: HospitalEffect): HospitalReport | undefined {
       return { type: "observed", flow: effect.flow, record: effect.record };
     case "fail":
       return { type: "failed", flow: effect.flow, record: effect.record };
-    case "notify":
-      return effect.notice.type === "staff-failed" ? effect.notice : undefined;
-    case "cancel":
-      return undefined;
+    case "staff-failed":
+      return effect;
     default:
       return effect satisfies never;
   }

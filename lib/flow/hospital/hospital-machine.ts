@@ -9,7 +9,7 @@
 // A flow runs under a number that grows with each run, and only the failure of a later run than the last one known counts. So an
 // admission that is reported twice changes nothing, and a flow fails at most once.
 //
-// The table of patients is updated in place: a state that was given to `decide` must not be used again.
+// The tables and the count of runs are updated in place: a state that was given to `decide` must not be used again.
 
 import type { EvidenceMark } from "../../host/index.js";
 import { type HospitalLimits, visitWaitMs } from "./defaults.js";
@@ -38,6 +38,8 @@ export interface HospitalState {
   readonly config: HospitalConfig;
   /** By flow. Mutable. */
   readonly patients: Map<string, Patient>;
+  /** How many runs of flows have begun. Mutable. */
+  runs: number;
   /** The flows of each status, those that came first before others. Mutable. */
   readonly byStatus: { readonly [status in PatientStatus]: Set<string> };
 }
@@ -87,9 +89,7 @@ export type HospitalEvent =
     }
   /** Flows are not the hospital's any more: killed, removed, paused, ended, retried elsewhere, or taken over by another host. */
   | { readonly type: "left"; readonly flow: string }
-  /** Code of a definition was registered. */
-  | { readonly type: "code-changed"; readonly definition: string; readonly code: string }
-  /** The timer of a flow has fired. */
+  /** The time of a flow has come. */
   | { readonly type: "due"; readonly flow: string; readonly now: number }
   /**
    * A host has found a flow with a record in its store: in the hospital, or discharged before. `code`: which code of its definition
@@ -117,19 +117,11 @@ export type HospitalEffect =
     }
   /** Store the record with the flow, and send `due` at `dueAt`. Replaces an earlier wait of the flow. */
   | { readonly type: "wait"; readonly flow: string; readonly dueAt: number; readonly record: HospitalRecord }
-  /** Send no `due` for this flow. */
-  | { readonly type: "cancel"; readonly flow: string }
   /** Store the flow as hospitalized, with its record. */
   | { readonly type: "observe"; readonly flow: string; readonly record: HospitalRecord }
   /** The flow fails: its waiters get its error. Send `left` when that is durable. */
   | { readonly type: "fail"; readonly flow: string; readonly record: HospitalRecord }
-  /** Tell people. */
-  | { readonly type: "notify"; readonly notice: HospitalNotice };
-
-/** What people may want to know beside the effects themselves. */
-export type HospitalNotice =
-  | { readonly type: "visited"; readonly flow: string; readonly visit: Visit }
-  | { readonly type: "forgotten"; readonly flow: string }
+  /** Report a member of the staff that threw, or gave no diagnosis. */
   | {
       readonly type: "staff-failed";
       readonly flow: string;
@@ -148,8 +140,14 @@ export function initial(config: HospitalConfig): HospitalState {
   return {
     config,
     patients: new Map(),
+    runs: 0,
     byStatus: { waiting: new Set(), observed: new Set(), failing: new Set(), out: new Set() },
   };
+}
+
+/** The number of a run that begins. */
+export function begin(state: HospitalState): number {
+  return ++state.runs;
 }
 
 export function decide(state: HospitalState, event: HospitalEvent): Decision {
@@ -161,9 +159,8 @@ export function decide(state: HospitalState, event: HospitalEvent): Decision {
     case "observed":
       return [state, observeByHand(state, event)];
     case "left":
-      return [state, leave(state, event.flow)];
-    case "code-changed":
-      return [state, changeCode(state, event.definition, event.code)];
+      remove(state, event.flow);
+      return [state, []];
     case "due":
       return [state, due(state, event.flow, event.now)];
     case "restored":
@@ -191,10 +188,8 @@ function admit(state: HospitalState, event: Admitted): readonly HospitalEffect[]
   if (known !== undefined && (known.status === "failing" || event.run <= known.run)) return [];
   const past = pastOf(known, suspension);
   const consultation = found(state, event, past);
-  const effects: HospitalEffect[] = known?.status === "waiting" ? [{ type: "cancel", flow }] : [];
-  for (const { staff, message } of consultation.failed)
-    effects.push({ type: "notify", notice: { type: "staff-failed", flow, staff, message } });
-  const hasBed = known !== undefined || makeRoom(state, effects);
+  const failed = consultation.failed.map((one) => ({ type: "staff-failed", flow, ...one }) as const);
+  const hasBed = known !== undefined || makeRoom(state);
   const [decided, by, afterMs] = verdict(config, event, consultation, past.discharges, hasBed);
   const visit: Visit = {
     at: event.now,
@@ -204,7 +199,6 @@ function admit(state: HospitalState, event: Admitted): readonly HospitalEffect[]
     by,
     ...(decided === "discharge" ? { afterMs } : {}),
   };
-  effects.push({ type: "notify", notice: { type: "visited", flow, visit } });
   const isDischarged = decided === "discharge";
   const record: HospitalRecord = {
     version: 1,
@@ -220,7 +214,7 @@ function admit(state: HospitalState, event: Admitted): readonly HospitalEffect[]
   };
   const [status, effect] = outcome(flow, decided, record);
   if (hasBed) move(state, { flow, status, run: event.run, record });
-  return [...effects, effect];
+  return [...failed, effect];
 }
 
 function found({ config }: HospitalState, event: Admitted, past: Past): Consultation {
@@ -313,12 +307,11 @@ function remove(state: HospitalState, flow: string): void {
 }
 
 /** Whether one more flow can be remembered. To make room, the first flow that runs, or else the first observed one, is forgotten. */
-function makeRoom(state: HospitalState, effects: HospitalEffect[]): boolean {
+function makeRoom(state: HospitalState): boolean {
   if (state.patients.size < state.config.maxFlows) return true;
   const [forgotten] = state.byStatus.out.size > 0 ? state.byStatus.out : state.byStatus.observed;
   if (forgotten === undefined) return false;
   remove(state, forgotten);
-  effects.push({ type: "notify", notice: { type: "forgotten", flow: forgotten } });
   return true;
 }
 
@@ -329,13 +322,12 @@ function fresh(record: HospitalRecord): HospitalRecord {
 }
 
 /** Lets a patient run again. Its counts start anew, as if it had not failed here before, unless its timer discharges it. */
-function release(state: HospitalState, patient: Patient, by: DischargedBy): HospitalEffect[] {
-  const { flow, status } = patient;
+function release(state: HospitalState, patient: Patient, by: DischargedBy): HospitalEffect {
+  const { flow } = patient;
   const { dueAt: _, ...rest } = patient.record;
   const record = by === "timer" ? rest : fresh(patient.record);
   if (state.patients.has(flow)) move(state, { ...patient, status: "out", record });
-  const effects: HospitalEffect[] = status === "waiting" && by !== "timer" ? [{ type: "cancel", flow }] : [];
-  return [...effects, { type: "discharge", flow, by, record }];
+  return { type: "discharge", flow, by, record };
 }
 
 function dischargeAll(state: HospitalState, filter: PatientFilter): readonly HospitalEffect[] {
@@ -363,7 +355,6 @@ function observeByHand(
 ): readonly HospitalEffect[] {
   const known = state.patients.get(flow);
   if (known?.status === "failing" || known?.status === "observed") return [];
-  const effects: HospitalEffect[] = known?.status === "waiting" ? [{ type: "cancel", flow }] : [];
   const past = pastOf(known, suspension);
   const symptom: Symptom = { kind: "requested", name: "HospitalizeError", message: reason };
   const by = ["hand"];
@@ -378,29 +369,14 @@ function observeByHand(
     by,
     visits: [...past.visits, visit].slice(-state.config.maxVisits),
   };
-  if (known !== undefined || makeRoom(state, effects))
+  if (known !== undefined || makeRoom(state))
     move(state, { flow, status: "observed", run: Math.max(run, known?.run ?? 0), record });
-  return [...effects, { type: "observe", flow, record }];
-}
-
-function leave(state: HospitalState, flow: string): readonly HospitalEffect[] {
-  const isTimed = state.byStatus.waiting.has(flow);
-  remove(state, flow);
-  return isTimed ? [{ type: "cancel", flow }] : [];
+  return [{ type: "observe", flow, record }];
 }
 
 /** Faults that other code may have mended. */
 function isOfCode({ kind }: Symptom): boolean {
   return kind === "divergence" || kind === "definition";
-}
-
-function changeCode(state: HospitalState, definition: string, code: string): readonly HospitalEffect[] {
-  return [...state.byStatus.observed].flatMap((flow) => {
-    const patient = state.patients.get(flow) as Patient;
-    const { record } = patient;
-    const isMeant = record.definition === definition && record.code !== code && isOfCode(record.symptom);
-    return isMeant ? release(state, patient, "code") : [];
-  });
 }
 
 function due(state: HospitalState, flow: string, now: number): readonly HospitalEffect[] {
@@ -409,7 +385,7 @@ function due(state: HospitalState, flow: string, now: number): readonly Hospital
   const { record } = patient;
   const dueAt = record.dueAt ?? now;
   // A timer may fire early, and a clock may be set back.
-  return now < dueAt ? [{ type: "wait", flow, dueAt, record }] : release(state, patient, "timer");
+  return [now < dueAt ? { type: "wait", flow, dueAt, record } : release(state, patient, "timer")];
 }
 
 function restore(
@@ -417,25 +393,20 @@ function restore(
   { flow, isIn, record, code, now }: Extract<HospitalEvent, { type: "restored" }>,
 ): readonly HospitalEffect[] {
   if (state.patients.has(flow)) return [];
-  const effects: HospitalEffect[] = [];
-  const hasBed = makeRoom(state, effects);
+  const hasBed = makeRoom(state);
   if (!isIn) {
     const { dueAt: _, ...past } = record;
     if (hasBed) move(state, { flow, status: "out", run: 0, record: past });
-    return effects;
+    return [];
   }
   const { dueAt } = record;
   const patient: Patient = { flow, status: dueAt === undefined ? "observed" : "waiting", run: 0, record };
   if (hasBed) move(state, patient);
   if (dueAt !== undefined) {
-    if (!hasBed) return [...effects, { type: "observe", flow, record: { ...record, by: ["maxFlows"] } }];
-    return [...effects, ...(now < dueAt ? [wait(patient, dueAt)] : release(state, patient, "timer"))];
+    if (!hasBed) return [{ type: "observe", flow, record: { ...record, by: ["maxFlows"] } }];
+    return [now < dueAt ? { type: "wait", flow, dueAt, record } : release(state, patient, "timer")];
   }
   const isMended = isOfCode(record.symptom) && code !== undefined && code !== record.code;
-  if (!isMended && state.config.atStart === "keep") return effects;
-  return [...effects, ...release(state, patient, isMended ? "code" : "start")];
-}
-
-function wait({ flow, record }: Patient, dueAt: number): HospitalEffect {
-  return { type: "wait", flow, dueAt, record };
+  if (!isMended && state.config.atStart === "keep") return [];
+  return [release(state, patient, isMended ? "code" : "start")];
 }

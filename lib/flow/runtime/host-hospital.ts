@@ -10,6 +10,7 @@ import { CrashLoopError } from "../hospital/errors.js";
 import { eventOf, tell, type UnknownFlows } from "../hospital/events.js";
 import {
   type Admitted,
+  begin,
   countCrashes,
   type DischargedBy,
   decide,
@@ -77,7 +78,6 @@ function codeOf({ version, body }: FlowDefinition<never>): string {
 export class HostHospital {
   readonly #host: HostState;
   #state: HospitalState;
-  #runs = 0;
   #isOpen = false;
   readonly #unknown = new Set<string>();
 
@@ -121,7 +121,7 @@ export class HostHospital {
   /** The number of a run that begins. */
   begin(row: FlowRow): number {
     if (row.hospital !== null) this.#remember(row);
-    return ++this.#runs;
+    return begin(this.#state);
   }
 
   /** Whether an error that the code of a flow did not catch is the hospital's; else the flow fails at once. */
@@ -131,7 +131,7 @@ export class HostHospital {
     suspension: Suspension,
     kind: SymptomKind | undefined,
   ): boolean {
-    const failure = { row, run: this.#runs + 1, suspension, error, kind };
+    const failure = { row, run: this.#state.runs + 1, suspension, error, kind };
     return !isFinal(this.#state, this.#admission(failure, 0));
   }
 
@@ -164,14 +164,14 @@ export class HostHospital {
   /** A flow that no process runs cannot run. */
   quarantine(row: FlowRow, error: unknown, more: Pick<Failure, "kind" | "stored"> = {}): void {
     const suspension = { ...NOWHERE, position: row.taken_at };
-    this.#admit({ row, run: ++this.#runs, suspension, error, ...more });
+    this.#admit({ row, run: begin(this.#state), suspension, error, ...more });
   }
 
   /** Puts a flow that does not run under observation, if its row requests that. Returns whether there is. */
   keepsByWish(row: FlowRow): boolean {
     if (!row.wish?.startsWith(OBSERVE)) return false;
     const suspension = { ...NOWHERE, position: row.taken_at };
-    this.#observe({ row, run: ++this.#runs, suspension }, row.wish.slice(OBSERVE.length));
+    this.#observe({ row, run: begin(this.#state), suspension }, row.wish.slice(OBSERVE.length));
     return true;
   }
 
@@ -379,8 +379,7 @@ export class HostHospital {
   }
 
   #tell(effect: HospitalEffect): void {
-    const event = eventOf(effect);
-    if (event !== undefined) tell(this.#host.kernel, this.#host.ctx.self, event);
+    tell(this.#host.kernel, this.#host.ctx.self, eventOf(effect));
   }
 
   #carryOut(failure: Failure, effect: HospitalEffect): void {
@@ -399,8 +398,7 @@ export class HostHospital {
       case "fail":
         this.#persist(failure, () => this.#fail(row, error));
         return;
-      case "cancel":
-      case "notify":
+      case "staff-failed":
         return;
       default:
         effect satisfies never;

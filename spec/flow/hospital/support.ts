@@ -11,7 +11,7 @@ import {
 import { checkHospital, type HospitalOptions } from "../../../lib/flow/hospital/options.js";
 import type { Symptom, SymptomKind } from "../../../lib/flow/hospital/symptom.js";
 
-type Act = Exclude<HospitalEffect, { type: "notify" }>;
+type Act = Exclude<HospitalEffect, { type: "staff-failed" }>;
 
 export function symptom(kind: SymptomKind, more: Partial<Symptom> = {}): Symptom {
   return { kind, name: "Error", message: `a ${kind}`, ...more };
@@ -23,6 +23,7 @@ export function copyOf(state: HospitalState): HospitalState {
   return {
     config: state.config,
     patients: new Map(state.patients),
+    runs: state.runs,
     byStatus: {
       waiting: new Set(waiting),
       observed: new Set(observed),
@@ -54,8 +55,8 @@ export class Driven {
   send(event: HospitalEvent): Act[] {
     const [state, effects] = decide(this.state, event);
     this.state = state;
-    this.notices.push(...effects.filter(({ type }) => type === "notify"));
-    return effects.filter((effect): effect is Act => effect.type !== "notify");
+    this.notices.push(...effects.filter(({ type }) => type === "staff-failed"));
+    return effects.filter((effect): effect is Act => effect.type !== "staff-failed");
   }
 
   /** A new run of a flow fails. Returns what becomes of the flow, and the wait if there is one. */
