@@ -1,14 +1,14 @@
-// The process of a dynamic supervisor: it turns messages and signals into events of dynamic-machine.ts, and performs the
-// effects, in one loop over a queue of events.
+// The process of a dynamic supervisor: it turns messages and signals into events of dynamic-machine.ts, and performs the effects.
 
 import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
+import { EffectLoop } from "../process/effect-loop.js";
 import { GONE, type Holder, type Signal, type Withdrawable } from "../process/entries.js";
 import { OptionError } from "../process/errors.js";
 import type { TimerRef } from "../process/owned-timer.js";
 import { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
-import { crash, SHUTDOWN } from "../process/reason.js";
+import { crash, KILL, SHUTDOWN } from "../process/reason.js";
 import type { ReplyTo, Request } from "../process/request.js";
 import { supervising } from "../process/start.js";
 import { actual, SoleVia } from "../process/via.js";
@@ -67,13 +67,15 @@ interface Due {
 
 type Wanted = Pick<Extract<SupervisorMessage, { readonly type: "add-like" }>, "args" | "name" | "orGet">;
 
-/** Holds the machine's state, and what the effects in progress need. */
+/** Holds the machine's state, and the records of the effects in progress. */
 class DynamicProcess implements Holder {
   readonly #ctx: Context<Message>;
   readonly #process: Process;
   readonly #spec: FullChildSpec;
   readonly #reports: RestartReports<Message>;
-  #state: DynamicState<Pid>;
+  readonly #loop: EffectLoop<DynamicState<Pid>, DynamicEvent<Pid>, DynamicEffect<Pid>>;
+  /** The end of the supervisor, once the machine has decided on it. */
+  #end: Stop | undefined;
   /** The requests that wait for an answer, by token. */
   readonly #asking = new Map<number, Asked>();
   /** The tokens of those that wait with a child. */
@@ -89,7 +91,11 @@ class DynamicProcess implements Holder {
     this.#process = ctx.self.process as Process;
     this.#spec = config.spec;
     this.#reports = new RestartReports(ctx, config.periodMs, quiet);
-    this.#state = initial(config);
+    this.#loop = new EffectLoop<DynamicState<Pid>, DynamicEvent<Pid>, DynamicEffect<Pid>>(
+      initial(config),
+      decide,
+      (effect) => this.#perform(effect),
+    );
   }
 
   /** The state, as inspectors see it. */
@@ -133,7 +139,8 @@ class DynamicProcess implements Holder {
       case "go-on":
         return this.dispatch(GO_ON);
       case "settle":
-        return this.dispatch(...this.#settle());
+        this.#settle();
+        return this.#end;
       case "retry": {
         const { closing, children } = this.#state;
         const roll = closing === undefined && children.has(message.id) ? ctx.random() : 0;
@@ -163,99 +170,88 @@ class DynamicProcess implements Holder {
   }
 
   /** Lets the machine decide, and performs its effects. Gives the end of the supervisor when the machine says so. */
-  dispatch(...events: DynamicEvent<Pid>[]): Stop | undefined {
-    // The events that effects lead to are added behind the others meanwhile.
-    for (const event of events) {
-      const [state, effects] = decide(this.#state, event);
-      this.#state = state;
-      for (const effect of effects) {
-        if (effect.type === "exit") return stop(effect.reason);
-        const next = this.#perform(effect);
-        if (Array.isArray(next)) events.push(...next);
-        else if (next !== undefined) events.push(next);
-      }
-    }
-    return undefined;
+  dispatch(event: DynamicEvent<Pid>): Stop | undefined {
+    this.#loop.dispatch(event);
+    return this.#end;
   }
 
-  /** Performs one effect. Gives the events that it leads to at once, if there are any. */
-  #perform(
-    effect: Exclude<DynamicEffect<Pid>, { readonly type: "exit" }>,
-  ): DynamicEvent<Pid> | DynamicEvent<Pid>[] | undefined {
+  get #state(): DynamicState<Pid> {
+    return this.#loop.state;
+  }
+
+  #perform(effect: DynamicEffect<Pid>): void {
     const ctx = this.#ctx;
     const spec = this.#spec;
     switch (effect.type) {
       case "start":
-        return this.#start(effect);
+        this.#start(effect);
+        return;
       case "answer":
         this.#answer(effect.token, effect.answer);
-        return undefined;
-      case "refuse": {
-        const asker = this.#askerOf(effect.token);
-        if (asker !== undefined) ctx.refuse(asker, new ChildError(String(ctx.self), spec.id, effect.why));
-        return undefined;
-      }
+        return;
+      case "refuse":
+        this.#refuse(effect.token, new ChildError(String(ctx.self), spec.id, effect.why));
+        return;
       case "hold":
         this.#hold(effect.token, effect.key);
-        return undefined;
+        return;
       case "answer-all":
-        return this.#settleLater(effect.tokens, effect.answer);
+        this.#settleLater(effect.tokens, effect.answer);
+        return;
       case "ask-again":
-        return this.#settleLater(effect.tokens, undefined);
+        this.#settleLater(effect.tokens, undefined);
+        return;
       case "stop": {
         const timer = killAfter(ctx, effect.pid, spec.shutdown);
         if (timer !== undefined) this.#timers.set(effect.key, timer);
-        return undefined;
+        return;
       }
       case "stopped": {
         const timer = this.#timers.get(effect.key);
         if (timer !== undefined) ctx.cancel(timer);
         this.#timers.delete(effect.key);
-        return undefined;
+        return;
       }
       case "abort-start":
         abortStart(ctx, effect.pid, spec);
-        return undefined;
+        return;
       case "shut-down":
-        ctx.exit(effect.pid, SHUTDOWN);
-        return undefined;
       case "kill":
-        ctx.exit(effect.pid, "kill");
-        return undefined;
+        ctx.exit(effect.pid, effect.type === "kill" ? KILL : SHUTDOWN);
+        return;
       case "retry":
         ctx.send(ctx.self, { type: "retry", id: effect.key });
-        return undefined;
+        return;
       case "resume-after":
         ctx.sendAfter(ctx.self, { type: "resume", id: effect.key }, effect.delayMs);
-        return undefined;
+        return;
       case "time-up-after":
         ctx.runAfter(effect.delayMs, () => this.dispatch({ type: "time-up" }));
-        return undefined;
+        return;
       case "go-on":
         ctx.send(ctx.self, GO_ON);
-        return undefined;
+        return;
       case "report-restart":
         this.#reports.restart(effect.restart, effect.key);
-        return undefined;
+        return;
       case "report-exit":
         this.#reports.leave(spec.id, effect.reason);
-        return undefined;
+        return;
+      case "exit":
+        this.#end = stop(effect.reason);
+        return;
       default:
-        return effect satisfies never;
+        effect satisfies never;
     }
   }
 
-  #start({
-    key,
-    args,
-    name,
-  }: Extract<DynamicEffect<Pid>, { readonly type: "start" }>): DynamicEvent<Pid> | undefined {
+  #start({ key, args, name }: Extract<DynamicEffect<Pid>, { readonly type: "start" }>): void {
     try {
-      return { type: "spawned", key, pid: launchChild(this.#ctx, this.#spec, args, key, name?.claim) };
+      const pid = launchChild(this.#ctx, this.#spec, args, key, name?.claim);
+      this.dispatch({ type: "spawned", key, pid });
     } catch (error) {
       const outcome = { type: "failed", reason: crash(error) } as const;
       this.#ctx.send(this.#ctx.self, { type: "outcome", id: key, outcome });
-      return undefined;
     }
   }
 
@@ -303,14 +299,19 @@ class DynamicProcess implements Holder {
     if (asker !== undefined) this.#ctx.reply(asker, answer);
   }
 
-  /** Settles requests that wait: with an answer, or by asking again. */
-  #settleLater(tokens: Iterable<number>, answer: Answer<Pid> | undefined): DynamicEvent<Pid>[] | undefined {
-    this.#due.push({ tokens: tokens[Symbol.iterator](), answer });
-    return this.#due.length === 1 ? this.#settle() : undefined;
+  #refuse(token: number, error: ChildError): void {
+    const asker = this.#askerOf(token);
+    if (asker !== undefined) this.#ctx.refuse(asker, error);
   }
 
-  /** Settles a portion of the requests that are due, the oldest first. Returns those that are to be asked again. */
-  #settle(): DynamicEvent<Pid>[] {
+  /** Settles requests that wait: with an answer, or by asking again. */
+  #settleLater(tokens: Iterable<number>, answer: Answer<Pid> | undefined): void {
+    this.#due.push({ tokens: tokens[Symbol.iterator](), answer });
+    if (this.#due.length === 1) this.#settle();
+  }
+
+  /** Settles a portion of the requests that are due, the oldest first. */
+  #settle(): void {
     const events: DynamicEvent<Pid>[] = [];
     for (let left = AT_ONCE; left > 0 && this.#due.length > 0; left--) {
       const { tokens, answer } = this.#due[0] as Due;
@@ -323,7 +324,7 @@ class DynamicProcess implements Holder {
       }
     }
     if (this.#due.length > 0) this.#ctx.send(this.#ctx.self, SETTLE);
-    return events;
+    for (const event of events) this.dispatch(event);
   }
 
   /** From now on the request counts as waiting: when its caller gives up, nothing comes of it. */

@@ -3,6 +3,7 @@
 
 import { type Callbacks, deferStart, type Stop, stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
+import { EffectLoop } from "../process/effect-loop.js";
 import type { Signal } from "../process/entries.js";
 import { OptionError } from "../process/errors.js";
 import type { Monitor } from "../process/monitor.js";
@@ -48,9 +49,11 @@ export function supervisorBehaviour(
   };
 }
 
-/** Holds the machine's state, and what the effects in progress need. */
+/** Holds the machine's state, and the records of the effects in progress. */
 class SupervisorProcess {
-  #state: State<Pid>;
+  readonly #loop: EffectLoop<State<Pid>, Event<Pid>, Effect<Pid>>;
+  /** The end of the supervisor, once the machine has decided on it. */
+  #end: Stop | undefined;
   readonly #reports: RestartReports<Message>;
   readonly #ctx: Context<Message>;
   readonly #stopping = new Map<Monitor, { readonly id: string; readonly timer: TimerRef | undefined }>();
@@ -61,16 +64,21 @@ class SupervisorProcess {
   constructor(ctx: Context<Message>, state: State<Pid>, quiet: boolean) {
     this.#ctx = ctx;
     this.#reports = new RestartReports(ctx, state.config.periodMs, quiet);
-    this.#state = state;
+    this.#loop = new EffectLoop<State<Pid>, Event<Pid>, Effect<Pid>>(
+      state,
+      (before, event) => decide(before, event, ctx.now()),
+      (effect) => this.#perform(effect),
+    );
   }
 
   /** Lets the machine decide, and does what it says. Gives the end of the supervisor, when that is what it says. */
   dispatch(event: Event<Pid>): Stop | undefined {
-    const [state, effects] = decide(this.#state, event, this.#ctx.now());
-    this.#state = state;
-    let end: Stop | undefined;
-    for (const effect of effects) end = this.#perform(effect) ?? end;
-    return end;
+    this.#loop.dispatch(event);
+    return this.#end;
+  }
+
+  get #state(): State<Pid> {
+    return this.#loop.state;
   }
 
   /** The state, as inspectors see it. */
@@ -168,45 +176,46 @@ class SupervisorProcess {
     return this.dispatch({ type: "asked", token, request });
   }
 
-  #perform(effect: Effect<Pid>): Stop | undefined {
+  #perform(effect: Effect<Pid>): void {
     const ctx = this.#ctx;
     switch (effect.type) {
       case "start":
         this.#start(effect.spec);
-        return undefined;
+        return;
       case "abort-start":
         // One that is up already is stopped in its turn, when the news of that have come.
         if (this.#starting?.id === effect.spec.id && !hasStarted(this.#starting.pid))
           abortStart(ctx, this.#starting.pid, effect.spec);
-        return undefined;
+        return;
       case "stop": {
         const ref = ctx.monitor(effect.pid);
         const timer = killAfter(ctx, effect.pid, effect.spec.hurry?.() ? 0 : effect.spec.shutdown);
         this.#stopping.set(ref, { id: effect.id, timer });
-        return undefined;
+        return;
       }
       case "retry":
         ctx.send(ctx.self, { type: "retry", id: effect.id });
-        return undefined;
+        return;
       case "resume-after":
         ctx.sendAfter(ctx.self, { type: "resume", id: effect.id }, effect.delayMs);
-        return undefined;
+        return;
       case "answer": {
         const replyTo = this.#asking.get(effect.token);
         this.#asking.delete(effect.token);
         if (replyTo !== undefined) ctx.reply(replyTo, effect.answer);
-        return undefined;
+        return;
       }
       case "up":
         ctx.started();
-        return undefined;
+        return;
       case "report":
         this.#report(effect.restart);
-        return undefined;
+        return;
       case "exit":
-        return stop(effect.reason);
+        this.#end = stop(effect.reason);
+        return;
       default:
-        return effect satisfies never;
+        effect satisfies never;
     }
   }
 

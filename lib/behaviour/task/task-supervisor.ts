@@ -2,16 +2,17 @@
 
 import { type Callbacks, type Stop, stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
+import { EffectLoop } from "../../process/effect-loop.js";
 import type { Signal } from "../../process/entries.js";
 import { NoProcessError, OptionError } from "../../process/errors.js";
 import type { Inspected } from "../../process/inspected.js";
 import type { Kernel } from "../../process/kernel.js";
-import { only } from "../../process/known-options.js";
-import { address as checkAddress, count, delay, kernelOf, text } from "../../process/options.js";
+import { checked, maybe, ms, whole } from "../../process/option-schema.js";
+import { address as checkAddress, kernelOf, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { type ExitReason, KILL, SHUTDOWN } from "../../process/reason.js";
-import { type Launch, launch, type Startable, supervising } from "../../process/start.js";
+import { type Launch, launch, type Startable, supervising, supervisorSpawn } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { TaskRefusedError } from "./errors.js";
 import { TASK_DEFAULTS } from "./limits.js";
@@ -22,6 +23,7 @@ import {
   initial,
   problem,
   type TaskSupervisorConfig,
+  type TaskSupervisorEffect,
   type TaskSupervisorEvent,
   type TaskSupervisorState,
 } from "./task-supervisor-machine.js";
@@ -51,21 +53,22 @@ export interface TaskSupervisorDefinition extends Startable<readonly [], TaskSup
 
 /** The process of a task supervisor. */
 class TaskSupervisorProcess implements Callbacks<never> {
-  #state: TaskSupervisorState<Pid>;
+  readonly #loop: EffectLoop<TaskSupervisorState<Pid>, TaskSupervisorEvent<Pid>, TaskSupervisorEffect<Pid>>;
+  #end: Stop | undefined;
   #ctx: Context<never> | undefined;
 
   constructor(config: TaskSupervisorConfig) {
-    this.#state = initial(config);
+    this.#loop = new EffectLoop(initial<Pid>(config), decide, (effect) => this.#perform(effect));
   }
 
   get tasks(): readonly Pid[] {
-    return [...this.#state.tasks];
+    return [...this.#loop.state.tasks];
   }
 
   /** Starts a task in the name of the supervisor, but in the step of the code that asks, so that there is a pid at once. */
   admit<T>(process: Process, start: () => Task<T>): Task<T> {
     process.kernel.shared?.process(process.pid, "write");
-    const why = problem(this.#state);
+    const why = problem(this.#loop.state);
     if (why !== undefined) throw new TaskRefusedError(process.pid, why);
     const task = start();
     this.dispatch({ type: "started", task: task.pid });
@@ -77,7 +80,7 @@ class TaskSupervisorProcess implements Callbacks<never> {
   }
 
   inspected(): Inspected {
-    const { config, tasks, closing } = this.#state;
+    const { config, tasks, closing } = this.#loop.state;
     return { kind: "task supervisor", state: () => ({ ...config, tasks: [...tasks], closing }) };
   }
 
@@ -95,25 +98,26 @@ class TaskSupervisorProcess implements Callbacks<never> {
   }
 
   dispatch(event: TaskSupervisorEvent<Pid>): Stop | undefined {
-    const [state, effects] = decide(this.#state, event);
-    this.#state = state;
+    this.#loop.dispatch(event);
+    return this.#end;
+  }
+
+  #perform(effect: TaskSupervisorEffect<Pid>): void {
     const ctx = this.#ctx as Context<never>;
-    for (const effect of effects) {
-      switch (effect.type) {
-        case "shut-down":
-        case "kill":
-          for (const task of effect.tasks) ctx.exit(task, effect.type === "kill" ? KILL : SHUTDOWN);
-          break;
-        case "time-up-after":
-          ctx.runAfter(effect.delayMs, () => this.dispatch({ type: "time-up" }));
-          break;
-        case "exit":
-          return stop(effect.reason);
-        default:
-          effect satisfies never;
-      }
+    switch (effect.type) {
+      case "shut-down":
+      case "kill":
+        for (const task of effect.tasks) ctx.exit(task, effect.type === "kill" ? KILL : SHUTDOWN);
+        return;
+      case "time-up-after":
+        ctx.runAfter(effect.delayMs, () => this.dispatch({ type: "time-up" }));
+        return;
+      case "exit":
+        this.#end = stop(effect.reason);
+        return;
+      default:
+        effect satisfies never;
     }
-    return undefined;
   }
 }
 
@@ -225,24 +229,23 @@ export class TaskSupervisorRef {
  * const outcome = await tasks.nolink(system, () => shelf.take("tea")).result();
  */
 export function taskSupervisor(options: TaskSupervisorOptions = {}): TaskSupervisorDefinition {
-  only("", options, ["name", "label", "maxTasks", "shutdownMs"]);
-  const config: TaskSupervisorConfig = {
-    maxTasks: count("maxTasks", options.maxTasks ?? Number.POSITIVE_INFINITY, 1, true),
-    shutdownMs: delay("shutdownMs", options.shutdownMs ?? TASK_DEFAULTS.shutdownMs, 0, true),
-  };
-  const naming = {
-    label: text("label", options.label ?? "task supervisor"),
-    trapExit: true,
-    // The supervisor exits when its tasks have, and their time is limited.
-    shutdown: Number.POSITIVE_INFINITY,
-    ...(options.name === undefined ? {} : { name: text("name", options.name) }),
-  };
+  const { name, label, ...config } = checked(
+    "",
+    options,
+    {
+      name: maybe(text),
+      label: text,
+      maxTasks: whole(1, Number.POSITIVE_INFINITY),
+      shutdownMs: ms(0, Number.POSITIVE_INFINITY),
+    },
+    { label: "task supervisor", maxTasks: Number.POSITIVE_INFINITY, shutdownMs: TASK_DEFAULTS.shutdownMs },
+  );
   return {
     [supervising]: true,
     at: (system, address) => new TaskSupervisorRef(checkAddress("address", address), kernelOf(system)),
     [launch]: (): Launch<TaskSupervisorRef> => ({
       behaviour: new TaskSupervisorProcess(config),
-      options: naming,
+      options: supervisorSpawn(label, name),
       ref: (pid, kernel) => new TaskSupervisorRef(pid, kernel),
     }),
   };
