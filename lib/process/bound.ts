@@ -18,7 +18,7 @@ export const queueing: unique symbol = Symbol("signalbox.queueing");
 export interface MailboxLimits {
   /** How many messages may be in the mailbox, 1 or more. */
   readonly capacity: number;
-  /** What happens to a message when the mailbox is full. */
+  /** The treatment of a message when the mailbox is full. */
   readonly overflow: "reject" | "drop-newest" | "drop-oldest" | "exit";
   /** @internal Makes the class of a process that keeps its messages in another way: see {@link fairMailbox}. */
   readonly [queueing]?: (plain: ProcessClass) => ProcessClass;
@@ -28,9 +28,10 @@ export interface MailboxLimits {
  * @param path - of the bound, for the error text
  * @throws OptionError
  */
-export function checkBound(given: MailboxLimits, path = "mailbox"): MailboxLimits {
-  only(path, given, ["capacity", "overflow"]);
-  count(`${path}.capacity`, given.capacity, 1, true);
-  oneOf(`${path}.overflow`, given.overflow, ["reject", "drop-newest", "drop-oldest", "exit"]);
-  return given;
+export function checkBound(path: string, given: unknown): MailboxLimits {
+  only(path, given as object, ["capacity", "overflow"]);
+  const bound = given as MailboxLimits;
+  count(`${path}.capacity`, bound.capacity, 1, true);
+  oneOf(`${path}.overflow`, bound.overflow, ["reject", "drop-newest", "drop-oldest", "exit"]);
+  return bound;
 }

@@ -165,7 +165,7 @@ export class Kernel implements ScheduledSystem {
     const made = (options?.mailbox?.[queueing]?.(usual) ?? usual) as typeof Process;
     const process = new made(this, pid, parent?.pid, behaviour as Code);
     if (options !== undefined) {
-      if (options.mailbox !== undefined) process.extras.mailbox = checkBound(options.mailbox);
+      if (options.mailbox !== undefined) process.extras.mailbox = checkBound("mailbox", options.mailbox);
       if (options.shutdown !== undefined)
         process.extras.shutdownMs = delay("shutdown", options.shutdown, 0, true);
       if (options.name !== undefined) this.name(options.name, process);

@@ -25,7 +25,14 @@ export const launch: unique symbol = Symbol("signalbox.launch");
 /** Marks definitions of supervisors, whose child specs default to type `supervisor`. */
 export const supervising: unique symbol = Symbol("signalbox.supervising");
 
-/** Something `start` can start: what `defineServer` and `supervisor` make. */
+/** How a supervisor of any kind is spawned. */
+export function supervisorSpawn(label: string, name: string | undefined): SpawnOptions {
+  // It exits when its children have, and their shutdown times already limit that.
+  const options = { label, trapExit: true, shutdown: Number.POSITIVE_INFINITY };
+  return name === undefined ? options : { ...options, name };
+}
+
+/** Something `start` can start, such as the result of `defineServer` or `supervisor`. */
 export interface Startable<in Args extends readonly unknown[], out Ref> {
   /** Internal. The types of the arguments and of the handle are inferred from this member. */
   readonly [launch]: (args: Args) => Launch<Ref>;

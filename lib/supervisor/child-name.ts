@@ -9,7 +9,7 @@ import { type Claim, nameVia, type SoleName, type Via } from "../process/via.js"
 export interface ChildName {
   /** The name under which each process of the child is spawned. */
   readonly claim: string | Claim;
-  /** What tells the child from all others. Undefined when several processes may have the same name. */
+  /** The name that tells the child from all others. Undefined when several processes may have the same name. */
   readonly sole: SoleName | undefined;
 }
 

@@ -208,7 +208,7 @@ function checkMailbox(
       mailbox,
       "absent for a supervisor, which needs every message of its children",
     );
-  return checkBound(mailbox, path);
+  return checkBound(path, mailbox);
 }
 
 function isRunnable(start: unknown): start is ChildStart {
@@ -220,7 +220,7 @@ function isRunnable(start: unknown): start is ChildStart {
   );
 }
 
-/** What metrics call a child: its definition if it was added, else undefined, which stands for its id. */
+/** The name of a child in metrics: its definition if it was added, else undefined, which stands for its id. */
 export function countedAs(spec: FullChildSpec): string | undefined {
   if (!spec.isAdded) return undefined;
   try {

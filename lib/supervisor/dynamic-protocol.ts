@@ -1,5 +1,5 @@
-// What the machine of a dynamic supervisor knows, and the events and effects of dynamic-machine.ts. `P` is what the process around
-// the machine identifies a running child by: a pid.
+// The state of the machine of a dynamic supervisor, and the events and effects of dynamic-machine.ts. `P` identifies a running child:
+// the process around the machine uses pids.
 
 import type { ExitReason } from "../process/reason.js";
 import type { SoleName } from "../process/via.js";
@@ -33,7 +33,7 @@ export interface DynamicChild<P> {
   waiting: Set<number> | undefined;
   /** When it last came up. */
   since: number;
-  /** How often it was started again without a calm time between. */
+  /** How often it was started again without running for the reset time of the backoff in between. */
   attempts: number;
   /** Why it last ended. */
   failure: ExitReason;

@@ -1,8 +1,8 @@
 // A supervisor of many children of one kind, started on demand: OTP's simple_one_for_one, with Elixir's maxChildren.
 // dynamic-machine.ts decides, dynamic-process.ts performs.
 
-import { only } from "../process/known-options.js";
-import { count, kernelOf } from "../process/options.js";
+import { asGiven, whole } from "../process/option-schema.js";
+import { kernelOf } from "../process/options.js";
 import { type Launch, launch, supervising } from "../process/start.js";
 import type { Claim } from "../process/via.js";
 import {
@@ -17,13 +17,7 @@ import {
 import { checkTemplateName, type TemplateName } from "./child-name.js";
 import { dynamicBehaviour } from "./dynamic-process.js";
 import type { DynamicConfig } from "./dynamic-protocol.js";
-import {
-  checkLimits,
-  checkNaming,
-  checkQuiet,
-  SUPERVISION_OPTIONS,
-  type SupervisionOptions,
-} from "./options.js";
+import { checkSupervision, type SupervisionOptions } from "./options.js";
 import { checkAddress, DynamicSupervisorRef, type Template } from "./ref.js";
 import type { SupervisorDefinition } from "./supervisor.js";
 
@@ -67,21 +61,20 @@ export interface DynamicSupervisorOptions<S extends ChildStart = ChildStart> ext
 export function dynamicSupervisor<S extends ChildStart>(
   options: DynamicSupervisorOptions<S>,
 ): SupervisorDefinition<DynamicSupervisorRef<ArgsOf<S>, ChildHandle<S>>> {
-  only("", options, [...SUPERVISION_OPTIONS, "child", "maxChildren"]);
-  const { spec, template } = checkTemplate(options.child as ChildTemplate);
-  const config: DynamicConfig = {
-    spec,
-    maxChildren: count("maxChildren", options.maxChildren ?? Number.POSITIVE_INFINITY, 1, true),
-    ...checkLimits(options),
-  };
-  const naming = checkNaming(options, "dynamic supervisor");
-  const quiet = checkQuiet(options);
+  const { limits, spawn, quiet, own } = checkSupervision(
+    options,
+    "dynamic supervisor",
+    { child: asGiven<ChildTemplate>(), maxChildren: whole(1, Number.POSITIVE_INFINITY) },
+    { maxChildren: Number.POSITIVE_INFINITY },
+  );
+  const { spec, template } = checkTemplate(own.child);
+  const config: DynamicConfig = { spec, maxChildren: own.maxChildren, ...limits };
   return {
     [supervising]: true,
     at: (system, address) => new DynamicSupervisorRef(checkAddress(address), kernelOf(system), template),
     [launch]: (): Launch<DynamicSupervisorRef<ArgsOf<S>, ChildHandle<S>>> => ({
       behaviour: dynamicBehaviour(config, quiet),
-      options: naming,
+      options: spawn,
       ref: (pid, kernel) => new DynamicSupervisorRef(pid, kernel, template),
     }),
   };

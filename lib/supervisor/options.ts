@@ -2,8 +2,17 @@
 
 import { type Backoff, checkBackoff } from "../process/backoff.js";
 import type { SpawnOptions } from "../process/behaviour.js";
-import { OptionError } from "../process/errors.js";
-import { count, delay, text } from "../process/options.js";
+import {
+  type Check,
+  type Checked,
+  type Checks,
+  checked,
+  maybe,
+  ms,
+  whole,
+} from "../process/option-schema.js";
+import { flag, text } from "../process/options.js";
+import { supervisorSpawn } from "../process/start.js";
 import type { RestartLimits } from "./restart-rule.js";
 
 /** Options of every supervisor. */
@@ -39,33 +48,51 @@ export const SUPERVISION_DEFAULTS: {
   periodMs: 5_000,
 };
 
-/** The options that every supervisor has. */
-export const SUPERVISION_OPTIONS: readonly (keyof SupervisionOptions)[] = [
-  ...(["intensity", "periodMs", "backoff", "label", "report", "name"] as const),
-];
+/** The checked options of a supervisor. */
+export interface Supervision<C extends Checks> {
+  readonly limits: RestartLimits;
+  /** How its own process is spawned. */
+  readonly spawn: SpawnOptions;
+  /** It prints no reports of restarts. */
+  readonly quiet: boolean;
+  /** Those that only this kind of supervisor has. */
+  readonly own: Checked<C>;
+}
 
-/** @throws OptionError */
-export function checkLimits(options: SupervisionOptions): RestartLimits {
+/**
+ * Checks the options of a supervisor.
+ *
+ * @param own - the checks of the options that only this kind of supervisor has, and their defaults
+ * @throws OptionError
+ */
+export function checkSupervision<C extends Checks>(
+  given: SupervisionOptions,
+  label: string,
+  own: C,
+  defaults: Partial<Checked<C>>,
+): Supervision<C> {
+  const values = checked("", given, { ...checks(), ...own }, {
+    ...SUPERVISION_DEFAULTS,
+    label,
+    report: true,
+    ...defaults,
+  } as never) as Checked<ReturnType<typeof checks>> & Checked<C>;
+  const { intensity, periodMs, backoff } = values;
   return {
-    intensity: count("intensity", options.intensity ?? SUPERVISION_DEFAULTS.intensity, 0, true),
-    periodMs: delay("periodMs", options.periodMs ?? SUPERVISION_DEFAULTS.periodMs, 1, true),
-    backoff: options.backoff === undefined ? undefined : checkBackoff("backoff", options.backoff),
+    limits: { intensity, periodMs, backoff },
+    spawn: supervisorSpawn(values.label, values.name),
+    quiet: !values.report,
+    own: values,
   };
 }
 
-/** Whether a supervisor prints no reports of restarts. @throws OptionError */
-export function checkQuiet({ report = true }: SupervisionOptions): boolean {
-  if (typeof report !== "boolean") throw new OptionError("report", report, "true or false");
-  return !report;
-}
-
-/** How a supervisor's own process is spawned. @throws OptionError */
-export function checkNaming(options: SupervisionOptions, label: string): SpawnOptions {
+function checks() {
   return {
-    label: text("label", options.label ?? label),
-    trapExit: true,
-    // A supervisor exits when its children have, and their shutdown times already limit that.
-    shutdown: Number.POSITIVE_INFINITY,
-    ...(options.name === undefined ? {} : { name: text("name", options.name) }),
+    intensity: whole(0, Number.POSITIVE_INFINITY),
+    periodMs: ms(1, Number.POSITIVE_INFINITY),
+    backoff: maybe(checkBackoff),
+    label: text as Check<string>,
+    report: flag as Check<boolean>,
+    name: maybe(text),
   };
 }

@@ -4,8 +4,8 @@
 import type { Behaviour, Callbacks } from "../process/behaviour.js";
 import { OptionError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
-import { only } from "../process/known-options.js";
-import { count, kernelOf } from "../process/options.js";
+import { asGiven, whole } from "../process/option-schema.js";
+import { kernelOf } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
 import { type Launch, launch, type Startable, supervising } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
@@ -19,13 +19,7 @@ import {
   childHandle,
   type FullChildSpec,
 } from "./child.js";
-import {
-  checkLimits,
-  checkNaming,
-  checkQuiet,
-  SUPERVISION_OPTIONS,
-  type SupervisionOptions,
-} from "./options.js";
+import { checkSupervision, type SupervisionOptions } from "./options.js";
 import { type PartitionKey, PartitionTable, PartitionVia, partitionOf } from "./partition-table.js";
 import { AnySupervisorRef, checkAddress } from "./ref.js";
 import type { SupervisorDefinition } from "./supervisor.js";
@@ -37,7 +31,7 @@ export type PartitionHandle<S> =
 
 /** Options of a partition supervisor. */
 export interface PartitionSupervisorOptions<S extends ChildStart = ChildStart> extends SupervisionOptions {
-  /** What every partition runs. The ids of the children are the numbers of their partitions, as texts. */
+  /** The child that every partition runs. The ids of the children are the numbers of their partitions, as texts. */
   readonly child: Omit<ChildOptions, "id" | "name" | "significant"> & {
     /** The code that every partition runs: a definition, a function body or callbacks. */
     readonly start: S;
@@ -110,7 +104,7 @@ export class PartitionSupervisorRef<S extends ChildStart = ChildStart> extends A
   }
 }
 
-/** The tables of the partition supervisors that run, by what these run. */
+/** The tables of the partition supervisors that run, by their behaviours. */
 const tables = new WeakMap<object, PartitionTable>();
 
 /**
@@ -127,12 +121,14 @@ const tables = new WeakMap<object, PartitionTable>();
 export function partitionSupervisor<S extends ChildStart>(
   options: PartitionSupervisorOptions<S>,
 ): SupervisorDefinition<PartitionSupervisorRef<S>> {
-  only("", options, [...SUPERVISION_OPTIONS, "child", "partitions"]);
-  const partitions = count("partitions", options.partitions ?? PARTITION_DEFAULTS.partitions, 1);
-  const { plan, specs } = checkPartitions(options, partitions);
-  const limits = checkLimits(options);
-  const naming = checkNaming(options, "partition supervisor");
-  const quiet = checkQuiet(options);
+  const { limits, spawn, quiet, own } = checkSupervision(
+    options,
+    "partition supervisor",
+    { child: asGiven<PartitionSupervisorOptions<S>["child"]>(), partitions: whole(1) },
+    PARTITION_DEFAULTS,
+  );
+  const { partitions } = own;
+  const { plan, specs } = checkPartitions(own.child, partitions);
   return {
     [supervising]: true,
     at: (system: ProcessSystem, address) =>
@@ -147,7 +143,7 @@ export function partitionSupervisor<S extends ChildStart>(
       tables.set(behaviour, table);
       return {
         behaviour,
-        options: naming,
+        options: spawn,
         ref: (pid, kernel) => new PartitionSupervisorRef(pid, kernel, plan),
       };
     },
@@ -155,7 +151,7 @@ export function partitionSupervisor<S extends ChildStart>(
 }
 
 function checkPartitions<S extends ChildStart>(
-  { child }: PartitionSupervisorOptions<S>,
+  child: PartitionSupervisorOptions<S>["child"],
   partitions: number,
 ): { readonly plan: Plan<S>; readonly specs: readonly FullChildSpec[] } {
   if (typeof child !== "object" || child === null)

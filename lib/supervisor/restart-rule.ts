@@ -1,6 +1,6 @@
 // When a child is restarted, and when it was restarted too often: the rules that all supervisors share.
 
-import { type Backoff, backoffMs, isCalm } from "../process/backoff.js";
+import { type Backoff, backoffMs, startsAnew } from "../process/backoff.js";
 import { type ExitReason, isOrderly } from "../process/reason.js";
 import type { Restart } from "./child.js";
 import type { Queue } from "./queue.js";
@@ -14,7 +14,7 @@ export interface RestartLimits {
 
 /** The past of a child, as far as it matters for the next restart. */
 export interface RestartHistory {
-  /** How often the child was restarted without a calm time in between. */
+  /** How often the child was restarted without running for the reset time of the backoff in between. */
   readonly attempts: number;
   /** How long the child ran before this exit; 0 when its start failed. */
   readonly ranForMs: number;
@@ -57,7 +57,7 @@ export function countRestart(
   }
   const intensityLeft = intensity - restarts.length;
   if (backoff === undefined) return { restarts, intensityLeft, attempts: child.attempts + 1, delayMs: 0 };
-  const attempts = isCalm(backoff, child.ranForMs) ? 1 : child.attempts + 1;
+  const attempts = startsAnew(backoff, child.ranForMs) ? 1 : child.attempts + 1;
   return { restarts, intensityLeft, attempts, delayMs: backoffMs(backoff, attempts, roll) };
 }
 

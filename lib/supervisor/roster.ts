@@ -18,7 +18,7 @@ export interface Child<P> {
   readonly failure: ExitReason;
   /** The time of the child's last start. */
   readonly since: number;
-  /** How often the child was restarted without a calm time between the restarts. */
+  /** How often the child was restarted without running for the reset time of the backoff in between. */
   readonly attempts: number;
   /** With backoff: the time of the next start. A `resume` before this time belongs to a wait that was abandoned. */
   readonly dueAt: number;

@@ -1,4 +1,4 @@
-// What a supervisor's machine knows, and copies of that with one field changed. The copies are written out, because an
+// The state of a supervisor's machine, and copies of that with one field changed. The copies are written out, because an
 // object spread costs Node 20 a microsecond.
 
 import type { ExitReason } from "../process/reason.js";

@@ -2,8 +2,7 @@
 
 import type { Context } from "../process/context.js";
 import { OptionError } from "../process/errors.js";
-import { only } from "../process/known-options.js";
-import { oneOf } from "../process/options.js";
+import { among, asGiven, fn, maybe } from "../process/option-schema.js";
 import type { Pid } from "../process/pid.js";
 import { type Launch, launch, type Startable, supervising } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
@@ -14,13 +13,7 @@ import {
   checkChild,
   type FullChildSpec,
 } from "./child.js";
-import {
-  checkLimits,
-  checkNaming,
-  checkQuiet,
-  SUPERVISION_OPTIONS,
-  type SupervisionOptions,
-} from "./options.js";
+import { checkSupervision, type SupervisionOptions } from "./options.js";
 import type { RestartStrategy } from "./protocol.js";
 import { SupervisorRef, supervisorRef } from "./ref.js";
 import type { Config } from "./state.js";
@@ -67,38 +60,28 @@ export interface SupervisorDefinition<Ref = SupervisorRef> extends Startable<rea
 export function supervisor<S extends readonly ChildStart[]>(
   options: SupervisorOptions<S>,
 ): SupervisorDefinition {
-  only("", options, [...SUPERVISION_OPTIONS, "strategy", "autoShutdown", "children", "onStart"]);
-  const config = checkConfig(options as SupervisorOptions);
-  const specs = checkChildren((options.children ?? []) as readonly ChildSpec[], config.autoShutdown);
-  const naming = checkNaming(options, "supervisor");
-  const quiet = checkQuiet(options);
-  const { onStart } = options;
-  if (onStart !== undefined && typeof onStart !== "function")
-    throw new OptionError("onStart", onStart, "a function");
+  const { limits, spawn, quiet, own } = checkSupervision(
+    options as SupervisionOptions,
+    "supervisor",
+    {
+      strategy: among<RestartStrategy>("one_for_one", "one_for_all", "rest_for_one"),
+      autoShutdown: among<AutoShutdown>("never", "any_significant", "all_significant"),
+      children: asGiven<readonly ChildSpec[]>(),
+      onStart: maybe(fn<(ctx: Context<never>) => void>()),
+    },
+    { strategy: "one_for_one", autoShutdown: "never", children: [] },
+  );
+  const { strategy, autoShutdown, children, onStart } = own;
+  const specs = checkChildren(children, autoShutdown);
+  const config: Config = { strategy, autoShutdown, ...limits };
   return {
     [supervising]: true,
     at: supervisorRef,
     [launch]: (): Launch<SupervisorRef> => ({
       behaviour: supervisorBehaviour(config, specs, quiet, onStart),
-      options: naming,
+      options: spawn,
       ref: (pid, kernel) => new SupervisorRef(pid, kernel),
     }),
-  };
-}
-
-function checkConfig(options: SupervisorOptions): Config {
-  return {
-    strategy: oneOf("strategy", options.strategy ?? "one_for_one", [
-      "one_for_one",
-      "one_for_all",
-      "rest_for_one",
-    ]),
-    autoShutdown: oneOf("autoShutdown", options.autoShutdown ?? "never", [
-      "never",
-      "any_significant",
-      "all_significant",
-    ]),
-    ...checkLimits(options),
   };
 }
 

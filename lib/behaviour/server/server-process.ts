@@ -30,18 +30,18 @@ import type { CallScope } from "./types.js";
 /** The kind of a server in inspections. */
 export const SERVER = "server";
 
-type Loose = (this: CallScope, state: unknown, ...args: readonly unknown[]) => unknown;
+export type LooseHandler = (this: CallScope, state: unknown, ...args: readonly unknown[]) => unknown;
 
 /** The definition of a server, without the types of its author. */
 export interface LooseServer {
   readonly init: (ctx: Context<never>, ...args: readonly unknown[]) => unknown;
-  readonly calls: Readonly<Record<string, Loose>>;
-  readonly casts: Readonly<Record<string, Loose>>;
-  readonly signals: { readonly [type in Signal["type"]]?: Loose };
-  readonly info: Loose | undefined;
-  readonly idle: Loose | undefined;
+  readonly calls: Readonly<Record<string, LooseHandler>>;
+  readonly casts: Readonly<Record<string, LooseHandler>>;
+  readonly signals: { readonly [type in Signal["type"]]?: LooseHandler };
+  readonly info: LooseHandler | undefined;
+  readonly idle: LooseHandler | undefined;
   readonly idleMs: number;
-  readonly terminate: Loose | undefined;
+  readonly terminate: LooseHandler | undefined;
   readonly format: ((state: never) => unknown) | undefined;
 }
 
@@ -185,7 +185,12 @@ export class ServerProcess implements Callbacks<never> {
   }
 
   /** Runs a handler that has no caller to reply to. */
-  private run(part: string, name: string | undefined, handler: Loose, args: readonly unknown[]): unknown {
+  private run(
+    part: string,
+    name: string | undefined,
+    handler: LooseHandler,
+    args: readonly unknown[],
+  ): unknown {
     const { scope } = this;
     scope.call = undefined;
     let result: unknown;
@@ -314,7 +319,7 @@ export class ServerProcess implements Callbacks<never> {
 }
 
 /** Spreading the arguments takes longer than most handlers, so the common numbers of them are written out. */
-function invoke(handler: Loose, scope: Scope, state: unknown, args: readonly unknown[]): unknown {
+function invoke(handler: LooseHandler, scope: Scope, state: unknown, args: readonly unknown[]): unknown {
   switch (args.length) {
     case 0:
       return handler.call(scope, state);

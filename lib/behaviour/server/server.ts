@@ -8,12 +8,13 @@ import { OptionError } from "../../process/errors.js";
 import { type Swappable, successor } from "../../process/inspected.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
-import { address, delay, flag, kernelOf, text } from "../../process/options.js";
+import { checked, fn, maybe, ms } from "../../process/option-schema.js";
+import { address, callable, flag, kernelOf, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
-import { type LooseServer, SERVER, ServerProcess } from "./server-process.js";
+import { type LooseHandler, type LooseServer, SERVER, ServerProcess } from "./server-process.js";
 import { methodsOf, ServerRef } from "./server-ref.js";
 import type { CallScope, Handler, HandlerScope, HandlersOf, StateOf } from "./types.js";
 
@@ -82,21 +83,6 @@ export interface ServerDefinition<A extends readonly unknown[], C, K, S = unknow
   at(system: ProcessSystem, address: Pid<never> | string): ServerRef<C, K>;
 }
 
-const OPTIONS: readonly (keyof ServerOptions<[], unknown, unknown, unknown>)[] = [
-  "init",
-  "calls",
-  "casts",
-  "signals",
-  "info",
-  "idle",
-  "idleMs",
-  "terminate",
-  "format",
-  "label",
-  "mailbox",
-  "trapExit",
-];
-
 /**
  * Defines a server: a process with a state, calls that reply and casts that do not.
  *
@@ -118,55 +104,44 @@ export function defineServer<
   K = Record<never, never>,
 >(options: ServerOptions<A, R, C, K>): ServerDefinition<A, HandlersOf<C>, HandlersOf<K>, StateOf<R>> {
   type Ref = ServerRef<HandlersOf<C>, HandlersOf<K>>;
-  only("", options, OPTIONS);
-  const { init, info, idle, terminate, format } = options;
-  checkFunction("init", init);
-  const calls = checkHandlers("calls", options.calls);
-  const casts = checkHandlers("casts", options.casts);
-  if (options.signals !== undefined) only("signals", options.signals, ["exit", "down", "group"]);
-  const signals = checkHandlers("signals", options.signals);
-  if (info !== undefined) checkFunction("info", info);
-  if (idle !== undefined) checkFunction("idle", idle);
-  if (terminate !== undefined) checkFunction("terminate", terminate);
-  const idleMs = delay("idleMs", options.idleMs ?? Number.POSITIVE_INFINITY, 1, true);
-  if (idleMs !== Number.POSITIVE_INFINITY) checkFunction("idle", idle);
-  if (format !== undefined) checkFunction("format", format);
-  const label = text("label", options.label ?? "server");
-  const trapExit = flag("trapExit", options.trapExit ?? false);
-  const mailbox = options.mailbox === undefined ? {} : { mailbox: checkBound(options.mailbox) };
-  const server = {
-    init,
-    calls,
-    casts,
-    signals,
-    info,
-    idle,
-    idleMs,
-    terminate,
-    format,
-  } as unknown as LooseServer;
-  const names = Object.keys(calls);
-  const methods = methodsOf(names, Object.keys(casts));
+  const { label, trapExit, mailbox, ...server } = checked(
+    "",
+    options,
+    {
+      init: fn<LooseServer["init"]>(),
+      calls: handlersAt,
+      casts: handlersAt,
+      signals: (path, given) => handlersAt(path, given, ["exit", "down", "group"]),
+      info: maybe(fn<LooseHandler>()),
+      idle: maybe(fn<LooseHandler>()),
+      idleMs: ms(1, Number.POSITIVE_INFINITY),
+      terminate: maybe(fn<LooseHandler>()),
+      format: maybe(fn<(state: never) => unknown>()),
+      label: text,
+      mailbox: maybe(checkBound),
+      trapExit: flag,
+    },
+    { calls: {}, casts: {}, signals: {}, idleMs: Number.POSITIVE_INFINITY, label: "server", trapExit: false },
+  );
+  if (server.idleMs !== Number.POSITIVE_INFINITY) callable("idle", server.idle);
+  const methods = methodsOf(Object.keys(server.calls), Object.keys(server.casts));
   const ref = (address: Pid<never> | string, kernel: Kernel): Ref => new ServerRef(address, kernel, methods);
   return {
     at: (system, where) => ref(address("address", where), kernelOf(system)),
     [successor]: { kind: SERVER, definition: server },
     [launch]: (args): Launch<Ref> => ({
       behaviour: new ServerProcess(server, args),
-      options: { label, trapExit, ...mailbox },
+      options: { label, trapExit, ...(mailbox === undefined ? {} : { mailbox }) },
       ref,
     }),
   };
 }
 
-function checkFunction(path: string, value: unknown): void {
-  if (typeof value !== "function") throw new OptionError(path, value, "a function");
-}
-
-/** The result has no prototype, so that `toString` is a handler only when the definition has one. */
-function checkHandlers(path: string, handlers: object = {}): Record<string, Handler<never>> {
-  if (typeof handlers !== "object" || handlers === null)
-    throw new OptionError(path, handlers, "an object of functions");
-  for (const [name, handler] of Object.entries(handlers)) checkFunction(`${path}.${name}`, handler);
-  return Object.assign(Object.create(null), handlers);
+/** An object of functions. Without a prototype, so that no other name finds one. */
+function handlersAt(path: string, given: unknown, known?: readonly string[]): Record<string, LooseHandler> {
+  if (typeof given !== "object" || given === null)
+    throw new OptionError(path, given, "an object of functions");
+  if (known !== undefined) only(path, given, known);
+  for (const [name, handler] of Object.entries(given)) callable(`${path}.${name}`, handler);
+  return Object.assign(Object.create(null), given);
 }

@@ -1,13 +1,12 @@
 // A state machine, after OTP's gen_statem: states and events as unions, a handler for each pair, and a pure transition.
 
 import type { MailboxLimits } from "../../process/bound.js";
-import { checkBound } from "../../process/bound.js";
 import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
 import { OptionError } from "../../process/errors.js";
 import { type Swappable, successor } from "../../process/inspected.js";
 import type { Kernel } from "../../process/kernel.js";
-import { address, flag, kernelOf, text } from "../../process/options.js";
+import { address, kernelOf } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { ReplyTo } from "../../process/request.js";
@@ -212,9 +211,7 @@ export function defineStateMachine<
   if (typeof definition !== "object" || definition === null)
     throw new OptionError("definition", definition, "an object with init and states");
   const table = compile(definition);
-  const label = text("label", definition.label ?? "state machine");
-  const trapExit = flag("trapExit", definition.trapExit ?? false);
-  const mailbox = definition.mailbox === undefined ? {} : { mailbox: checkBound(definition.mailbox) };
+  const { label, trapExit, mailbox } = table;
   const methods = methodsOf(table.events);
   const ref = (address: Pid<never> | string, kernel: Kernel): StateMachineRef<V> =>
     new StateMachineRef<V>(address, kernel, methods);
@@ -229,7 +226,7 @@ export function defineStateMachine<
     [successor]: { kind: STATE_MACHINE, definition: table },
     [launch]: (args): Launch<StateMachineRef<V>> => ({
       behaviour: new MachineProcess(table, args),
-      options: { label, trapExit, ...mailbox },
+      options: { label, trapExit, ...(mailbox === undefined ? {} : { mailbox }) },
       ref,
     }),
   };

@@ -1,9 +1,11 @@
 // A definition as the process uses it: checked once, without the types of its author, one table of cells for each state.
 
+import { checkBound, type MailboxLimits } from "../../process/bound.js";
 import type { Context } from "../../process/context.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { count } from "../../process/options.js";
+import { asGiven, checked, fn, maybe, whole } from "../../process/option-schema.js";
+import { flag, text } from "../../process/options.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { ReplyTo } from "../../process/request.js";
 import { isThenable } from "../../process/thenable.js";
@@ -21,7 +23,7 @@ import type { Rules } from "./order-machine.js";
 type LooseHandler = (state: NamedState, event: TypedEvent, m: typeof moves, from: unknown) => unknown;
 type LooseEnter = (state: NamedState, previous: NamedState, m: typeof moves) => unknown;
 
-/** What a state does with an event. */
+/** The reaction of a state to an event. */
 export interface CellPlan {
   /** Absent: the state takes `step` for every such event. */
   readonly handle: LooseHandler | undefined;
@@ -53,9 +55,12 @@ export interface Table {
   readonly signal: ((signal: never, data: unknown) => TypedEvent | undefined) | undefined;
   readonly terminate: ((state: never, reason: ExitReason, data: unknown) => unknown) | undefined;
   readonly format: ((state: never, data: unknown) => unknown) | undefined;
+  readonly label: string;
+  readonly mailbox: MailboxLimits | undefined;
+  readonly trapExit: boolean;
 }
 
-/** What `to` and `startIn` make: a function with the states it may go to. */
+/** The result of `to` and `startIn`: a function with the states it may go to. */
 export class Targets {
   readonly targets: readonly string[];
   readonly handle: (...args: never[]) => unknown;
@@ -65,29 +70,26 @@ export class Targets {
   }
 }
 
-const OPTIONS = [
-  "data",
-  "init",
-  "states",
-  "info",
-  "signal",
-  "terminate",
-  "format",
-  "label",
-  "mailbox",
-  "trapExit",
-  "maxPostponed",
-];
-
 /** @throws OptionError when a part of the definition is not what it has to be */
 export function compile(definition: object): Table {
-  only("", definition, OPTIONS);
-  const { data, init, states, info, signal, terminate, format, maxPostponed } = definition as {
-    [name: string]: unknown;
-  };
-  for (const [path, value] of Object.entries({ data, info, signal, terminate, format })) {
-    if (value !== undefined && typeof value !== "function") throw new OptionError(path, value, "a function");
-  }
+  const { init, states, maxPostponed, data, ...rest } = checked(
+    "",
+    definition,
+    {
+      data: maybe(fn<NonNullable<Table["data"]>>()),
+      init: asGiven<unknown>(),
+      states: asGiven<unknown>(),
+      info: maybe(fn<NonNullable<Table["info"]>>()),
+      signal: maybe(fn<NonNullable<Table["signal"]>>()),
+      terminate: maybe(fn<NonNullable<Table["terminate"]>>()),
+      format: maybe(fn<NonNullable<Table["format"]>>()),
+      label: text,
+      mailbox: maybe(checkBound),
+      trapExit: flag,
+      maxPostponed: whole(1, Number.POSITIVE_INFINITY),
+    },
+    { label: "state machine", trapExit: false, maxPostponed: Number.POSITIVE_INFINITY },
+  );
   if (!(init instanceof Targets))
     throw new OptionError(
       "init",
@@ -103,18 +105,14 @@ export function compile(definition: object): Table {
     Object.create(null),
     Object.fromEntries(known.map((name) => [name, plans[name]?.enter !== undefined])),
   ) as Rules["enters"];
-  const limit = count("maxPostponed", maxPostponed ?? Number.POSITIVE_INFINITY, 1, true);
   return {
-    rules: { enters, events: new Set(events), maxPostponed: limit, hasData: data !== undefined },
-    data: data as Table["data"],
+    rules: { enters, events: new Set(events), maxPostponed, hasData: data !== undefined },
+    data,
     init: init.handle as Table["init"],
     initial: init.targets,
     states: plans,
     events,
-    info: info as Table["info"],
-    signal: signal as Table["signal"],
-    terminate: terminate as Table["terminate"],
-    format: format as Table["format"],
+    ...rest,
   };
 }
 
@@ -217,7 +215,7 @@ export function targets(what: string | readonly string[], handle: unknown): Targ
   return new Targets([...names], handle as Targets["handle"]);
 }
 
-/** What a state does with an event, if the definition has both. */
+/** The reaction of a state to an event, if the definition has both. */
 export function cellIn(table: Table, state: NamedState, event: TypedEvent): CellPlan | undefined {
   return table.states[state.name]?.cells[event?.type];
 }
