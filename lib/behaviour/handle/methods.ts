@@ -9,7 +9,14 @@ import { delay, flag, withMethod } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import type { CallOptions, Reply, Request } from "../../process/request.js";
-import type { Cast } from "./cast.js";
+
+/** A cast as its receiver gets it. */
+export abstract class Cast {
+  /** A note of telemetry about the cast. */
+  tap: unknown = undefined;
+  /** The name of the cast. */
+  abstract readonly method: string;
+}
 
 /** Options for the calls of a handle, and the process that makes them. */
 export interface CallerOptions extends CallOptions {

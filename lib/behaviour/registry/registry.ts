@@ -5,14 +5,14 @@ import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
 import { checkPid, oneOf, text } from "../../process/options.js";
-import type { Pid } from "../../process/pid.js";
+import { hasOwners, runningOwner } from "../../process/origin.js";
+import { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import type { SharedState } from "../../process/shared-state.js";
 import { show } from "../../process/show.js";
 import { ProcessSystem } from "../../process/system.js";
 import { type Claim, holdFor, post, processOf, SoleVia, type Via } from "../../process/via.js";
 import { KeyTakenError, NotRegisteredError } from "./errors.js";
-import { takeName } from "./names.js";
 import { type Held, RegistryTable } from "./table.js";
 
 /** Options of a registry. */
@@ -290,4 +290,51 @@ function partOf(key: unknown): string {
 
 function entryOf<K, V, M>({ key, owner, value }: Held<K, V, Process>): RegistryEntry<K, V, M> {
   return { key, pid: owner.pid as Pid<M>, value };
+}
+
+/** By name of the registry: the process whose code made it. Undefined: code outside of all processes did. */
+type Names = Map<string, Process | undefined>;
+
+const namesOf = new WeakMap<Kernel, Names>();
+
+const UNNAMED = "registry";
+
+/**
+ * Takes a name for a new registry. The name is free again when the process whose code makes the registry ends; so a registry that a
+ * server makes in its `init` has the same name after a restart. A registry that code outside of processes makes keeps its name as long as
+ * the system.
+ *
+ * @param given - undefined for the first free one of `registry`, `registry 2`, …
+ * @throws OptionError when another registry has the name
+ */
+function takeName(kernel: Kernel, given: string | undefined): string {
+  const names: Names = namesOf.get(kernel) ?? new Map();
+  namesOf.set(kernel, names);
+  const name = given ?? firstFree(names);
+  kernel.shared?.part(names, name, "write");
+  if (names.has(name)) {
+    const maker = names.get(name)?.pid ?? "code outside of processes";
+    const allowed = `a name that no other registry of the system ${kernel.node.name} has: ${maker} made one of this name`;
+    throw new OptionError("name", name, allowed);
+  }
+  const owner = runningOwner();
+  const process = owner instanceof Pid && owner.node === kernel.node ? owner.process : undefined;
+  // Without owners of promises, code after an `await` would seem to be outside of processes, and a restart could not take the name again.
+  if (process === undefined && !hasOwners()) return name;
+  names.set(name, process);
+  if (process !== undefined) {
+    const release = (): void => {
+      kernel.shared?.part(names, name, "write");
+      names.delete(name);
+    };
+    holdFor(process, { release });
+  }
+  return name;
+}
+
+function firstFree(names: Names): string {
+  for (let i = 1; ; i++) {
+    const name = i === 1 ? UNNAMED : `${UNNAMED} ${i}`;
+    if (!names.has(name)) return name;
+  }
 }

@@ -31,7 +31,7 @@ export class BadReturnError extends SignalboxError {
   readonly code = "ERR_BAD_RETURN";
   /** The handler, such as `casts.restock`. */
   readonly handler: string;
-  /** What it returned. */
+  /** The value that it returned. */
   readonly value: unknown;
   /** The library creates these errors. */
   constructor(handler: string, value: unknown, allowed: string) {

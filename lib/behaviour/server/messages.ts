@@ -4,7 +4,7 @@ import { anError } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import { Request } from "../../process/request.js";
-import { Cast } from "../handle/cast.js";
+import { Cast } from "../handle/methods.js";
 import type { Caller } from "./replies.js";
 
 /** A call as the server receives it: the request itself is the message. */

@@ -20,7 +20,7 @@ export interface Caller<R> {
   refuse(error: Error): void;
 }
 
-/** What a server does after a handler, before its next message. */
+/** The next step of a server after a handler, before its next message. */
 export type Next =
   | {
       /**

@@ -1,4 +1,4 @@
-// What can be wrong with a state machine while it runs. A wrong definition is an OptionError where it is defined.
+// The errors of a state machine while it runs. A wrong definition is an OptionError where it is defined.
 
 import { SignalboxError } from "../../process/errors.js";
 import { kindOf, show } from "../../process/show.js";

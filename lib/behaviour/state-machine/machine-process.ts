@@ -22,7 +22,7 @@ import type { ExitReason } from "../../process/reason.js";
 import { Request, replyAddress } from "../../process/request.js";
 import { captureSenderContext } from "../../process/sender-context.js";
 import { isThenable } from "../../process/thenable.js";
-import { Cast } from "../handle/cast.js";
+import { Cast } from "../handle/methods.js";
 import { BadStepError, UnknownEventError } from "./errors.js";
 import { moves, type NamedState, Step, type TypedEvent } from "./moves.js";
 import {

@@ -1,4 +1,4 @@
-// What a handler of a state machine returns: a step, and the actions that go with it. Plain values: nothing happens when they
+// The moves that a handler of a state machine returns: a step, and the actions that go with it. Plain values: nothing happens when they
 // are made.
 
 import type { Context } from "../../process/context.js";
@@ -80,7 +80,7 @@ export type Action =
   | {
       /** A `run` is for its effect alone. The result of a `task` is an event, sent to the machine. */
       readonly type: "run" | "task";
-      /** What the process does. */
+      /** The work that the process does. */
       readonly effect: (ctx: Context<never>) => unknown;
     };
 

@@ -57,7 +57,7 @@ export interface Order {
   readonly rules: Rules;
   /** Changed in place by {@link moved} alone. */
   state: NamedState;
-  /** What all states share. */
+  /** The data that all states share. */
   readonly data: unknown;
   /** Inserted and retried events that have not had their turn, the next one first. */
   readonly queue: List | undefined;
@@ -117,7 +117,7 @@ export type OrderEffect =
   | ({ readonly type: "stop"; readonly reason: ExitReason } & EndState)
   | ({ readonly type: "fail"; readonly error: Error } & EndState);
 
-/** What `terminate` sees. */
+/** The state that `terminate` sees. */
 export interface EndState {
   readonly state: NamedState;
   readonly data: unknown;
@@ -171,7 +171,7 @@ export function takesAtOnce(order: Order): boolean {
   return order.running.length === 0 && order.due.length === 0;
 }
 
-/** Whether all that the actions ask for is a reply to the call that is being handled. */
+/** Whether the actions ask for nothing but a reply to the call that is being handled. */
 function repliesAlone(actions: readonly Action[], { from }: Arrival): boolean {
   const action = actions.length === 1 ? actions[0] : undefined;
   return action?.type === "reply" && action.to === undefined && from !== undefined;

@@ -7,7 +7,7 @@ import { type Action, checkEvent, checkState, type NamedState, Step, type TypedE
 import { decide, type EndState, initial, type OrderEffect, type OrderEvent } from "./order-machine.js";
 import { enterNow, handleNow, isEventOf, type Table } from "./table.js";
 
-/** What an event leads to. */
+/** The result of an event. */
 export interface Transition<S, D = undefined> {
   /** The state after the event. */
   readonly state: S;

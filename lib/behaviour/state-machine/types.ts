@@ -95,7 +95,7 @@ export interface CommonMoves<V, D = undefined> {
   task(effect: (ctx: Context<unknown>) => Sendable<V> | undefined | Promise<Sendable<V> | undefined>): Action;
 }
 
-/** What `init` gets as `m`. `N` are the states in which the machine may start, `V` its events, `D` its data. */
+/** The argument `m` of `init`. `N` are the states in which the machine may start, `V` its events, `D` its data. */
 export interface InitMoves<N, V, D = undefined> extends CommonMoves<V, D> {
   /** The context of the process. */
   readonly ctx: Context<unknown>;
@@ -105,7 +105,7 @@ export interface InitMoves<N, V, D = undefined> extends CommonMoves<V, D> {
   insert(event: Sendable<V>): Action;
 }
 
-/** What an `enter` gets as `m`. `S` is its state, `V` the events of the machine. */
+/** The argument `m` of an `enter`. `S` is its state, `V` the events of the machine. */
 export interface EnterMoves<S, V, D = undefined> extends CommonMoves<V, D> {
   /** Stays as it is. */
   keep(...actions: readonly Action[]): Step;
@@ -117,7 +117,7 @@ export interface EnterMoves<S, V, D = undefined> extends CommonMoves<V, D> {
   stop(reason?: ExitInput, ...replies: readonly Action[]): Step;
 }
 
-/** What a handler gets as `m`. `N` are the states it may go to: its own and those it declares. */
+/** The argument `m` of a handler. `N` are the states it may go to: its own and those it declares. */
 export interface Moves<N, V, D = undefined> extends CommonMoves<V, D> {
   /** Stays in this state as it is. */
   keep(...actions: readonly Action[]): Step;
@@ -133,7 +133,7 @@ export interface Moves<N, V, D = undefined> extends CommonMoves<V, D> {
   postpone(): Action;
 }
 
-/** What the handler of a {@link Call} gets as `m`: it can answer. */
+/** The argument `m` of the handler of a {@link Call}: it can answer. */
 export interface CallMoves<N, V, R, D = undefined> extends Moves<N, V, D> {
   /** Answers this call. */
   reply(value: R): Action;
@@ -155,13 +155,13 @@ export type StateHandler<S, E, N, V, D = undefined> = (
 
 declare const fits: unique symbol;
 
-/** What {@link to} makes: a handler with the states it may go to. */
+/** The result of {@link to}: a handler with the states it may go to. */
 export interface Going<S, E, A, V, D = undefined> {
   /** In types only. */
   [fits](state: S, event: E, events: V, data: D): readonly [A, V, D];
 }
 
-/** What {@link startIn} makes: the start of a machine with the states it may start in. */
+/** The result of {@link startIn}: the start of a machine with the states it may start in. */
 export interface Starting<A, V, Args extends readonly unknown[], D = undefined> {
   /** In types only. */
   [fits](events: V, data: D, ...args: Args): readonly [A, V, D];
@@ -181,11 +181,11 @@ export type Cell<S, E, A, V, D = undefined> =
 export interface StateDefinition<S, A, V extends TypedEvent, D = undefined> {
   /** Called when the machine comes into this state, before the next event. */
   readonly enter?: (state: S, previous: A, m: EnterMoves<S, V, D>) => Step | Promise<Step>;
-  /** What the state does with each event. Every event has to be there. */
+  /** The reaction of the state to each event. Every event has to be there. */
   readonly on: { readonly [T in V["type"]]: Cell<S, EventTyped<V, T>, A, V, D> };
 }
 
-/** What `init` may return: a state, a step, `ignore` or `stop(reason)`. */
+/** The values that `init` may return: a state, a step, `ignore` or `stop(reason)`. */
 export type Begun<N> = N | Step | Stop | typeof ignore;
 
 /** The states of a definition, by name. */
@@ -201,10 +201,10 @@ export interface StateWithData<S, D> {
   readonly data: D;
 }
 
-/** What inspection shows of a machine: its state, and beside it the data of a machine that has some. */
+/** The state and the data of a machine, as inspection shows them: its state, and beside it the data of a machine that has some. */
 export type MachineSnapshot<S, D> = [D] extends [undefined] ? S : StateWithData<S, D>;
 
-/** What `transition` gets besides the state and the event: the data of a machine that has some, and whom to answer. */
+/** The arguments of `transition` behind the state and the event: the data of a machine that has some, and whom to answer. */
 export type TransitionArgs<D> = [D] extends [undefined]
   ? [from?: ReplyTo<never>]
   : [data: D, from?: ReplyTo<never>];
@@ -214,7 +214,7 @@ export type NeedsData<D> = [D] extends [undefined] ? unknown : { readonly data: 
 
 declare const declaredBy: unique symbol;
 
-/** What an event of {@link EventsOf} keeps of its interface, so that the methods of handles have the comments of that. */
+/** The members of its interface that an event of {@link EventsOf} keeps, so that the methods of handles have the comments of that. */
 export interface DeclaredBy<M> {
   /** In types only. */
   readonly [declaredBy]?: M;

@@ -59,7 +59,7 @@ export type StreamMessage =
   | { readonly type: "aborted"; readonly reason: unknown }
   | { readonly type: "input-closed"; readonly failure?: { readonly error: unknown } };
 
-/** What the stream of one call of `taskStream` does. */
+/** The inputs, the function and the limits of one call of `taskStream`. */
 export interface StreamPlan extends StreamConfig {
   readonly inputs: Inputs<unknown>;
   readonly fn: ItemFunction;
@@ -114,7 +114,7 @@ export class StreamProcess implements Callbacks<StreamMessage> {
   readonly #closes: Close[] = [];
   #isTimed = false;
   #exit: "no" | "waits for input" | "now" = "no";
-  /** What `return` of the input threw. */
+  /** The error that `return` of the input threw. */
   #failure: { readonly error: unknown } | undefined;
   #isClosing = false;
 

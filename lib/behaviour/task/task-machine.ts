@@ -1,4 +1,4 @@
-// What a task hands to its owner, and when: one value, or one reason, once.
+// The outcome that a task hands to its owner, and when: one value, or one reason, once.
 
 import { invariant } from "../../process/invariant.js";
 import { type ExitReason, isOrderly } from "../../process/reason.js";

@@ -11,6 +11,7 @@ import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { type ExitReason, KILL, SHUTDOWN } from "../../process/reason.js";
 import { reportCrash } from "../../process/report-failure.js";
+import { Request } from "../../process/request.js";
 import { TaskAwaitedError, TaskExitedError, TaskTimeoutError } from "./errors.js";
 import { TASK_DEFAULTS } from "./limits.js";
 import { checkOwner, type Owner, ownerOf, type TaskOwner } from "./owner.js";
@@ -22,7 +23,6 @@ import {
   type TaskOutcome,
   type TaskState,
 } from "./task-machine.js";
-import { TaskWait } from "./task-wait.js";
 
 /** The function of a task. `ctx.signal` is aborted when the task ends, however it ends: pass it on to `fetch` and the like. */
 export type TaskFunction<R> = (ctx: BodyContext<unknown>) => R;
@@ -160,7 +160,7 @@ export class Task<T> implements AsyncDisposable {
     const end = timeoutMs === 0 ? KILL : SHUTDOWN;
     kernel.shared?.object(this, "write");
     if (this.#state.outcome !== undefined) return;
-    const wait = new TaskWait({ pid: this.pid, gaveUp: () => this.#exit(KILL) });
+    const wait = new TaskWait(this.pid, () => this.#exit(KILL));
     const promise = wait.await(kernel, process);
     wait.arm(this.#owner, timeoutMs, undefined);
     this.#stopping.push(wait);
@@ -185,10 +185,9 @@ export class Task<T> implements AsyncDisposable {
 
   #await<R>(options: AwaitOptions = {}, asResult: boolean): Promise<R> {
     let onTimeout: "kill" | "leave" = "kill";
-    const wait = new TaskWait({
-      pid: this.pid,
-      gaveUp: (it, timeoutMs, reason) => this.#gaveUp(it, timeoutMs, reason, onTimeout),
-    });
+    const wait = new TaskWait(this.pid, (it, timeoutMs, reason) =>
+      this.#gaveUp(it, timeoutMs, reason, onTimeout),
+    );
     const promise = wait.await(this.#owner.kernel, this.#owner.process) as Promise<R>;
     try {
       only("", options, ["timeoutMs", "signal", "onTimeout"]);
@@ -302,4 +301,36 @@ export class Task<T> implements AsyncDisposable {
  */
 export function task<R>(owner: TaskOwner, fn: TaskFunction<R>, options?: TaskOptions): Task<Awaited<R>> {
   return new Task<Awaited<R>>(fn, { owner: ownerOf(owner), isLinked: true }, options);
+}
+
+/** A wait has ended early: by its time, or for a reason. */
+type GaveUp = (wait: TaskWait, timeoutMs: number | undefined, reason: unknown) => void;
+
+/** The owner waits for its task: a request without a message. Its timeout and its AbortSignal may end the task too. */
+class TaskWait extends Request<unknown> {
+  readonly #task: Pid;
+  readonly #gaveUp: GaveUp;
+
+  constructor(task: Pid, gaveUp: GaveUp) {
+    super();
+    this.#task = task;
+    this.#gaveUp = gaveUp;
+  }
+
+  /** Waits in the name of the owner. @throws OptionError */
+  arm({ kernel, process }: Owner, timeoutMs: number, signal: AbortSignal | undefined): void {
+    this.begin(kernel, process, String(this.#task), undefined, delay("timeoutMs", timeoutMs, 0, true));
+    if (signal === undefined) return;
+    kernel.shared?.signals();
+    if (signal.aborted) this.aborted(signal.reason);
+    else this.obey(signal);
+  }
+
+  override fire(): void {
+    this.#gaveUp(this, this.timeoutMs, undefined);
+  }
+
+  override aborted(reason: unknown): void {
+    this.#gaveUp(this, undefined, reason);
+  }
 }

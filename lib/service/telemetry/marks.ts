@@ -1,7 +1,7 @@
 // What telemetry notes on messages, in their field `tap`: when a message was sent, and which span sent it. Only the library's own
 // classes are read here: a message of the user is never touched.
 
-import { Cast } from "../../behaviour/handle/cast.js";
+import { Cast } from "../../behaviour/handle/methods.js";
 import { isSpecial } from "../../process/entries.js";
 import type { Request } from "../../process/request.js";
 import type { MessageBegin } from "./events.js";
