@@ -15,7 +15,7 @@ import type { ExitReason } from "../process/reason.js";
 import { cameBack, type EndedAttempt, failedOn, NO_PAST, type Past, rerouted } from "./attempts.js";
 import type { Pressure } from "./member.js";
 
-/** What the crash of a consumer leads to: another consumer, an error, or an error after compensation. */
+/** The reaction to the crash of a consumer: another consumer, an error, or an error after compensation. */
 export type CrashPolicy = "reroute" | "fail" | "compensate";
 
 export interface Policy {

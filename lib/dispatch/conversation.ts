@@ -1,4 +1,4 @@
-// A dispatch conversation: the request of its first caller, and what carries out the decisions of conversation-machine.ts. A
+// A dispatch conversation: the request of its first caller, and the code that carries out the decisions of conversation-machine.ts. A
 // conversation that its first consumer acknowledges needs no process: the watcher of the group monitors that consumer. At any
 // other event it gets one (conversation-process.ts), which is linked to the consumer itself (docs/decisions/0176).
 
@@ -58,7 +58,7 @@ export class Conversation<T> extends DispatchRequest<T> implements WaitingDispat
   private readonly route: RoutingFunction<T> | IsolatedRoute<T>;
   /** The envelope has an id of its own: dispatches of the same id join this one while it is in flight. */
   private readonly isJoinable: boolean;
-  /** What the consumer of the current attempt was given. It holds one of the consumer's slots. */
+  /** The delivery or handoff of the current attempt. It holds one of the consumer's slots. */
   private held: Delivery<T> | Handoff | undefined = undefined;
   // Few conversations have the next three: fields that are not there yet cost the others no memory.
   /** The state of the machine, once it has decided something. */
@@ -89,7 +89,7 @@ export class Conversation<T> extends DispatchRequest<T> implements WaitingDispat
     return this.decided ?? (this.held === undefined ? initial() : delivered(this.held.member));
   }
 
-  /** What the consumer of the current attempt has to settle; undefined for one that cannot acknowledge. */
+  /** The delivery that the consumer of the current attempt has to settle; undefined for one that cannot acknowledge. */
   get delivery(): Delivery<T> | undefined {
     return this.held instanceof Delivery ? this.held : undefined;
   }
@@ -108,7 +108,7 @@ export class Conversation<T> extends DispatchRequest<T> implements WaitingDispat
     if (this.process === undefined) this.forward(this.select() as Event<Member>);
   }
 
-  /** Whether anybody follows the life of its process. A routing function of the user's needs a process to run in. */
+  /** Whether telemetry or a listener follows the life of its process. A routing function of the user's needs a process to run in. */
   private isSeen({ events: { wants }, shared, taps }: Kernel): boolean {
     const { route } = this;
     shared?.listeners("read");

@@ -53,7 +53,7 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
   declare innocent?: boolean;
   /** @internal The dispatch has ended. */
   declare isWithdrawn?: true;
-  /** @internal What `signal` belongs to, once somebody has asked for it. */
+  /** @internal The controller of `signal`, once code has asked for the signal. */
   declare controller?: AbortController;
   /** @internal The reason of the abort. */
   declare reason?: unknown;

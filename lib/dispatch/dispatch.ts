@@ -1,4 +1,4 @@
-// What users call to dispatch, and what System needs for it. The dispatch itself starts in start.ts.
+// The functions that users call to dispatch, and those that System needs. The dispatch itself starts in start.ts.
 
 import { Context } from "../process/context.js";
 import { OptionError } from "../process/errors.js";

@@ -181,7 +181,7 @@ export class Member implements ConsumerView {
     return pressureOf(this.inFlight + kept, this.maxInFlight, depth, this.maxBuffer);
   }
 
-  /** Whether the consumer lives matters. Its own steps change the depth of its mailbox, and only read its life. */
+  /** The result depends on whether the consumer lives. Its own steps change the depth of its mailbox, and only read its life. */
   private looked(access: Access): void {
     search.shared?.process(this.pid, access);
     this.group.touched("read");

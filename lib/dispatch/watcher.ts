@@ -14,7 +14,7 @@ import { type Holding, holdFor } from "../process/via.js";
 import { Flights } from "./flights.js";
 import type { ConsumerView } from "./member.js";
 
-/** What the watcher reports to its group, and what it shows of it. */
+/** The group of a watcher: the watcher reports to the group, and shows the group to inspection. */
 export interface Watched {
   readonly name: string;
   readonly consumers: readonly ConsumerView[];

@@ -33,7 +33,7 @@ export function backoffMs(backoff: Backoff, attempt: number, roll: number): numb
 }
 
 /** Whether the last attempt ran long enough for the waits to start at `minMs` again. */
-export function isCalm(backoff: Backoff, ranForMs: number): boolean {
+export function startsAnew(backoff: Backoff, ranForMs: number): boolean {
   return ranForMs >= (backoff.resetAfterMs ?? backoff.maxMs);
 }
 

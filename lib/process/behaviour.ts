@@ -64,7 +64,7 @@ export abstract class ValueBody {
   abstract returned(value: unknown): void;
 }
 
-/** What the process of a {@link Behaviour} runs. The library alone writes bodies that are objects; they have no callbacks. */
+/** The code that the process of a {@link Behaviour} runs. The library alone writes bodies that are objects; they have no callbacks. */
 export type Code = Behaviour<unknown> | (ValueBody & Partial<Record<keyof Callbacks<unknown>, undefined>>);
 
 /** Whether a value is one of these. */

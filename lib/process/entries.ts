@@ -4,7 +4,7 @@ import type { DeadLetterReason, ExitReason } from "./exit-reason.js";
 import type { Monitor } from "./monitor.js";
 import type { Pid } from "./pid.js";
 
-/** An asynchronous context of the host: what each AsyncLocalStorage held at some moment. Node's AsyncResource is one. */
+/** An asynchronous context of the host: the values of each AsyncLocalStorage at some moment. Node's AsyncResource is one. */
 export interface AsyncContext {
   /** Runs `fn` there. */
   runInAsyncScope<A extends unknown[], R>(fn: (...args: A) => R, thisArg?: unknown, ...args: A): R;
@@ -44,7 +44,7 @@ export interface GroupSignal {
   readonly pid: Pid;
 }
 
-/** A signal: what a process receives besides messages. */
+/** A signal: an entry that a process receives besides messages. */
 export type Signal = ExitSignal | DownSignal | GroupSignal;
 
 /** Base of everything in a mailbox that is no plain message. */
@@ -83,7 +83,7 @@ export interface Withdrawable {
 /** A {@link Returnable} that may end before its receiver comes to it. */
 export abstract class Recallable extends Returnable implements Withdrawable {
   queuedIn: Withdrawable["queuedIn"] = undefined;
-  /** What telemetry notes about it. */
+  /** A note of telemetry. */
   tap: unknown = undefined;
   /** Where it is handled, in a system whose messages carry their sender's context. */
   context: AsyncContext | undefined = undefined;
@@ -108,7 +108,7 @@ export class ContextMessage extends Entry {
   readonly message: unknown;
   /** The process that sent it, if that is known. */
   readonly from: Pid | undefined;
-  /** What telemetry notes about the message. */
+  /** A note of telemetry about the message. */
   tap: unknown = undefined;
   constructor(message: unknown, context: AsyncContext | undefined, from?: Pid) {
     super();

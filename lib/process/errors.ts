@@ -29,7 +29,7 @@ export class OptionError extends SignalboxError {
   readonly path: string;
   /** The value that is not allowed. */
   readonly value: unknown;
-  /** What is allowed, in words. */
+  /** The allowed values, in words. */
   readonly allowed: string;
   constructor(path: string, value: unknown, allowed: string) {
     super(`${path} must be ${allowed}; got ${show(value)}`);
@@ -113,7 +113,7 @@ export class CallTimeoutError extends SignalboxError {
   readonly code = "ERR_CALL_TIMEOUT";
   /** The timeout of the call, in milliseconds. */
   readonly timeoutMs: number;
-  /** What became of the request. */
+  /** The fate of the request. */
   readonly request: RequestFate;
   constructor(to: string, timeoutMs: number, request: RequestFate) {
     super(`${to} did not reply within ${timeoutMs} ms; ${FATES[request]}`);

@@ -1,5 +1,5 @@
 // The mailbox of one process: which entries are queued, what a full mailbox does with a message, and when the process is ready to
-// run. What runs then is in process.ts. The class has no fields: a process and its mailbox are one object.
+// run. The class has no fields: a process and its mailbox are one object.
 
 import type { MailboxLimits } from "./bound.js";
 import {

@@ -1,4 +1,4 @@
-// What inspection needs of a behaviour and of a definition: how to read the state, and how to replace the definition. A
+// The part of a behaviour and of a definition that inspection needs: how to read the state, and how to replace the definition. A
 // behaviour that has a state offers it by `inspected` of its Callbacks; inspection.ts is the other side.
 
 /** One process, as inspection sees it. All members are used between two messages of the process, after its `init`. */
@@ -36,7 +36,7 @@ export const successor: unique symbol = Symbol("signalbox.successor");
 export interface Successor<out S> {
   /** The {@link Inspected.kind} of the processes that can take it over. */
   readonly kind: string;
-  /** What {@link SwapPoint.replace} takes. The same object each time. */
+  /** The argument of {@link SwapPoint.replace}. The same object each time. */
   readonly definition: object;
   /** In types only. */
   readonly state?: S;

@@ -287,7 +287,7 @@ export function tracerOf(process: Process): Tracer {
   return extras.tracer as Tracer;
 }
 
-/** What the behaviour of a process offers, if it offers anything. */
+/** The members that the behaviour of a process offers to inspection, if it offers any. */
 export function inspectedOf(
   process: Process,
   behaviour: Process["behaviour"] = process.behaviour,

@@ -31,7 +31,7 @@ export class WatchedProcess extends Process implements InterceptedProcess {
     if (!this.#interception.hold(this, entry)) super.deliverSignal(entry);
   }
 
-  /** Whether this process takes an entry or that has ended first makes a difference. */
+  /** It makes a difference whether the process takes the entry before the entry ends. */
   override withdraw(entry: Withdrawable): number {
     this.kernel.shared?.process(this.pid, "write");
     this.kernel.shared?.mailbox(this.pid, "write");

@@ -1,6 +1,5 @@
-// Listeners of events and traces, and the logs of topologies, are the user's code, which only looks on. What such code throws, or
-// rejects with, is contained: it reaches neither the process that caused the call nor the host. It is reported once for each
-// listener.
+// Listeners of events and traces, and the logs of topologies, are the user's code, which only looks on. Its errors and rejections
+// are contained: they reach neither the process that caused the call nor the host. Each listener is reported once.
 
 import { outside } from "./origin.js";
 import { showThrown } from "./show.js";

@@ -1,5 +1,5 @@
-// A process: its state, and what runs when it is activated. What its mailbox takes is decided in inbox.ts, its operations are in
-// context.ts, its start and end in kernel.ts.
+// A process: its state, and the code that an activation runs. inbox.ts decides which entries its mailbox takes, context.ts has its
+// operations, kernel.ts its start and end.
 
 import { type Body, type Callbacks, type Code, SetAside, type StartOutcome, Stop } from "./behaviour.js";
 import type { MailboxLimits } from "./bound.js";
@@ -44,7 +44,7 @@ import { reportEarlyEnd } from "./start.js";
 import { isThenable } from "./thenable.js";
 import type { Holding } from "./via.js";
 
-/** What only some processes have: kept apart, so that an idle process stays small. */
+/** Fields that only some processes have, kept apart so that an idle process stays small. */
 export interface Rare {
   name: string | undefined;
   groups: Set<string> | undefined;
@@ -74,7 +74,7 @@ export interface Rare {
   tracer: ProcessTracer | undefined;
 }
 
-/** What a suspended process needs. Its code comes with the inspector, so a program without one does not load it. */
+/** The suspension of a process. Its code comes with the inspector, so a program without one does not load it. */
 export interface Hold {
   /** It is in the run queue. */
   queued: boolean;

@@ -363,7 +363,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   }
 }
 
-/** What few calls have: a field of the prototype costs the others no memory. */
+/** Fields that few calls have: a field of the prototype costs the others no memory. */
 Object.assign(Request.prototype, {
   isKept: false,
   isUntaken: false,

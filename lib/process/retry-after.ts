@@ -27,7 +27,7 @@ export function askedWait(error: unknown, wallMs: number): number {
   return Math.min(Math.ceil(retryAfterOf(error, wallMs) ?? 0), RETRY_AFTER_MOST_MS);
 }
 
-/** What `Retry-After` of these headers says, in milliseconds from when they were sent. @param headers - `Headers`, or an object with names in lower case */
+/** The wait that `Retry-After` of these headers asks for, in milliseconds from when they were sent. @param headers - `Headers`, or an object with names in lower case */
 export function retryAfterIn(headers: unknown, wallMs: number): number | undefined {
   const text = headerOf(headers, "retry-after");
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000 || undefined;

@@ -9,7 +9,7 @@ import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import { STARTING } from "./process-state.js";
 
-/** What a process of such a system has in addition. */
+/** The additional fields of a process of such a system. */
 export interface HomeContext {
   /** The context in which all code of the process runs, for a process that acts for one caller only. */
   home: AsyncContext | undefined;

@@ -36,7 +36,7 @@ import { WatchedGroups, WatchedNames } from "./watched-names.js";
 /** How a step used something. Two steps that only read the same thing can swap places. */
 export type Access = "read" | "write";
 
-/** What a search records of each step. */
+/** The record that a search makes of each step. */
 export interface StepRecord {
   /** The running code read or changed something that processes share. The keys are those of {@link SharedState}. */
   touched(key: string, access: Access): void;

@@ -25,15 +25,15 @@ export interface StandardSchema<Output = unknown, Input = unknown> {
 
 /** The types of a schema. */
 export interface SchemaTypes<Output, Input = unknown> {
-  /** What the schema takes. */
+  /** The type that the schema takes. */
   readonly input: Input;
-  /** What a valid value becomes. */
+  /** The type of the value that comes out. */
   readonly output: Output;
 }
 
-/** What a schema takes. */
+/** The type that a schema takes. */
 export type InferInput<S extends StandardSchema> = NonNullable<S["~standard"]["types"]>["input"];
-/** What a valid value becomes. */
+/** The type of the value that comes out. */
 export type InferOutput<S extends StandardSchema> = NonNullable<S["~standard"]["types"]>["output"];
 
 /** The result of a check: a value, or what is wrong. */
@@ -45,13 +45,13 @@ export type SchemaResult<Output> =
       readonly issues?: undefined;
     }
   | {
-      /** What is wrong. */
+      /** The fault, in words. */
       readonly issues: readonly SchemaIssue[];
     };
 
 /** One thing that is wrong with a value. */
 export interface SchemaIssue {
-  /** What is wrong. */
+  /** The fault, in words. */
   readonly message: string;
   /** Where it is: keys, or objects that hold a key. */
   readonly path?: readonly (PropertyKey | SchemaPathSegment)[] | undefined;

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { type Backoff, OptionError } from "signalbox";
 import { describe, expect, it } from "vitest";
-import { backoffMs, checkBackoff, isCalm } from "../../lib/process/backoff.js";
+import { backoffMs, checkBackoff, startsAnew } from "../../lib/process/backoff.js";
 
 const MIDDLE = 0.5;
 const backoffs: fc.Arbitrary<Backoff> = fc
@@ -48,9 +48,12 @@ describe("a wait", () => {
 
 describe("a calm time", () => {
   it("is by default as long as the longest wait", () => {
-    expect([isCalm({ minMs: 1, maxMs: 50 }, 49), isCalm({ minMs: 1, maxMs: 50 }, 50)]).toEqual([false, true]);
+    expect([startsAnew({ minMs: 1, maxMs: 50 }, 49), startsAnew({ minMs: 1, maxMs: 50 }, 50)]).toEqual([
+      false,
+      true,
+    ]);
     const given = { minMs: 1, maxMs: 50, resetAfterMs: 10 };
-    expect([isCalm(given, 9), isCalm(given, 10)]).toEqual([false, true]);
+    expect([startsAnew(given, 9), startsAnew(given, 10)]).toEqual([false, true]);
   });
 });
 

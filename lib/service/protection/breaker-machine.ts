@@ -4,7 +4,7 @@
 // Each state of the breaker has a generation. The end of a call counts only in the generation in which the call was admitted,
 // so results of calls that were under way at a change of state count neither for nor against the new state.
 
-import { type Backoff, backoffMs, isCalm } from "../../process/backoff.js";
+import { type Backoff, backoffMs, startsAnew } from "../../process/backoff.js";
 import { CallWindow, type Tally, TimeWindow, type Window } from "./window.js";
 
 /** `closed`: calls pass. `open`: calls are rejected. `half-open`: a few calls pass as probes. */
@@ -207,7 +207,7 @@ function probed(machine: BreakerMachine, { permit, verdict, durationMs, now, rol
 
 function open(machine: BreakerMachine, now: number, roll: number): Decision {
   const { backoff } = machine.config;
-  const isFirst = machine.state === "closed" && isCalm(backoff, now - machine.closedAt);
+  const isFirst = machine.state === "closed" && startsAnew(backoff, now - machine.closedAt);
   const opened = isFirst ? 1 : machine.opened + 1;
   const openMs = backoffMs(backoff, opened, roll);
   return change({ ...machine, opened, reopenAt: now + openMs }, "open", now, openMs);

@@ -9,7 +9,7 @@
 // The count of restarts is reset only after the topology has run for `resetAfterMs` of the backoff. A start alone does not
 // reset it, so that a crash loop ends.
 
-import { type Backoff, backoffMs, isCalm } from "../../process/backoff.js";
+import { type Backoff, backoffMs, startsAnew } from "../../process/backoff.js";
 import { type ExitReason, NORMAL } from "../../process/reason.js";
 
 /**
@@ -119,7 +119,7 @@ function down(state: LifecycleState, event: LifecycleEvent & { readonly type: "d
       return [ended, [{ type: "exit", reason: event.reason }]];
     default: {
       const { rule, known, upAt } = state;
-      const calm = state.phase !== "starting" && isCalm(rule.backoff, event.at - upAt);
+      const calm = state.phase !== "starting" && startsAnew(rule.backoff, event.at - upAt);
       const attempts = (calm ? 0 : state.attempts) + 1;
       if (!known || attempts > rule.restarts) return [ended, [{ type: "exit", reason: event.reason }]];
       const ms = backoffMs(rule.backoff, attempts, event.roll);
