@@ -3,10 +3,10 @@
 import { type RequestFate, SignalboxError } from "../process/errors.js";
 
 /**
- * A request to the admin socket of a host is malformed: no JSON, too long, of another version, or for an operation that does not
- * exist.
+ * A request to the admin socket of a host is malformed: no JSON, too long, of another version, for an operation that does not exist, or
+ * for no system in particular where several listen.
  *
- * @remedy Use the command `signalbox` of the version that the host runs.
+ * @remedy Name a system with `--system`, if the message lists several. Else use the command `signalbox` of the version that the host runs.
  */
 export class AdminProtocolError extends SignalboxError {
   static override readonly name: string = "AdminProtocolError";

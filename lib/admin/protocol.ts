@@ -7,6 +7,7 @@
 // Every request ends by itself: a long list is read page by page, and a wait for an outcome is asked for again and again.
 
 import { alike, only } from "../process/known-options.js";
+import { show } from "../process/show.js";
 import { AdminProtocolError, RemoteOperationError } from "./errors.js";
 import { type Json, toJson } from "./json-view.js";
 
@@ -35,12 +36,20 @@ export const PROTOCOL_LIMITS: {
 /** The arguments of a request. */
 export type Args = Readonly<Record<string, unknown>>;
 
+/** A system behind a socket. */
+export interface SystemId {
+  readonly name: string;
+  readonly id: string;
+}
+
 /** One operation of the protocol: the names of its arguments, and how it is done. */
 export interface AdminOperation {
   readonly args: readonly string[];
   run(args: Args, signal: AbortSignal): Promise<unknown>;
   /** Of several hosts behind one socket, the one that answers true does it; else the first. */
   mine?(args: Args): Promise<boolean>;
+  /** The system that it looks at. Where several listen at a socket, the argument `system` says which one is meant, by its name. */
+  readonly system?: SystemId;
 }
 
 /** The operations, by name. Several hosts may offer the same. */
@@ -69,8 +78,29 @@ export async function serve(operations: AdminOperations, line: string, signal: A
 
 async function chosen(offers: readonly AdminOperation[], args: Args): Promise<AdminOperation> {
   const [first] = offers as readonly [AdminOperation];
+  if (first.system !== undefined) return ofSystem(offers, args.system);
   if (offers.length > 1) for (const one of offers) if ((await one.mine?.(args)) === true) return one;
   return first;
+}
+
+/**
+ * The operation on the system that a request names; of systems with the same name, by its id.
+ *
+ * @throws AdminProtocolError when there is none, or when the request does not say which of several is meant
+ */
+function ofSystem(offers: readonly AdminOperation[], wanted: unknown): AdminOperation {
+  const byId = new Map(offers.map(({ system }) => [system?.id, system?.name]));
+  const names = [...byId.values()];
+  const labelOf = ({ system }: AdminOperation): unknown =>
+    names.filter((name) => name === system?.name).length > 1 ? system?.id : system?.name;
+  const all = [...new Set(offers.map(labelOf))].join(", ");
+  if (wanted === undefined && byId.size > 1)
+    throw new AdminProtocolError(
+      `several systems listen at this socket: name one of them with --system: ${all}`,
+    );
+  const found = wanted === undefined ? offers[0] : offers.find((one) => labelOf(one) === wanted);
+  if (found !== undefined) return found;
+  throw new AdminProtocolError(`no system ${show(wanted)} listens at this socket: there is only ${all}`);
 }
 
 /** The line of an answer that is an error. */

@@ -2,6 +2,7 @@
 
 import { ConsumerGroup, consumer, defineServer, System, supervisor } from "signalbox";
 import { flowHost } from "signalbox/flow";
+import { run as start } from "signalbox/service";
 import { memory } from "signalbox/store";
 import { expect, onTestFinished, test } from "vitest";
 import { files, terminal } from "../../lib/cli/shell/host.js";
@@ -87,4 +88,33 @@ test("ends with 1 when there is no such process, and with 2 when no program list
   expect(await run("processes", "--limit", "0", "--socket", socket)).toMatchObject({ code: 2 });
   expect(await run("processes")).toMatchObject({ code: 2, complaints: expect.stringContaining("--store") });
   expect(await run("processes", "--store", "a.db", "--socket", "b")).toMatchObject({ code: 2 });
+});
+
+test("where several systems listen at a socket, --system names the one that is meant [Z903]", async () => {
+  const socket = folderWith()("shop.sock");
+  const services = ["shop", "stock", "stock"].map((name) => {
+    const Floor = supervisor({
+      children: [{ id: "till", name: "till", start: defineServer({ init: () => 0 }) }],
+    });
+    const service = start(Floor, { name, host: false, socket });
+    onTestFinished(() => void service.stop());
+    return service;
+  });
+  for (const { started } of services) await started;
+  const [, first, second] = services.map(({ system }) => system.kernel.node.id) as [string, string, string];
+  const all = `shop, ${first}, ${second}`;
+  expect(await run("tree", "--socket", socket)).toMatchObject({
+    code: 2,
+    complaints: `signalbox: several systems listen at this socket: name one of them with --system: ${all}`,
+  });
+  for (const name of ["shop", first, second])
+    expect(await run("process", "till", "--system", name, "--socket", socket)).toMatchObject({ code: 0 });
+  expect(await run("groups", "--system", "stock", "--socket", socket)).toMatchObject({
+    code: 2,
+    complaints: `signalbox: no system "stock" listens at this socket: there is only ${all}`,
+  });
+  await services[2]?.stop();
+  expect(await run("process", "till", "--system", "stock", "--socket", socket)).toMatchObject({ code: 0 });
+  await services[1]?.stop();
+  expect(await run("process", "till", "--socket", socket)).toMatchObject({ code: 0 });
 });

@@ -1,7 +1,14 @@
 // A table of operations as a host offers it at its admin socket.
 
 import type { AdminService } from "../post.js";
-import { type AdminOperation, type Args, PROTOCOL_LIMITS, pageOf, pendingAfter } from "../protocol.js";
+import {
+  type AdminOperation,
+  type Args,
+  PROTOCOL_LIMITS,
+  pageOf,
+  pendingAfter,
+  type SystemId,
+} from "../protocol.js";
 import { type AskedRow, methodOf, type OperationTable, rowsOf, wireNames } from "./table.js";
 
 /** How operations are offered. */
@@ -14,21 +21,24 @@ export interface Offer {
   readonly shares: boolean;
   /** Of several hosts, the one that answers true is asked for operations with an `id`. */
   mine?(args: Args): Promise<boolean>;
+  /** The system, of operations that look at one. */
+  readonly system?: SystemId;
 }
 
 /** The operations of a host, for its admin socket. */
 export function serviceOf<Operations extends object>(
   table: OperationTable<Operations>,
   on: Operations,
-  { name, prefix = "", shares, mine }: Offer,
+  { name, prefix = "", shares, mine, system }: Offer,
 ): AdminService {
   const operations = new Map<string, AdminOperation>();
   for (const [op, row] of rowsOf(table)) {
     if (row.kind === "made") continue;
     const method = methodOf(on, op);
-    const args = argsOf(row);
+    const args = system === undefined ? argsOf(row) : [...argsOf(row), "system"];
     operations.set(prefix + op, {
       args,
+      ...(system !== undefined && { system }),
       run: (given, signal) => RUNS[row.kind](row as never, method, given, signal),
       ...(mine !== undefined && args.includes("id") && { mine }),
     });

@@ -41,10 +41,12 @@ export function systemService(kernel: Kernel): AdminService {
     name: "system",
     prefix: PREFIX,
     shares: true,
+    system: kernel.node,
   });
 }
 
-/** Operations on the system at the other end of a connection. */
-export function remoteOperations(ask: Ask): SystemOperations {
-  return remoteOf(SYSTEM_TABLE, ask, PREFIX);
+/** Operations on the system at the other end of a connection. @param system - its name, where several listen at the socket */
+export function remoteOperations(ask: Ask, system?: string): SystemOperations {
+  if (system === undefined) return remoteOf(SYSTEM_TABLE, ask, PREFIX);
+  return remoteOf(SYSTEM_TABLE, (op, args, ...rest) => ask(op, { ...args, system }, ...rest), PREFIX);
 }

@@ -3,7 +3,7 @@
 import type { SystemOperations } from "../../admin/system/operations.js";
 import { remoteOperations } from "../../admin/system/system-table.js";
 import type { AdminClient } from "../shell/admin-client.js";
-import { Misuse, type OptionSpecs } from "../shell/arguments.js";
+import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
 import { runCommands } from "../shell/commands.js";
 import { inContext, type Opened, type StoreCommandHost } from "../shell/context.js";
 import { isUrl, STORE, storeNeeded } from "../shell/store-option.js";
@@ -17,12 +17,13 @@ export interface SystemHost extends StoreCommandHost {
 
 const COMMON = {
   store: { ...STORE, help: "the file of a SQLite store that the program has open. Default: SIGNALBOX_STORE" },
-  socket: { value: "PATH", help: "instead: the `socket` that the program named" },
+  socket: { value: "PATH", help: "instead: the path that the program has as option `socket`" },
+  system: { value: "NAME", help: "the system that is meant, if several listen at the socket" },
   json: { help: "prints one JSON document" },
 } as const satisfies OptionSpecs;
 
 const ABOUT = `Looks at a running program: its processes, supervisors, topologies and groups of consumers. The command asks the program over the
-admin socket of its flows, pipelines or durable queues, and changes nothing.`;
+admin socket of its flows, pipelines, durable queues or service, and changes nothing.`;
 
 const EXITS = `exit codes: 0 success; 1 the answer is no: there is no such process, topology or group; 2 wrong arguments, or no program listens`;
 
@@ -46,16 +47,15 @@ export function system(args: readonly string[], host: SystemHost): Promise<numbe
       commands: COMMANDS,
       host,
       answers: /^ERR_NO_PROCESS$/,
-      carryOut: ({ store, socket, json }, run) =>
-        inContext({ host, json, colours: {}, open: () => open(store, socket, host) }, run),
+      carryOut: ({ json, ...where }, run) =>
+        inContext({ host, json, colours: {}, open: () => open(where, host) }, run),
     },
     args,
   );
 }
 
 async function open(
-  store: string | undefined,
-  socket: string | undefined,
+  { store, socket, system: name }: Omit<Given<typeof COMMON>, "json">,
   host: SystemHost,
 ): Promise<Opened<SystemOperations>> {
   if (socket !== undefined && store !== undefined)
@@ -66,5 +66,5 @@ async function open(
       : { socket };
   const client = await host.reach(at);
   if (client === undefined) throw new Misuse(`no program listens for ${at.store ?? at.socket}`);
-  return { operations: remoteOperations(client.ask), close: async () => client.close() };
+  return { operations: remoteOperations(client.ask, name), close: async () => client.close() };
 }
