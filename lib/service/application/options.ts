@@ -71,6 +71,12 @@ export interface RunOptions<Schema extends StandardSchema | undefined = Standard
   readonly hostErrors?: boolean;
   /** What makes the service healthy: checks of your own, and limits. */
   readonly health?: HealthOptions;
+  /**
+   * The path of an admin socket, at which `signalbox system --socket PATH` looks at the processes of this program, also while it starts or
+   * stops. Only programs of the same user can connect. The start fails when another program listens there. Default: none; `false` says so,
+   * too. A flow host, a pipeline host or open queues have an admin socket of their own.
+   */
+  readonly socket?: string | false;
   /** Stops the service when it is aborted. */
   readonly signal?: AbortSignal;
   /**
@@ -98,6 +104,7 @@ export interface Settings {
   readonly signals: ReadonlyMap<string, "stop" | ((service: Service<unknown>) => unknown)>;
   readonly hostErrors: boolean;
   readonly health: HealthSettings;
+  readonly socket: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly onDrain: (cause: Cause) => unknown;
   readonly flush: () => unknown;
@@ -121,6 +128,7 @@ const CHECKS = {
   signals: checkSignals,
   hostErrors: flag,
   health: (_path: string, given: unknown) => checkHealth(given as HealthOptions | undefined),
+  socket: (path: string, given: unknown) => (given === false ? undefined : maybe(text)(path, given)),
   signal: maybe(abortSignal),
   onDrain: fn<Settings["onDrain"]>(),
   flush: fn<Settings["flush"]>(),

@@ -35,6 +35,8 @@ export class Service<out Ref = unknown> implements AsyncDisposable {
   /** Code of the user's own stopped the service: it decides what becomes of the host. */
   #stoppedByCode = false;
   #hurried = false;
+  /** The process of the admin socket, which may still open it. */
+  #socket: Promise<Pid> | undefined;
 
   /** @internal Use `run`. */
   constructor(
@@ -49,7 +51,11 @@ export class Service<out Ref = unknown> implements AsyncDisposable {
       const action = signals.get(signal);
       return typeof action === "function" ? () => action(this) : undefined;
     };
-    const app = { name, limits, args, configure: () => makeTree(this), onDrain, handlerOf, health };
+    const configure = async (): Promise<Startable<readonly unknown[], unknown>> => {
+      await this.#listen();
+      return makeTree(this);
+    };
+    const app = { name, limits, args, configure, onDrain, handlerOf, health };
     const { kernel } = system;
     this.health = new Health({
       name,
@@ -126,6 +132,27 @@ export class Service<out Ref = unknown> implements AsyncDisposable {
     this.#tell({ type: "event", event: { type: "cause", cause } });
   }
 
+  /** Opens the admin socket first, so that a start that hangs can be looked at. @throws AdminSocketError */
+  async #listen(): Promise<void> {
+    const { socket, system } = this.#settings;
+    if (socket === undefined) return;
+    const open = async (): Promise<Pid> => {
+      const { openSystemSocket } = await import("../../host/admin-lodging.js");
+      return openSystemSocket(socket, system);
+    };
+    this.#socket = open();
+    await this.#socket;
+  }
+
+  /** Closes the admin socket last, so that a stop that hangs can be looked at. */
+  async #closeSocket(): Promise<void> {
+    const { system } = this.#settings;
+    const socket = await this.#socket?.catch(() => undefined);
+    if (socket === undefined || !system.isAlive(socket)) return;
+    system.exit(socket, "shutdown");
+    await system.exited(socket);
+  }
+
   /** Listens to the host, and keeps it. */
   #attach(): void {
     const { host, signals, hostErrors, signal } = this.#settings;
@@ -190,6 +217,7 @@ export class Service<out Ref = unknown> implements AsyncDisposable {
     await system.exited(this.#pid);
     const ending = this.#ending();
     const wasKilled = ending.outcome === "forced" || ending.outcome === "drainTimedOut" || this.#hurried;
+    await this.#closeSocket();
     if (ownsSystem) await system.stop({ timeoutMs: wasKilled ? 0 : limits.drainTimeoutMs });
     await this.#within(limits.flushTimeoutMs, this.#flush());
     const lodgers = host && this.#moveOut(host, ending);
