@@ -1,6 +1,7 @@
 // The messages of an execution over a broker. The ledger decides; the broker says which host works on which message.
 //
-//     commit: children, and a row of the outbox for each ──▶ published ──▶ confirmed ──▶ row of the outbox removed ──▶ acknowledged
+//     commit: children, and a row of the outbox for each ──▶ letters of settled messages acknowledged
+//                                      └──▶ published ──▶ confirmed ──▶ row of the outbox removed
 //     letter ──▶ taken in the ledger, if the message is there and has no holder ──▶ handed out
 //
 // A letter is no more than a hint: its message is taken in the store, so a letter that comes twice, late, or from before changes nothing.
@@ -10,7 +11,6 @@ import type { Kernel } from "../../process/kernel.js";
 import { outside } from "../../process/origin.js";
 import type { Store, Write } from "../../store/index.js";
 import type { MessageId } from "../definition/message-id.js";
-import type { CarrierDelivery } from "../messages/carrier.js";
 import { Channels } from "../messages/channels.js";
 import { Inbox } from "../messages/inbox.js";
 import { MESSAGE_LIMITS } from "../messages/limits.js";
@@ -31,12 +31,6 @@ interface Spot {
 /** A message that is to be sent. Its round is when its row of the outbox was written. */
 interface Outgoing extends Spot, Sendable {}
 
-/** Messages to send, and letters to acknowledge after them. */
-interface Load {
-  readonly outgoing: readonly Outgoing[];
-  readonly letters: readonly CarrierDelivery[];
-}
-
 /** How often the outbox is searched for messages that others have left behind, in milliseconds. */
 const LOOK_MS = 1_000;
 /** A row that is in the outbox for so long was left behind, in milliseconds. */
@@ -52,6 +46,7 @@ const AHEAD = 2;
 const FEWEST = 4;
 
 const keyOf = ({ queue, lane, id }: Spot): string => `${queue} ${lane} ${id}`;
+const letterOf = ({ lane, id }: Omit<Spot, "queue">): string => JSON.stringify([lane, id]);
 
 export class LedgerBroker {
   readonly #ledger: LedgerState;
@@ -59,12 +54,10 @@ export class LedgerBroker {
   readonly #channels: Channels;
   readonly #outbox: Outbox<Outgoing>;
   readonly #queues: readonly string[];
-  readonly #inboxes = new Map<string, Inbox>();
-  /** Letters of the messages that this host has. */
-  readonly #inWork = new Map<string, CarrierDelivery>();
+  readonly #inboxes = new Map<string, Inbox<Spot>>();
   /** Keys of the messages that are being sent, or wait to be sent. */
   readonly #underWay = new Set<string>();
-  #waiting: Load[] = [];
+  #waiting: Outgoing[] = [];
   #shipments = 0;
   /** Queues whose outbox is sent regardless of its age. */
   readonly #hurry = new Set<string>();
@@ -86,7 +79,9 @@ export class LedgerBroker {
     for (const queue of queues) {
       const prefetch = Math.max(FEWEST, AHEAD * ledger.inWork(queue));
       const news = (): void => ledger.handOut.news(queue);
-      this.#inboxes.set(queue, new Inbox({ queue, carrier, channels, prefetch, news }));
+      const read = (letter: string): Spot | undefined => spotIn(queue, letter);
+      const source = { queue, carrier, channels, prefetch, inWorkMs: IN_WORK_MS, read, news };
+      this.#inboxes.set(queue, new Inbox(source));
     }
     this.#lookLater();
   }
@@ -108,7 +103,7 @@ export class LedgerBroker {
 
   /** Whether this host has the message, by a letter. */
   has(message: Spot): boolean {
-    return this.#inWork.has(keyOf(message));
+    return this.#inboxes.get(message.queue)?.has(letterOf(message)) === true;
   }
 
   /** Whether letters of this queue have arrived that were not looked at. */
@@ -118,45 +113,14 @@ export class LedgerBroker {
 
   /** Messages whose letters have arrived, and that have no holder. This host holds them from now on. */
   async take(queue: string, count: number): Promise<readonly MessageRow[]> {
-    const letters = this.#inboxes.get(queue)?.take(count) ?? [];
-    if (letters.length === 0) return [];
-    try {
-      return await this.#take(queue, letters);
-    } catch (error) {
-      for (const letter of letters) letter.nak(MESSAGE_LIMITS.again.maxMs);
-      throw error;
-    }
-  }
-
-  async #take(queue: string, letters: readonly CarrierDelivery[]): Promise<readonly MessageRow[]> {
-    const free = new Map<string, { readonly spot: Spot; readonly letter: CarrierDelivery }>();
-    for (const letter of letters) {
-      const spot = spotIn(queue, letter.body);
-      const key = spot === undefined ? "" : keyOf(spot);
-      // It comes again, in case this host gives the message back.
-      if (this.#inWork.has(key)) letter.nak(IN_WORK_MS);
-      // A letter that says nothing is of a stranger: it is acknowledged, as one of a message that is gone.
-      else if (spot === undefined || free.has(key)) letter.ackUnconfirmed();
-      else free.set(key, { spot, letter });
-    }
-    const all = [...free.entries()];
-    const rows = await this.#hold(all.map(([, { spot }]) => spot));
-    return all.flatMap(([key, { letter }], i) => {
-      const row = rows[i];
-      if (row === undefined) {
-        letter.ackUnconfirmed();
-        return [];
-      }
-      this.#inWork.set(key, letter);
-      return [row];
-    });
+    const inbox = this.#inboxes.get(queue);
+    return inbox === undefined ? [] : inbox.take(count, (spots) => this.#hold(spots));
   }
 
   /** The messages among these that this host has now. A store of one process notes nothing: all messages are its. */
   async #hold(spots: readonly Spot[]): Promise<readonly (MessageRow | undefined)[]> {
     const { store, place } = this.#ledger;
     const { scope, claim } = place;
-    if (spots.length === 0) return [];
     const keys = spots.map(({ queue, lane, id }) => [scope, queue, lane, id]);
     if (!place.shared) return store.get(messages, keys);
     const writes = keys.map((key): Write => {
@@ -177,73 +141,42 @@ export class LedgerBroker {
 
   // ── to the broker ────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** A commit has settled or delayed messages, and has made children. They are sent; the letters are acknowledged last. */
+  /** A commit has settled or delayed messages, and has made children. Their letters are over, and the children are sent. */
   committed(done: readonly LiveMessage[], children: readonly Spot[], at: number): void {
-    const letters = done.flatMap((message) => this.#lettersOf(message));
+    for (const message of done) this.#inboxes.get(message.queue)?.settled(letterOf(message));
     const outgoing = children.map((child) => ({ ...child, round: at }));
     const now = this.#ledger.now();
     for (const { lane } of outgoing) if (lane > now) this.#lookAt(lane);
-    this.#ship(
-      outgoing.filter(({ lane }) => lane <= now),
-      letters,
-    );
+    this.#ship(outgoing.filter(({ lane }) => lane <= now));
   }
 
-  /** This host has lost the message: its letter comes again, to the host that has the message then. */
+  /** This host has lost the message. */
   lost(message: LiveMessage): void {
-    for (const letter of this.#lettersOf(message)) letter.nak(IN_WORK_MS);
+    this.#inboxes.get(message.queue)?.lost(letterOf(message));
   }
 
-  #lettersOf(message: LiveMessage): CarrierDelivery[] {
-    const key = keyOf(message);
-    const letter = this.#inWork.get(key);
-    this.#inWork.delete(key);
-    return letter === undefined ? [] : [letter];
-  }
-
-  #ship(outgoing: readonly Outgoing[], letters: readonly CarrierDelivery[]): void {
-    if (this.#isClosed || outgoing.length + letters.length === 0) return;
+  #ship(outgoing: readonly Outgoing[]): void {
+    if (this.#isClosed || outgoing.length === 0) return;
     for (const one of outgoing) this.#underWay.add(keyOf(one));
-    this.#waiting.push({ outgoing, letters });
+    this.#waiting.push(...outgoing);
     // Outside any process: a shipment has messages of several processes, and each of these may end before the broker answers.
     outside(() => this.#begin());
   }
 
   #begin(): void {
     if (this.#shipments >= MOST_SHIPMENTS || this.#waiting.length === 0) return;
-    let count = 0;
-    let size = 0;
-    while (count < this.#waiting.length && size < AT_ONCE)
-      size += this.#waiting[count++]?.outgoing.length ?? 0;
-    const some = this.#waiting.splice(0, count);
-    const outgoing = some.flatMap((one) => one.outgoing);
-    const letters = some.flatMap((one) => one.letters);
+    const outgoing = this.#waiting.splice(0, AT_ONCE);
     this.#shipments++;
-    void new Promise<void>((resolve) => this.#shipped(outgoing, letters, resolve)).then(() => {
+    const ended = (): void => {
       for (const one of outgoing) this.#underWay.delete(keyOf(one));
       this.#shipments--;
       this.#begin();
       // Messages that are marked now are no longer in the way of the rest.
       if (this.#hurry.size > 0) this.#lookSoon();
-    });
-  }
-
-  #shipped(outgoing: readonly Outgoing[], letters: readonly CarrierDelivery[], ended: () => void): void {
-    const shipment = new Shipment({
-      outbox: this.#outbox,
-      kernel: this.#kernel,
-      ack: () => {
-        // Nothing waits for the broker's word: a letter that comes again is of a message that is gone.
-        for (const letter of letters) letter.ackUnconfirmed();
-      },
-      // The rest of the shipment stays in the outbox, and its letters come again.
-      goesOn: () => !this.#isClosed,
-      moved: (phase) => {
-        if (phase === "ended") ended();
-      },
-    });
-    shipment.tell({ type: "taken" });
-    shipment.tell({ type: "settled", children: outgoing });
+    };
+    // Once this host is closed, the rest stays in the outbox.
+    const goesOn = (): boolean => !this.#isClosed;
+    new Shipment({ outbox: this.#outbox, kernel: this.#kernel, goesOn, ended }).send(outgoing);
   }
 
   // ── what is due, and what others have left behind ────────────────────────────────────────────────────────────
@@ -313,7 +246,7 @@ export class LedgerBroker {
         !this.#underWay.has(keyOf(row)) && (isHurried || now - Math.max(row.round, row.lane) >= STALE_MS),
     );
     if (rows.length < AT_ONCE) this.#hurry.delete(queue);
-    this.#ship(left, []);
+    this.#ship(left);
     // In a shared store, the host that has delayed a message sends it in time.
     if (place.shared) return;
     const [next] = await store.scan(outbox, { prefix, after: now, limit: 1 });
@@ -333,8 +266,6 @@ export class LedgerBroker {
     this.#cancelDue?.();
     this.#waiting = [];
     for (const inbox of this.#inboxes.values()) void inbox.close();
-    for (const letter of this.#inWork.values()) letter.nak(0);
-    this.#inWork.clear();
     this.#channels.close();
   }
 
@@ -345,12 +276,13 @@ export class LedgerBroker {
   }
 }
 
-/** Lane and id of the message that a letter is about. */
-function spotIn(queue: string, body: string): Spot | undefined {
+/** The message that a letter is about. Undefined: a stranger has written it. */
+function spotIn(queue: string, letter: string): Spot | undefined {
   try {
-    const [lane, id] = JSON.parse(body) as readonly unknown[];
-    return Number.isSafeInteger(lane) && typeof id === "string"
-      ? { queue, lane: lane as number, id }
+    const [lane, id] = JSON.parse(letter) as readonly unknown[];
+    const spot = { queue, lane: lane as number, id: id as string };
+    return Number.isSafeInteger(lane) && typeof id === "string" && letterOf(spot) === letter
+      ? spot
       : undefined;
   } catch {
     return undefined;
@@ -359,10 +291,7 @@ function spotIn(queue: string, body: string): Spot | undefined {
 
 function outgoingRows({ place: { scope, claim } }: LedgerState): OutboxRows<Outgoing> {
   return {
-    letter: ({ lane, id, round }) => ({
-      id: `${claim.token}/${id}/${lane}/${round}`,
-      body: JSON.stringify([lane, id]),
-    }),
+    letter: (spot) => ({ id: `${claim.token}/${spot.id}/${spot.lane}/${spot.round}`, body: letterOf(spot) }),
     marked: ({ queue, lane, id, round }) => {
       const row = { table: outbox, key: [scope, queue, lane, id] };
       return { type: "when", ...row, is: { round }, writes: [{ type: "delete", ...row }] };

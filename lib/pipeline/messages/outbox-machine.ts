@@ -1,109 +1,79 @@
-// What happens to one delivery of a broker. The store decides, the broker only carries: a message is settled in the store first, with its
-// children in the same commit; then the children are published, then they are marked as sent, and the delivery is acknowledged last.
-// A crash at any point leaves a delivery that comes again, or children that are not marked: nothing is lost, and repeated work
-// changes nothing. Pure.
+// How messages of a store get to a broker. A message that is ready and has no holder is marked as unsent in the commit that makes it so; it
+// is published, and the mark is removed when the broker has confirmed it. A crash at any point leaves the mark: whoever finds it publishes
+// the message again, and repeated work changes nothing. Pure.
 //
-//     taking ── taken ──> working ── settled ──> publishing ── confirmed ──> marking ── marked ──> acking ── acked ──> ended
-//        │                                           ^   without children ──────────────────────────^
-//        │                                           └───── void ─────┘
-//        └── gone, with the children that are not marked ──┘
+//     publishing ── confirmed ──> marking ── marked ──> ended
+//         └──────────── void ────────┘
 
 import { type Backoff, backoffMs } from "../../process/backoff.js";
 
-export interface OutboxState<C> {
-  readonly phase: "taking" | "working" | "publishing" | "marking" | "acking" | "ended";
-  /** The children that are not marked as sent. */
-  readonly children: readonly C[];
+export interface OutboxState<S> {
+  readonly phase: "publishing" | "marking" | "ended";
+  readonly messages: readonly S[];
   /** How often the present phase has failed. */
   readonly failures: number;
   /** The waits before a broker or store that failed is asked again. */
   readonly again: Backoff;
 }
 
-export type OutboxEvent<C> =
-  /** The message is this subscriber's now. */
-  | { readonly type: "taken" }
-  /** It was settled before. These of its children are not marked as sent. */
-  | { readonly type: "gone"; readonly children: readonly C[] }
-  /** It waits for its time, or another subscriber has it: the store will have it delivered again. */
-  | { readonly type: "elsewhere" }
-  /** The commit that settles it, or has it tried again, is done. It has inserted these children. */
-  | { readonly type: "settled"; readonly children: readonly C[] }
-  /** The subscriber has lost the message, or gives it back. */
-  | { readonly type: "lost" }
-  /** The broker has confirmed that it has all children: here they are, each with its answer. */
-  | { readonly type: "confirmed"; readonly children: readonly C[] }
+export type OutboxEvent<S> =
+  | { readonly type: "send"; readonly messages: readonly S[] }
+  /** The broker has confirmed that it has all messages: here they are, each with its answer. */
+  | { readonly type: "confirmed"; readonly messages: readonly S[] }
   | { readonly type: "marked" }
   /** The broker has lost what it has confirmed. */
   | { readonly type: "void" }
   /** The broker, or the store, failed. It may have done what it was asked for. */
-  | { readonly type: "failed"; readonly roll: number }
-  | { readonly type: "acked" };
+  | { readonly type: "failed"; readonly roll: number };
 
-export type OutboxEffect<C> =
-  | { readonly type: "publish"; readonly children: readonly C[]; readonly inMs: number }
-  | { readonly type: "mark"; readonly children: readonly C[]; readonly inMs: number }
-  | { readonly type: "ack" };
+export type OutboxEffect<S> = {
+  readonly type: "publish" | "mark";
+  readonly messages: readonly S[];
+  /** The wait before it. */
+  readonly inMs: number;
+};
 
-export function initial<C>(again: Backoff): OutboxState<C> {
-  return { phase: "taking", children: [], failures: 0, again };
+type Decision<S> = [OutboxState<S>, readonly OutboxEffect<S>[]];
+
+/** Begins with `send`. */
+export function initial<S>(again: Backoff): OutboxState<S> {
+  return { phase: "publishing", messages: [], failures: 0, again };
 }
 
-export function decide<C>(
-  state: OutboxState<C>,
-  event: OutboxEvent<C>,
-): [OutboxState<C>, readonly OutboxEffect<C>[]] {
+export function decide<S>(state: OutboxState<S>, event: OutboxEvent<S>): Decision<S> {
   const { phase } = state;
   switch (event.type) {
-    case "taken":
-      return phase === "taking" ? [{ ...state, phase: "working" }, []] : [state, []];
-    case "elsewhere":
-      return phase === "taking" ? acking(state) : [state, []];
-    case "gone":
-      return phase === "taking" ? publishing(state, event.children) : [state, []];
-    case "settled":
-      return phase === "working" ? publishing(state, event.children) : [state, []];
-    case "lost":
-      // Without an acknowledgement the delivery comes again, to the subscriber that has the message then.
-      return phase === "working" ? [{ ...state, phase: "ended" }, []] : [state, []];
+    case "send":
+      return phase === "publishing" && state.messages.length === 0
+        ? next(state, "publishing", event.messages)
+        : [state, []];
     case "confirmed":
-      return phase === "publishing" ? marking({ ...state, children: event.children }) : [state, []];
+      return phase === "publishing" ? next(state, "marking", event.messages) : [state, []];
     case "marked":
-      return phase === "marking" ? acking(state) : [state, []];
+      return phase === "marking" ? [{ ...state, phase: "ended" }, []] : [state, []];
     case "void":
-      return phase === "marking" ? publishing(state, state.children) : [state, []];
-    case "failed":
-      return failed(state, event.roll);
-    case "acked":
-      return phase === "acking" ? [{ ...state, phase: "ended" }, []] : [state, []];
+      return phase === "marking" ? next(state, "publishing", state.messages) : [state, []];
+    case "failed": {
+      if (phase === "ended") return [state, []];
+      const failures = state.failures + 1;
+      return effectOf({ ...state, failures }, backoffMs(state.again, failures, event.roll));
+    }
     default:
       return event satisfies never;
   }
 }
 
-type Decision<C> = [OutboxState<C>, readonly OutboxEffect<C>[]];
-
-function publishing<C>(state: OutboxState<C>, children: readonly C[]): Decision<C> {
-  if (children.length === 0) return acking(state);
-  const next = { ...state, phase: "publishing", children, failures: 0 } as const;
-  return [next, [{ type: "publish", children, inMs: 0 }]];
+function next<S>(
+  state: OutboxState<S>,
+  phase: "publishing" | "marking",
+  messages: readonly S[],
+): Decision<S> {
+  return messages.length === 0
+    ? [{ ...state, phase: "ended" }, []]
+    : effectOf({ ...state, phase, messages, failures: 0 }, 0);
 }
 
-function marking<C>(state: OutboxState<C>): Decision<C> {
-  const { children } = state;
-  return [{ ...state, phase: "marking", failures: 0 }, [{ type: "mark", children, inMs: 0 }]];
-}
-
-function acking<C>(state: OutboxState<C>): Decision<C> {
-  return [{ ...state, phase: "acking", children: [], failures: 0 }, [{ type: "ack" }]];
-}
-
-function failed<C>(state: OutboxState<C>, roll: number): Decision<C> {
-  const { phase, children, again } = state;
-  const failures = state.failures + 1;
-  const inMs = backoffMs(again, failures, roll);
-  if (phase === "publishing") return [{ ...state, failures }, [{ type: "publish", children, inMs }]];
-  if (phase === "marking") return [{ ...state, failures }, [{ type: "mark", children, inMs }]];
-  // An acknowledgement that failed is made when the delivery comes again.
-  return phase === "acking" ? [{ ...state, phase: "ended" }, []] : [state, []];
+function effectOf<S>(state: OutboxState<S>, inMs: number): Decision<S> {
+  const type = state.phase === "publishing" ? "publish" : "mark";
+  return [state, [{ type, messages: state.messages, inMs }]];
 }

@@ -84,23 +84,19 @@ function byQueue<S extends Sendable>(messages: readonly S[]): Map<string, S[]> {
   return all;
 }
 
-/** What carrying out uses of the side that has the deliveries. */
+/** What carrying out uses of its surroundings. */
 interface ShipmentSettings<S extends Sendable> {
   readonly outbox: Outbox<S>;
   readonly kernel: Kernel;
-  /** Acknowledges the delivery, or those that go together. */
-  ack(): void | Promise<void>;
-  /** False: the rest is left to whoever finds it. @param isAgain - it has failed before */
-  goesOn(isAgain: boolean): boolean;
-  /** Called after each event. */
-  moved(phase: OutboxState<S>["phase"]): void;
+  /** False: the rest stays marked as unsent, for whoever finds it. */
+  goesOn(): boolean;
+  ended(): void;
 }
 
-/** Carries out what outbox-machine.ts decides: publishes, marks, and acknowledges last. */
+/** Carries out what outbox-machine.ts decides: publishes messages, and marks them. */
 export class Shipment<S extends Sendable> {
   readonly #settings: ShipmentSettings<S>;
   readonly #loop: EffectLoop<OutboxState<S>, OutboxEvent<S>, OutboxEffect<S>>;
-  #work: Promise<void> = Promise.resolve();
 
   constructor(settings: ShipmentSettings<S>) {
     this.#settings = settings;
@@ -108,44 +104,34 @@ export class Shipment<S extends Sendable> {
     this.#loop = new EffectLoop(begin, decide<S>, (effect) => this.#later(effect));
   }
 
-  /** What is under way now. Never rejects. */
-  get work(): Promise<void> {
-    return this.#work;
+  /** Called once. */
+  send(messages: readonly S[]): void {
+    this.#tell({ type: "send", messages });
   }
 
-  tell(event: OutboxEvent<S>): void {
+  #tell(event: OutboxEvent<S>): void {
     this.#loop.dispatch(event);
-    this.#settings.moved(this.#loop.state.phase);
+    if (this.#loop.state.phase === "ended") this.#settings.ended();
   }
 
   #later(effect: OutboxEffect<S>): void {
-    const { kernel, goesOn, moved } = this.#settings;
-    const inMs = effect.type === "ack" ? 0 : effect.inMs;
-    const isOver = (): boolean => effect.type !== "ack" && !goesOn(inMs > 0);
-    const fire = (): void => (isOver() ? moved("ended") : this.#follow(effect));
-    if (inMs > 0 && !isOver()) kernel.addTimer(inMs, { fire });
+    const { kernel, goesOn, ended } = this.#settings;
+    const fire = (): void => (goesOn() ? this.#follow(effect) : ended());
+    if (effect.inMs > 0 && goesOn()) kernel.addTimer(effect.inMs, { fire });
     else fire();
   }
 
   #follow(effect: OutboxEffect<S>): void {
-    this.#work = this.#carryOut(effect).then(
-      (event) => this.tell(event),
-      () => this.tell({ type: "failed", roll: this.#settings.kernel.env.random() }),
+    this.#carryOut(effect).then(
+      (event) => this.#tell(event),
+      () => this.#tell({ type: "failed", roll: this.#settings.kernel.env.random() }),
     );
   }
 
-  async #carryOut(effect: OutboxEffect<S>): Promise<OutboxEvent<S>> {
-    const { outbox, ack } = this.#settings;
-    switch (effect.type) {
-      case "publish":
-        return { type: "confirmed", children: await outbox.send(effect.children) };
-      case "mark":
-        return { type: (await outbox.mark(effect.children)) ? "marked" : "void" };
-      case "ack":
-        await ack();
-        return { type: "acked" };
-      default:
-        return effect satisfies never;
-    }
+  async #carryOut({ type, messages }: OutboxEffect<S>): Promise<OutboxEvent<S>> {
+    const { outbox } = this.#settings;
+    return type === "publish"
+      ? { type: "confirmed", messages: await outbox.send(messages) }
+      : { type: (await outbox.mark(messages)) ? "marked" : "void" };
   }
 }

@@ -5,21 +5,37 @@ import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import type { Store } from "../../store/index.js";
+import type { Carrier } from "../messages/carrier.js";
 import type { Channels } from "../messages/channels.js";
 import { MESSAGE_LIMITS } from "../messages/limits.js";
 import type { Outbox, OutboxRows, Sendable } from "../messages/outbox.js";
 import type { QueueStore } from "./queue-store.js";
 import { channels, QUEUE_TOPICS, queued } from "./tables.js";
 
+/** What carries the messages of the queues of a process. */
+export interface QueueBroker {
+  readonly carrier: Carrier;
+  readonly channels: Channels;
+}
+
 /** A message of a queue that is to be sent. */
-export interface QueuedSendable extends Sendable {
+interface QueuedSendable extends Sendable {
   readonly number: number;
+}
+
+/** The letter of a message. */
+export const letterOf = (number: number): string => String(number);
+
+/** The number of the message that a letter is about. Undefined: a stranger has written it. */
+export function numberIn(letter: string): number | undefined {
+  const number = Number(letter);
+  return Number.isSafeInteger(number) && letterOf(number) === letter ? number : undefined;
 }
 
 /** @param sender - of this process: letters of another one have other ids */
 export function queuedRows(sender: string): OutboxRows<QueuedSendable> {
   return {
-    letter: ({ number, round }) => ({ id: `${sender}/${number}/${round}`, body: String(number) }),
+    letter: ({ number, round }) => ({ id: `${sender}/${number}/${round}`, body: letterOf(number) }),
     marked: ({ number, round }) => {
       const row = { table: queued, key: [number] };
       return {
@@ -31,13 +47,6 @@ export function queuedRows(sender: string): OutboxRows<QueuedSendable> {
     },
     named: (queue, channel) => ({ table: channels, key: [queue], is: { channel } }),
   };
-}
-
-/** The children of a settled message that are not marked. */
-export async function unsentChildren(store: Store, parent: number): Promise<readonly QueuedSendable[]> {
-  const limit = MESSAGE_LIMITS.portion;
-  const rows = await store.scan(queued, { index: "parent", prefix: [parent], limit });
-  return rows.filter(({ unsent }) => unsent !== null);
 }
 
 /** Most messages that are sent at a time. */

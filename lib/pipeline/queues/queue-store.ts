@@ -120,14 +120,11 @@ export class QueueStore {
   }
 
   /** A message as its row. */
-  row(
-    { id, named, body, tag, delayMs, trace }: NewMessage,
-    parent: number | null = null,
-  ): Omit<QueuedRow, "number"> {
+  row({ id, named, body, tag, delayMs, trace }: NewMessage): Omit<QueuedRow, "number"> {
     const now = this.time.now();
     const isDelayed = delayMs > 0;
     return {
-      ...{ queue: this.name, id, named: named ? 1 : 0, body, tag, attempts: 0, history: null, parent },
+      ...{ queue: this.name, id, named: named ? 1 : 0, body, tag, attempts: 0, history: null },
       trace: trace ?? null,
       held: null,
       ready: isDelayed ? null : this.name,
@@ -168,19 +165,19 @@ export class QueueStore {
     return { rows, more: rows.length === count, dueInMs: await this.dueInMs() };
   }
 
-  /** Takes one message. Undefined: it is not ready. @throws ConflictError when another subscriber is faster */
-  async takeNumber(claim: Claim, row: QueuedRow): Promise<QueuedRow | undefined> {
-    const { number, ready, held } = row;
-    // Taken by a commit whose answer was lost.
-    if (held === claim.token) return row;
-    if (ready === null || held !== null) return undefined;
+  /** Takes these messages, in their order. Undefined: it is not ready, or another subscriber has it. */
+  async takeNumbers(claim: Claim, numbers: readonly number[]): Promise<(QueuedRow | undefined)[]> {
     const set = { ready: null, held: claim.token, unsent: null };
-    await this.store.commit({
-      claim,
-      expect: [{ table: queued, key: [number], is: { ready, held: null } }],
-      writes: [{ type: "update", table: queued, key: [number], set }],
+    const keys = numbers.map((number) => [number]);
+    const writes = keys.map((key): Write => {
+      const row = { table: queued, key };
+      const take: Write = { type: "update", ...row, set };
+      return { type: "when", ...row, is: { ready: this.name, held: null }, writes: [take] };
     });
-    return { ...row, ...set };
+    await this.store.commit({ claim, writes });
+    const rows = await this.store.get(queued, keys);
+    // One may have been taken by a commit whose answer was lost.
+    return rows.map((row) => (row?.held === claim.token ? row : undefined));
   }
 
   /** Makes delayed messages ready whose time has come. */
@@ -214,7 +211,7 @@ export class QueueStore {
     const writes = this.#verdict(message, settlement);
     if (verdict.type !== "done" && verdict.type !== "dead") notify.add(topicOf(this.name));
     for (const [i, { to, ...child }] of children.entries()) {
-      const row = to.row({ ...child, id: `#${number}.${i}`, named: false }, number);
+      const row = to.row({ ...child, id: `#${number}.${i}`, named: false });
       writes.push({ type: "insert", table: queued, row });
       notify.add(topicOf(to.name));
     }

@@ -33,7 +33,6 @@ import { MESSAGE_LIMITS } from "../messages/limits.js";
 import { Outbox } from "../messages/outbox.js";
 import type { TimedAttempt } from "../messages/timed-attempt.js";
 import { DeadLetters } from "./dead-letters.js";
-import { Intake, type QueueBroker } from "./intake.js";
 import {
   QUEUE_DEFAULTS,
   QUEUE_LIMITS,
@@ -44,7 +43,7 @@ import {
 import { type MessageBeats, type QueueHeartbeat, shownBeat } from "./message-beats.js";
 import type { QueueOperations } from "./operations.js";
 import { queueService } from "./operations-table.js";
-import { OutboxProcess, queuedRows } from "./outbox.js";
+import { OutboxProcess, type QueueBroker, queuedRows } from "./outbox.js";
 import { QueueChannels } from "./queue-channels.js";
 import { type QueueCounts, readCounts } from "./queue-counts.js";
 import { type Child, type NewMessage, QueueStore } from "./queue-store.js";
@@ -266,7 +265,7 @@ export class Queues implements AsyncDisposable {
       ends: this.#ends,
       subscriptions: this.#subscriptions,
       isClosed: () => this.#isClosed,
-      intake: () => (carrying === undefined ? undefined : new Intake(store, carrying, this.#system.kernel)),
+      broker: carrying,
     });
   }
 
@@ -281,7 +280,7 @@ export class Queues implements AsyncDisposable {
     const outbox = new Outbox(this.#store, carrier, channels, queuedRows(kernel.env.id()));
     const behaviour = new OutboxProcess(outbox, this.#store, this.#carried, channels);
     const pid = this.#system.spawn(behaviour, { label: "outbox of queues" });
-    this.#carrying = { carrier, channels, outbox, pid };
+    this.#carrying = { carrier, channels, pid };
   }
 
   /** Offers the operations at an admin socket. @internal */
@@ -339,7 +338,7 @@ interface Home {
   readonly ends: SharedEnds;
   readonly subscriptions: Set<Subscription>;
   isClosed(): boolean;
-  intake(): Intake | undefined;
+  readonly broker: QueueBroker | undefined;
 }
 
 /** A queue: see {@link Queues.queue}. */
@@ -407,7 +406,7 @@ export class MessageQueue<in out T> {
       evidence: this.#home.evidence,
       opened: this.#home.opened,
       ends: this.#home.ends,
-      intake: this.#home.intake(),
+      broker: this.#home.broker,
     });
     const label = `subscriber of ${this.name}`;
     const definition: Startable<readonly [], Subscription> = {

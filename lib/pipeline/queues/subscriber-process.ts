@@ -18,13 +18,13 @@ import { spawnIn } from "../../process/spawn-in.js";
 import type { QueueOutcome } from "../../service/telemetry/pipeline-taps.js";
 import { type Claim, ConflictError, FencedError, StoreClosedError } from "../../store/index.js";
 import { QueueStatusError, QueueTimeoutError } from "../messages/errors.js";
+import { Inbox } from "../messages/inbox.js";
 import { MESSAGE_LIMITS } from "../messages/limits.js";
 import { TimedAttempt } from "../messages/timed-attempt.js";
-import type { Intake } from "./intake.js";
 import type { SubscriberPolicy } from "./limits.js";
 import { type Beats, MessageBeats } from "./message-beats.js";
-import type { QueuedSendable } from "./outbox.js";
-import type { Child, QueueStore, Settlement } from "./queue-store.js";
+import { letterOf, numberIn, type QueueBroker } from "./outbox.js";
+import type { Child, QueueStore, Settlement, Taken } from "./queue-store.js";
 import type { SharedEnds } from "./shared-ends.js";
 import { endsOf, isStatus, type Outcome, type Verdict, verdictOf, verdictOnEnd } from "./status.js";
 import { decide, initial, type SubscriberEffect, type SubscriberEvent } from "./subscriber-machine.js";
@@ -32,6 +32,9 @@ import { type QueuedRow, topicOf } from "./tables.js";
 
 type Event = SubscriberEvent<QueuedRow, Settlement>;
 type Effect = SubscriberEffect<QueuedRow, Settlement>;
+
+/** The letter of a message that is in work here comes again after this time, in milliseconds. */
+const IN_WORK_MS = 1_000;
 
 /** What the subscriber's process is sent. */
 type Note = { readonly type: "event"; readonly event: Event } | { readonly type: "look" };
@@ -54,8 +57,8 @@ export interface SubscriberSettings extends SubscriberPolicy {
   /** Calls `fn` when messages that wait for evidence may run by now. Returns the call that ends that. */
   opened(fn: () => void): () => void;
   readonly ends: SharedEnds;
-  /** Where a broker carries the messages. */
-  readonly intake: Intake | undefined;
+  /** The broker that carries the messages, if one does: it says which of them are ready. Without one, the store is asked. */
+  readonly broker: QueueBroker | undefined;
 }
 
 interface Ended {
@@ -83,6 +86,8 @@ export class SubscriberProcess implements Callbacks<Note> {
   #ctx!: Context<Note>;
   #kernel!: Kernel;
   #claim: Claim | undefined;
+  /** Where a broker carries the messages. */
+  #inbox: Inbox<number> | undefined;
   #unwatch: (() => void) | undefined;
   #unlisten: (() => void) | undefined;
   #stopping: ExitReason = NORMAL;
@@ -115,9 +120,17 @@ export class SubscriberProcess implements Callbacks<Note> {
     const news = (): void => this.#tell({ type: "news" });
     this.#unwatch = this.#queue.store.watch(topicOf(this.#queue.name), { notified: news, again: news });
     this.#unlisten = this.#settings.opened(() => this.#tell({ type: "opened" }));
-    this.#settings.intake?.start(this.#settings.prefetch, news);
+    this.#openInbox(news);
     this.#tell({ type: "claimed" });
     this.#note({ type: "look" });
+  }
+
+  /** The broker may be away. @param news - called when there may be messages */
+  #openInbox(news: () => void): void {
+    const { broker, prefetch } = this.#settings;
+    const { name: queue } = this.#queue;
+    if (broker !== undefined)
+      this.#inbox = new Inbox({ queue, ...broker, prefetch, inWorkMs: IN_WORK_MS, read: numberIn, news });
   }
 
   handle(_ctx: Context<Note>, note: Note): void {
@@ -150,7 +163,7 @@ export class SubscriberProcess implements Callbacks<Note> {
     this.#unwatch?.();
     for (const pid of this.#attempts.keys()) this.#end(pid);
     await Promise.allSettled(this.#releases);
-    await this.#settings.intake?.close();
+    await this.#inbox?.close();
     await this.#letGo();
   }
 
@@ -174,7 +187,7 @@ export class SubscriberProcess implements Callbacks<Note> {
         this.#settle(effect);
         return;
       case "end":
-        this.#settings.intake?.lost(effect.messages.map(({ number }) => number));
+        this.#lost(effect.messages);
         for (const delivery of effect.deliveries) this.#forgetAttempt(delivery);
         return;
       case "release":
@@ -192,15 +205,26 @@ export class SubscriberProcess implements Callbacks<Note> {
   }
 
   #take(claim: number, count: number): void {
-    const taken = (this.#settings.intake ?? this.#queue).take(this.#claim as Claim, count);
+    const held = this.#claim as Claim;
+    const inbox = this.#inbox;
     this.#follow(
-      taken,
+      inbox === undefined ? this.#queue.take(held, count) : this.#takeFrom(inbox, held, count),
       ({ rows, more, dueInMs }) => {
         if (dueInMs !== undefined) this.#wakeIn(dueInMs);
         return { type: "taken", claim, messages: rows, more };
       },
       claim,
     );
+  }
+
+  async #takeFrom(inbox: Inbox<number>, claim: Claim, count: number): Promise<Taken> {
+    const rows = await inbox.take(count, (numbers) => this.#queue.takeNumbers(claim, numbers));
+    return { rows, more: !inbox.isEmpty, dueInMs: undefined };
+  }
+
+  /** Letters of messages that this subscriber does not have any more come again. */
+  #lost(messages: readonly QueuedRow[]): void {
+    for (const { number } of messages) this.#inbox?.lost(letterOf(number));
   }
 
   /** Looks again when the next delayed message is due. */
@@ -296,14 +320,12 @@ export class SubscriberProcess implements Callbacks<Note> {
     }
     const claim = this.#claim as Claim;
     const set = this.#queue.settlement(claim, message, verdict);
-    const { intake } = this.#settings;
-    this.#queue.store.submit(set, (error, committed) => {
+    this.#queue.store.submit(set, (error) => {
       const isRefused = error instanceof ConflictError || error instanceof FencedError;
       if (isRefused || error === undefined)
         this.#over(delivery, message.number, isRefused ? undefined : verdict.verdict);
-      if (isRefused) intake?.lost([message.number]);
-      else if (error === undefined)
-        intake?.settled(message.number, sendable(verdict.children, committed?.results ?? []));
+      if (isRefused) this.#lost([message]);
+      else if (error === undefined) this.#inbox?.settled(letterOf(message.number));
       if (isRefused || error === undefined) return this.#tell({ type: "settled", delivery });
       this.#failed(error);
       this.#tell({ type: "unsettled", delivery, verdict, roll: this.#kernel.env.random() });
@@ -311,7 +333,7 @@ export class SubscriberProcess implements Callbacks<Note> {
   }
 
   #release(messages: readonly QueuedRow[]): void {
-    this.#settings.intake?.lost(messages.map(({ number }) => number));
+    this.#lost(messages);
     const released = this.#queue.release(this.#claim as Claim, messages);
     // Messages that are not given back are found by the token of their holder.
     const ended = released.catch((error: unknown) => this.#failed(error)).then(() => undefined);
@@ -387,7 +409,7 @@ export class SubscriberProcess implements Callbacks<Note> {
   async #letGo(): Promise<void> {
     this.#unwatch?.();
     this.#unlisten?.();
-    void this.#settings.intake?.close();
+    void this.#inbox?.close();
     const claim = this.#claim;
     this.#claim = undefined;
     if (claim === undefined) return;
@@ -420,14 +442,6 @@ function timed(ctx: BodyContext<never>, queue: string, policy: SubscriberPolicy)
     if (overrunMs < Number.POSITIVE_INFINITY) ctx.runAfter(overrunMs, () => ctx.exit(shutdown(error)));
   });
   return limit;
-}
-
-/** The children that a broker has to carry, by the results of the commit that inserted them last. */
-function sendable(children: readonly Child[], results: readonly number[]): QueuedSendable[] {
-  const numbers = results.slice(results.length - children.length);
-  return children.flatMap(({ to, delayMs }, i) =>
-    to.carried && delayMs <= 0 ? [{ number: numbers[i] as number, queue: to.name, round: 0 }] : [],
-  );
 }
 
 function wordOf(outcome: Outcome): QueueOutcome {

@@ -19,8 +19,6 @@ const MESSAGE_COLUMNS = {
   history: "text?",
   /** The trace in which it was published. */
   trace: "text?",
-  /** The number of the message whose settlement published it. */
-  parent: "integer?",
   /** The queue, if the message can be taken. */
   ready: "text?",
   /** The token of the claim of the subscriber that has taken it. */
@@ -52,7 +50,6 @@ export const queued: Table<typeof MESSAGE_COLUMNS> = defineTable("queue_messages
     held: ["held", "number"],
     due: ["delayed", "due"],
     unsent: ["unsent", "number"],
-    parent: ["parent"],
     alive: ["alive", "number"],
   },
   unique: ["id"],
