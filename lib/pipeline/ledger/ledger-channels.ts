@@ -1,69 +1,47 @@
 // Answers channels.ts from the ledger of an execution: which channel counts, and which messages have to be sent.
 
-import { ConflictError, type Store, type Write } from "../../store/index.js";
-import type { NamedChannel } from "../messages/channel-machine.js";
-import type { ChannelStore } from "../messages/channels.js";
+import { ConflictError, type Expectation, type Store, type Table, type Write } from "../../store/index.js";
+import { type CarriedQueues, namedChannel } from "../messages/channels.js";
 import { MESSAGE_LIMITS } from "../messages/limits.js";
 import type { LedgerState } from "./ledger-state.js";
 import { carriedChannels, executions, type MessageRow, messages, outbox } from "./tables.js";
 
-export class LedgerChannels implements ChannelStore {
-  readonly #store: Store;
+export class LedgerChannels implements CarriedQueues {
+  readonly store: Store;
+  readonly table: Table = carriedChannels as Table;
+  /** If the execution has ended, no host would remove the row. */
+  readonly naming: readonly Expectation[];
   readonly #ledger: LedgerState;
-  /** Channels that this host has named: it completes them. */
-  readonly #named = new Set<string>();
   /** Since when this host has waited for others to complete theirs. */
   readonly #waited = new Map<string, number>();
 
   constructor(ledger: LedgerState) {
-    this.#store = ledger.store;
+    this.store = ledger.store;
     this.#ledger = ledger;
+    this.naming = [{ table: executions, key: [ledger.place.scope], is: { ended: null } }];
   }
+
+  readonly place = (queue: string): { readonly scope: number; readonly queue: string } => ({
+    scope: this.#ledger.place.scope,
+    queue,
+  });
 
   prefixOf(queue: string): string {
     return `execution${this.#ledger.place.scope}-${queue}`;
   }
 
-  async read(queue: string): Promise<NamedChannel | undefined> {
-    const [row] = await this.#store.get(carriedChannels, [[this.#ledger.place.scope, queue]]);
-    return row === undefined ? undefined : { channel: row.channel, isComplete: row.complete === 1 };
-  }
-
-  async name(queue: string, channel: string, before: string | undefined): Promise<boolean> {
-    const { scope } = this.#ledger.place;
-    const one = { table: carriedChannels, key: [scope, queue] };
-    const is = before === undefined ? ("absent" as const) : { channel: before };
-    const row = { scope, queue, channel, complete: 0 };
-    try {
-      await this.#store.commit({
-        // If the execution has ended, no host would remove the row.
-        expect: [
-          { ...one, is },
-          { table: executions, key: [scope], is: { ended: null } },
-        ],
-        writes: [{ type: "put", table: carriedChannels, row }],
-      });
-      this.#named.add(channel);
-      return true;
-    } catch (error) {
-      if (!(error instanceof ConflictError)) throw error;
-      const [execution] = await this.#store.get(executions, [[scope]]);
-      if (execution?.ended !== null) throw error;
-      return false;
-    }
-  }
-
-  async resend(queue: string, channel: string): Promise<void> {
-    if (!(await this.#isElsewhere(queue, channel))) await this.#resend(queue, channel);
+  /** The host that has had a channel named completes it. */
+  async resend(queue: string, channel: string, isOwn: boolean): Promise<void> {
+    const isElsewhere = this.#ledger.place.shared && !isOwn && (await this.#isElsewhere(queue, channel));
+    if (!isElsewhere) await this.#resend(queue);
   }
 
   /** Another host has completed the channel while this one waited for it. @throws ConflictError it may be at it */
   async #isElsewhere(queue: string, channel: string): Promise<boolean> {
-    if (!this.#ledger.place.shared || this.#named.has(channel)) return false;
     const since = this.#waited.get(channel);
-    const isComplete = await this.#isComplete(queue, channel);
+    const named = await namedChannel(this, queue);
     // It was complete from the beginning: its letters are lost.
-    if (isComplete) return this.#waited.delete(channel);
+    if (named?.channel === channel && named.isComplete) return this.#waited.delete(channel);
     if (since === undefined) this.#waited.set(channel, this.#ledger.now());
     else if (this.#ledger.now() - since >= PATIENCE_MS) return false;
     const key = [this.#ledger.place.scope, queue];
@@ -75,12 +53,7 @@ export class LedgerChannels implements ChannelStore {
     );
   }
 
-  async #isComplete(queue: string, channel: string): Promise<boolean> {
-    const named = await this.read(queue);
-    return named?.channel === channel && named.isComplete;
-  }
-
-  async #resend(queue: string, channel: string): Promise<void> {
+  async #resend(queue: string): Promise<void> {
     const { scope, claim } = this.#ledger.place;
     const limit = MESSAGE_LIMITS.portion;
     const prefix = [scope, queue];
@@ -93,27 +66,24 @@ export class LedgerChannels implements ChannelStore {
         .map(
           ({ lane, id }): Write => ({ type: "offer", table: outbox, row: { scope, queue, lane, id, round } }),
         );
-      if (writes.length > 0) await this.#store.commit({ claim, writes });
+      if (writes.length > 0) await this.store.commit({ claim, writes });
       from = rows.at(-1);
       if (rows.length < limit) break;
     }
-    const row = { table: carriedChannels, key: [scope, queue] };
-    const done = { type: "update" as const, ...row, set: { complete: 1 } };
-    await this.#store.commit({ writes: [{ type: "when", ...row, is: { channel }, writes: [done] }] });
     this.#ledger.broker?.hasten([queue]);
   }
 
   async suspect(queue: string): Promise<(() => Promise<boolean>) | undefined> {
     const { scope } = this.#ledger.place;
     const below = this.#ledger.now() + 1;
-    const rows = await this.#store.scan(messages, { prefix: [scope, queue], below, limit: LOOKED_AT });
+    const rows = await this.store.scan(messages, { prefix: [scope, queue], below, limit: LOOKED_AT });
     const row = rows.find((one) => this.#isFree(one));
     if (row === undefined) return undefined;
     const key = [scope, queue, row.lane, row.id];
     const isSent = async (): Promise<boolean> => {
       const [[now], [unsent]] = await Promise.all([
-        this.#store.get(messages, [key]),
-        this.#store.get(outbox, [key]),
+        this.store.get(messages, [key]),
+        this.store.get(outbox, [key]),
       ]);
       return now !== undefined && unsent === undefined && this.#isFree(now);
     };
@@ -129,12 +99,12 @@ export class LedgerChannels implements ChannelStore {
     after: { readonly lane: number; readonly id: string } | undefined,
     limit: number,
   ): Promise<MessageRow[]> {
-    if (after === undefined) return this.#store.scan(messages, { prefix, limit });
+    if (after === undefined) return this.store.scan(messages, { prefix, limit });
     const rest = { prefix: [...prefix, after.lane], after: after.id, limit };
-    const same = await this.#store.scan(messages, rest);
+    const same = await this.store.scan(messages, rest);
     if (same.length === limit) return same;
     const later = { prefix, after: after.lane, limit: limit - same.length };
-    return [...same, ...(await this.#store.scan(messages, later))];
+    return [...same, ...(await this.store.scan(messages, later))];
   }
 }
 

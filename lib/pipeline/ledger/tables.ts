@@ -1,6 +1,7 @@
 // The tables of pipelines. The live messages are the queues; everything else says what became of messages.
 
 import { defineTable, type Row, type Schema, type Table } from "../../store/index.js";
+import { CHANNEL_COLUMNS } from "../messages/channel-machine.js";
 import { RECORD_COLUMNS } from "../messages/dead-records.js";
 
 /** What an execution is doing. `paused` waits for people; `completed`, `failed` and `cancelled` have ended. */
@@ -239,18 +240,11 @@ export const outbox: Table<typeof OUTBOX_COLUMNS> = defineTable("pipeline_outbox
   key: ["scope", "queue", "lane", "id"],
 });
 
-const CHANNEL_COLUMNS = {
-  scope: "integer",
-  queue: "text",
-  /** Where a broker has the letters of the queue. */
-  channel: "text",
-  /** 1: all that was ready when it was named is in the outbox, or was sent since. */
-  complete: "integer",
-} as const;
-
 /** Which channel of a broker counts. */
-export const carriedChannels: Table<typeof CHANNEL_COLUMNS> = defineTable("pipeline_channels", {
-  columns: CHANNEL_COLUMNS,
+export const carriedChannels: Table<
+  { readonly scope: "integer"; readonly queue: "text" } & typeof CHANNEL_COLUMNS
+> = defineTable("pipeline_channels", {
+  columns: { scope: "integer", queue: "text", ...CHANNEL_COLUMNS },
   key: ["scope", "queue"],
 });
 

@@ -19,6 +19,14 @@ export interface NamedChannel {
   readonly isComplete: boolean;
 }
 
+/** The columns of the row that says it, besides the key. */
+export const CHANNEL_COLUMNS = {
+  /** Where a broker has the letters of the queue. */
+  channel: "text",
+  /** 1: all that was ready when it was named has been marked to be sent. */
+  complete: "integer",
+} as const;
+
 export interface ChannelState {
   readonly phase: "reading" | "making" | "naming" | "resending" | "open";
   /** The channel that the store names, as far as this process knows; the one that is to replace it while it is made and named. */

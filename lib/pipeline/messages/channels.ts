@@ -2,6 +2,7 @@
 
 import { EffectLoop } from "../../process/effect-loop.js";
 import type { Kernel } from "../../process/kernel.js";
+import { ConflictError, type Expectation, type Store, type Table, type Write } from "../../store/index.js";
 import type { Carrier } from "./carrier.js";
 import {
   type ChannelEffect,
@@ -17,29 +18,41 @@ import { MESSAGE_LIMITS } from "./limits.js";
 /** Called with each channel that is opened. */
 type Watcher = (channel: string) => void;
 
-/** The store whose messages the channels carry. It decides. */
-export interface ChannelStore {
+/** The queues whose messages channels carry, in a store. The store decides. */
+export interface CarriedQueues {
+  readonly store: Store;
+  /** Names the channel of each queue: a table with {@link CHANNEL_COLUMNS}. */
+  readonly table: Table;
+  /** What has to hold when a channel is named, besides. */
+  readonly naming: readonly Expectation[];
+  /** The columns of the key of a queue, in their order. */
+  place(queue: string): Readonly<Record<string, string | number>>;
   /** Names of the channels of a queue begin so. */
   prefixOf(queue: string): string;
-  /** What the store says. */
-  read(queue: string): Promise<NamedChannel | undefined>;
-  /** Has the store name a channel, as an incomplete one. False: it does not name the one before any more. */
-  name(queue: string, channel: string, before: string | undefined): Promise<boolean>;
-  /** Has all that is ready sent again; then the channel is complete, if it still counts. */
-  resend(queue: string, channel: string): Promise<void>;
+  /** Marks all that is ready to be sent. @param isOwn - this process has had the channel named */
+  resend(queue: string, channel: string, isOwn: boolean): Promise<void>;
   /** A message that is ready, and that the broker should have: asks whether it still is. Undefined: there is none. */
   suspect(queue: string): Promise<(() => Promise<boolean>) | undefined>;
 }
 
+/** The channel that the store names for a queue. */
+export async function namedChannel(
+  { store, table, place }: Pick<CarriedQueues, "store" | "table" | "place">,
+  queue: string,
+): Promise<NamedChannel | undefined> {
+  const [row] = await store.get(table, [Object.values(place(queue))]);
+  return row === undefined ? undefined : { channel: row.channel as string, isComplete: row.complete === 1 };
+}
+
 export class Channels {
-  readonly #store: ChannelStore;
+  readonly #queues: CarriedQueues;
   readonly #carrier: Carrier;
   readonly #kernel: Kernel;
   readonly #all = new Map<string, Channel>();
   #isClosed = false;
 
-  constructor(store: ChannelStore, carrier: Carrier, kernel: Kernel) {
-    this.#store = store;
+  constructor(queues: CarriedQueues, carrier: Carrier, kernel: Kernel) {
+    this.#queues = queues;
     this.#carrier = carrier;
     this.#kernel = kernel;
   }
@@ -87,7 +100,7 @@ export class Channels {
   #of(queue: string): Channel {
     let one = this.#all.get(queue);
     if (one === undefined) {
-      one = new Channel(queue, this.#store, this.#carrier, this.#kernel);
+      one = new Channel(queue, this.#queues, this.#carrier, this.#kernel);
       this.#all.set(queue, one);
       if (this.#isClosed) one.close();
       else one.tell({ type: "again" });
@@ -104,18 +117,22 @@ interface Waiter {
 /** The channel of one queue. */
 class Channel {
   readonly #queue: string;
-  readonly #store: ChannelStore;
+  readonly #queues: CarriedQueues;
   readonly #carrier: Carrier;
   readonly #kernel: Kernel;
   readonly #loop: EffectLoop<ChannelState, ChannelEvent, ChannelEffect>;
   readonly #waiters = new Set<Waiter>();
   readonly #watchers = new Set<Watcher>();
+  readonly #row: { readonly table: Table; readonly key: readonly (string | number)[] };
+  /** The last channel that this process has had named. */
+  #own: string | undefined;
   #isClosed = false;
   #isEnded = false;
 
-  constructor(queue: string, store: ChannelStore, carrier: Carrier, kernel: Kernel) {
+  constructor(queue: string, queues: CarriedQueues, carrier: Carrier, kernel: Kernel) {
     this.#queue = queue;
-    this.#store = store;
+    this.#row = { table: queues.table, key: Object.values(queues.place(queue)) };
+    this.#queues = queues;
     this.#carrier = carrier;
     this.#kernel = kernel;
     this.#loop = new EffectLoop(initial(MESSAGE_LIMITS.again), decide, (effect) => this.#carryOut(effect));
@@ -143,7 +160,7 @@ class Channel {
     const before = this.#loop.state;
     const { phase, channel } = before;
     if (phase !== "open" || channel === undefined) return;
-    const named = await this.#store.read(this.#queue);
+    const named = await this.#read();
     if (this.#loop.state !== before) return;
     this.tell({ type: "read", named, fresh: this.#fresh() });
     if (this.#loop.state !== before || !(await this.#isMissing(channel))) return;
@@ -152,7 +169,7 @@ class Channel {
 
   /** A message is ready and marked as sent, while the broker has no letters; and it still is after that was said. */
   async #isMissing(channel: string): Promise<boolean> {
-    const isStillThere = await this.#store.suspect(this.#queue);
+    const isStillThere = await this.#queues.suspect(this.#queue);
     if (isStillThere === undefined) return false;
     try {
       if (!(await this.#carrier.isEmpty(channel))) return false;
@@ -188,30 +205,50 @@ class Channel {
     return { type: "made" };
   }
 
+  #read(): Promise<NamedChannel | undefined> {
+    return namedChannel(this.#queues, this.#queue);
+  }
+
+  /** As an incomplete one. */
+  async #name(channel: string, before: string | undefined): Promise<ChannelEvent> {
+    const { store, table, naming, place } = this.#queues;
+    const is = before === undefined ? ("absent" as const) : { channel: before };
+    try {
+      await store.commit({
+        expect: [{ ...this.#row, is }, ...naming],
+        writes: [{ type: "put", table, row: { ...place(this.#queue), channel, complete: 0 } }],
+      });
+    } catch (error) {
+      // Of what has to hold besides, the next naming is refused as well: later.
+      if (!(error instanceof ConflictError) || (await this.#read())?.channel === before) throw error;
+      return { type: "named", isNamed: false };
+    }
+    this.#own = channel;
+    return { type: "named", isNamed: true };
+  }
+
+  /** Has all that is ready sent again; then the channel is complete, if it still counts. */
+  async #resend(channel: string): Promise<ChannelEvent> {
+    const { store } = this.#queues;
+    await this.#queues.resend(this.#queue, channel, channel === this.#own);
+    const done: Write = { type: "update", ...this.#row, set: { complete: 1 } };
+    await store.commit({ writes: [{ type: "when", ...this.#row, is: { channel }, writes: [done] }] });
+    return { type: "resent", channel };
+  }
+
   #carryOut(effect: ChannelEffect): void {
-    const queue = this.#queue;
     switch (effect.type) {
       case "read":
-        this.#follow(
-          this.#store
-            .read(queue)
-            .then((named): ChannelEvent => ({ type: "read", named, fresh: this.#fresh() })),
-        );
+        this.#follow(this.#read().then((named) => ({ type: "read", named, fresh: this.#fresh() })));
         return;
       case "make":
         this.#follow(this.#make(effect.channel));
         return;
       case "name":
-        this.#follow(
-          this.#store
-            .name(queue, effect.channel, effect.before)
-            .then((isNamed) => ({ type: "named", isNamed })),
-        );
+        this.#follow(this.#name(effect.channel, effect.before));
         return;
       case "resend":
-        this.#follow(
-          this.#store.resend(queue, effect.channel).then(() => ({ type: "resent", channel: effect.channel })),
-        );
+        this.#follow(this.#resend(effect.channel));
         return;
       case "remove":
         this.#remove(effect.channel);
@@ -241,6 +278,6 @@ class Channel {
   }
 
   #fresh(): string {
-    return `${this.#store.prefixOf(this.#queue)}-${this.#kernel.env.id()}`;
+    return `${this.#queues.prefixOf(this.#queue)}-${this.#kernel.env.id()}`;
   }
 }

@@ -44,7 +44,7 @@ import { type MessageBeats, type QueueHeartbeat, shownBeat } from "./message-bea
 import type { QueueOperations } from "./operations.js";
 import { queueService } from "./operations-table.js";
 import { OutboxProcess, type QueueBroker, queuedRows } from "./outbox.js";
-import { QueueChannels } from "./queue-channels.js";
+import { carriedQueues } from "./queue-channels.js";
 import { type QueueCounts, readCounts } from "./queue-counts.js";
 import { type Child, type NewMessage, QueueStore } from "./queue-store.js";
 import { SharedEnds } from "./shared-ends.js";
@@ -276,7 +276,7 @@ export class Queues implements AsyncDisposable {
       environment: kernel.env,
       after: (ms, fn) => void kernel.addTimer(ms, { fire: fn }),
     });
-    const channels = new Channels(new QueueChannels(this.#store), carrier, kernel);
+    const channels = new Channels(carriedQueues(this.#store), carrier, kernel);
     const outbox = new Outbox(this.#store, carrier, channels, queuedRows(kernel.env.id()));
     const behaviour = new OutboxProcess(outbox, this.#store, this.#carried, channels);
     const pid = this.#system.spawn(behaviour, { label: "outbox of queues" });

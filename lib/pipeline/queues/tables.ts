@@ -1,6 +1,7 @@
 // The tables of queues. A message is ready, held by a subscriber, or delayed: the column that says so is also the index that finds it.
 
 import { defineTable, type Row, type Schema, type Table } from "../../store/index.js";
+import { CHANNEL_COLUMNS } from "../messages/channel-machine.js";
 import { RECORD_COLUMNS } from "../messages/dead-records.js";
 
 const MESSAGE_COLUMNS = {
@@ -109,19 +110,11 @@ export const subscribers: Table<typeof SUBSCRIBER_COLUMNS> = defineTable("queue_
   indexes: { queue: ["queue"] },
 });
 
-const CHANNEL_COLUMNS = {
-  queue: "text",
-  /** Where a broker has the letters of the queue. */
-  channel: "text",
-  /** 1: all that was ready when it was named has been marked to be sent. */
-  complete: "integer",
-} as const;
-
 /** Which channel of a broker counts. */
-export const channels: Table<typeof CHANNEL_COLUMNS> = defineTable("queue_channels", {
-  columns: CHANNEL_COLUMNS,
-  key: ["queue"],
-});
+export const channels: Table<{ readonly queue: "text" } & typeof CHANNEL_COLUMNS> = defineTable(
+  "queue_channels",
+  { columns: { queue: "text", ...CHANNEL_COLUMNS }, key: ["queue"] },
+);
 
 /**
  * Version 2 has the column `trace` of messages; version 3 also of dead letters, and their records; version 4 `heartbeats` and `alive` of

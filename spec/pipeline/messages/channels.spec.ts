@@ -3,7 +3,9 @@
 import { System } from "signalbox";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Carrier } from "../../../lib/pipeline/messages/carrier.js";
-import { type ChannelStore, Channels } from "../../../lib/pipeline/messages/channels.js";
+import { type CarriedQueues, Channels } from "../../../lib/pipeline/messages/channels.js";
+import { channels as channelNames } from "../../../lib/pipeline/queues/tables.js";
+import type { Store, Table } from "../../../lib/store/index.js";
 import { gate, until } from "../queues/waits.js";
 
 const STEPS = ["make", "name", "resend"] as const;
@@ -31,17 +33,16 @@ describe("the channels of an execution that has ended", () => {
       },
       remove: async (channel: string) => void there.delete(channel),
     } as unknown as Carrier;
-    const letters: ChannelStore = {
+    const queues: CarriedQueues = {
+      store: { get: async () => [undefined], commit: () => at("name") } as unknown as Store,
+      table: channelNames as Table,
+      naming: [],
+      place: (queue) => ({ queue }),
       prefixOf: (queue) => queue,
-      read: async () => undefined,
-      name: async () => {
-        await at("name");
-        return true;
-      },
       resend: () => at("resend"),
       suspect: async () => undefined,
     };
-    const channels = new Channels(letters, carrier, system.kernel);
+    const channels = new Channels(queues, carrier, system.kernel);
     channels.watch("q", () => undefined);
     await asked.opened;
     channels.end();
