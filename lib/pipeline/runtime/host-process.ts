@@ -25,15 +25,10 @@ import {
   NoLineageError,
   UnknownPipelineError,
 } from "../operations/errors.js";
+import type { ReplayStarted } from "../operations/operations.js";
 import type { ReplayRequest } from "../operations/replay-options.js";
 import { type PipelineRetention, retain } from "../operations/retention.js";
-import type {
-  Catalogue,
-  CatalogueNotice,
-  ExecutionRecord,
-  OpenTables,
-  StoredExecutions,
-} from "./catalogue.js";
+import type { CatalogueNotice, ExecutionRecord, OpenTables } from "./catalogue.js";
 import { BEGIN_AGAIN, Execution, type ExecutionMessage } from "./execution.js";
 import type { PipelineHostSettings } from "./options.js";
 import type { PipelinePlan } from "./plan.js";
@@ -44,54 +39,47 @@ import { tellStranded } from "./stranded.js";
 import { decide as decideStranded, initial as noneStranded, type StrandedState } from "./stranded-machine.js";
 import { VolatileCatalogue } from "./volatile-catalogue.js";
 
+/** A request to a host about an execution. */
+type About<Type extends string, Answer, More = unknown> = {
+  readonly type: Type;
+  /** The execution. */
+  readonly id: string;
+  readonly replyTo: ReplyTo<Answer>;
+} & More;
+
+interface NewExecution {
+  readonly pipeline: string;
+  readonly version: number;
+  readonly input: unknown;
+  readonly messages: readonly Publication[];
+  readonly trace: string | undefined;
+  /** The call that starts it: the id of the execution if it was made for this start. */
+  readonly request: string;
+}
+
+interface NewReplay {
+  /** The id of the new execution. */
+  readonly to: string;
+  readonly request: ReplayRequest;
+}
+
 /** A request to a host. */
 export type HostRequest =
-  | {
-      readonly type: "start";
-      readonly id: string;
-      readonly pipeline: string;
-      readonly version: number;
-      readonly input: unknown;
-      readonly messages: readonly Publication[];
-      readonly trace: string | undefined;
-      /** The call that starts it: the id of the execution if it was made for this start. */
-      readonly request: string;
-      readonly replyTo: ReplyTo<{ readonly attached: boolean }>;
-    }
   | { readonly type: "tables"; readonly replyTo: ReplyTo<OpenTables | undefined> }
-  | {
-      readonly type: "replay";
-      /** The execution that is replayed. */
-      readonly id: string;
-      /** The id of the new one. */
-      readonly to: string;
-      readonly request: ReplayRequest;
-      readonly replyTo: ReplyTo<{ readonly id: string; readonly messages: number }>;
-    }
-  | {
-      readonly type: "give up";
-      readonly id: string;
-      readonly request: GiveUpRequest;
-      readonly replyTo: ReplyTo<GivenUp>;
-    }
-  | {
-      readonly type: "move";
-      readonly id: string;
-      readonly request: MoveRequest;
-      readonly replyTo: ReplyTo<Moved>;
-    }
+  | About<"start", { readonly attached: boolean }, NewExecution>
+  | About<"replay", ReplayStarted, NewReplay>
+  | About<"give up", GivenUp, { readonly request: GiveUpRequest }>
+  | About<"move", Moved, { readonly request: MoveRequest }>
   /** Answered when the execution has ended. */
-  | { readonly type: "completed"; readonly id: string; readonly replyTo: ReplyTo<ExecutionRecord> }
-  | { readonly type: "status"; readonly id: string; readonly replyTo: ReplyTo<ExecutionRecord> }
-  | { readonly type: "progress"; readonly id: string; readonly replyTo: ReplyTo<PipelineProgress> }
-  | {
-      readonly type: "pause" | "resume" | "cancel";
-      readonly id: string;
-      readonly replyTo: ReplyTo<boolean>;
-    };
+  | About<"completed", ExecutionRecord>
+  | About<"status", ExecutionRecord>
+  | About<"progress", PipelineProgress>
+  | About<"pause" | "resume" | "cancel", boolean>;
 
 /** The messages of a host's process. */
 export type HostMessage = HostRequest | CatalogueNotice;
+
+type HostCatalogue = VolatileCatalogue | StoreCatalogue;
 
 interface Loaded {
   readonly record: ExecutionRecord;
@@ -121,7 +109,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   readonly #settings: PipelineHostSettings;
   #ctx!: Context<HostMessage>;
   #kernel!: Kernel;
-  #catalogue: Catalogue | undefined;
+  #catalogue: HostCatalogue | undefined;
   #life!: HostLife<HostMessage>;
   readonly #loaded = new Map<string, Loaded>();
   readonly #byPid = new Map<Pid, Loaded>();
@@ -168,7 +156,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 
   /** Sums up executions whose time is over, at intervals. */
-  #retain(retention: PipelineRetention, stored: StoredExecutions): void {
+  #retain(retention: PipelineRetention, stored: StoreCatalogue): void {
     const { signal } = this.#ctx;
     this.#life.background.do("retention", async () => {
       if (this.#ctx.alive) await retain(stored.tables.store, retention, signal);
@@ -177,7 +165,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 
   /** Takes up executions that were interrupted or that others have started, and announces ends whose announcement was lost. */
-  async #takeUp(stored: StoredExecutions): Promise<void> {
+  async #takeUp(stored: StoreCatalogue): Promise<void> {
     const unhosted: ExecutionRecord[] = [];
     for (const record of await stored.unfinished(
       (id) => this.#loaded.get(id)?.ended === undefined && this.#loaded.has(id),
@@ -191,7 +179,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 
   /** Reports an execution that cannot end with the definition that this host has. Looked at once in the life of a host. */
-  #lookAt(record: ExecutionRecord, stored: StoredExecutions): void {
+  #lookAt(record: ExecutionRecord, stored: StoreCatalogue): void {
     if (this.#lookedAt.has(record.number)) return;
     this.#lookedAt.add(record.number);
     const none = this.#settings.plans.has(record.pipeline) ? "no version" : "no pipeline";
@@ -201,7 +189,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   #strand(
     record: ExecutionRecord,
     plan: PipelinePlan | "no pipeline" | "no version",
-    stored: StoredExecutions,
+    stored: StoreCatalogue,
   ): void {
     const { id: execution, pipeline } = record;
     this.#life.background.do(`stranded ${execution}`, async () => {
@@ -212,7 +200,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 
   /** Reports executions that neither this host nor another one can run. */
-  async #lookAtUnhosted(unhosted: readonly ExecutionRecord[], stored: StoredExecutions): Promise<void> {
+  async #lookAtUnhosted(unhosted: readonly ExecutionRecord[], stored: StoreCatalogue): Promise<void> {
     const now = this.#ctx.now();
     if (unhosted.length === 0 || now < this.#strandedLookMs) return;
     this.#strandedLookMs = now + STRANDED_MS;
@@ -226,7 +214,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
           this.#strand(record, lacks, stored);
   }
 
-  async #lookIn(stored: StoredExecutions): Promise<void> {
+  async #lookIn(stored: StoreCatalogue): Promise<void> {
     await this.#takeUp(stored);
     // Ends of executions that do not run here.
     for (const id of this.#waiters.ids()) if (!this.#loaded.has(id)) await this.#announce(id);
@@ -240,13 +228,13 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
         this.#poll?.look();
         return;
       default:
-        this.#answer(message, this.#catalogue as Catalogue).catch((error: Error) => {
+        this.#answer(message, this.#catalogue as HostCatalogue).catch((error: Error) => {
           if (this.#ctx.alive) this.#ctx.refuse(message.replyTo as ReplyTo<never>, error);
         });
     }
   }
 
-  async #answer(message: HostRequest, catalogue: Catalogue): Promise<void> {
+  async #answer(message: HostRequest, catalogue: HostCatalogue): Promise<void> {
     if (message.type === "tables") return this.#reply(message.replyTo, catalogue.stored?.tables);
     if (message.type === "start") {
       const attached = await this.#start(message, catalogue);
@@ -287,7 +275,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
 
   async #wait(
     { id, replyTo }: Extract<HostRequest, { type: "completed" }>,
-    catalogue: Catalogue,
+    catalogue: HostCatalogue,
   ): Promise<void> {
     // Listed before the end is looked at: an end in between is not missed.
     this.#waiters.add(id, replyTo);
@@ -303,7 +291,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
 
   async #start(
     { id, pipeline, version, input, messages, trace, request }: Extract<HostRequest, { type: "start" }>,
-    catalogue: Catalogue,
+    catalogue: HostCatalogue,
   ): Promise<boolean> {
     const plan = this.#planOf(pipeline, version);
     const { record, isNew } = await catalogue.create({ id, plan, input, messages, trace, request });
@@ -328,8 +316,8 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   async #replay(
     record: ExecutionRecord,
     { to, request }: Extract<HostRequest, { type: "replay" }>,
-    catalogue: Catalogue,
-  ): Promise<{ readonly id: string; readonly messages: number }> {
+    catalogue: HostCatalogue,
+  ): Promise<ReplayStarted> {
     const plan = this.#planOf(record.pipeline);
     const begun = await storedOf(catalogue).replay(record, plan, to, request);
     if (begun.record.ended === undefined) this.#load(begun.record);
@@ -368,7 +356,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     const execution = new Execution(
       {
         kernel,
-        catalogue: this.#catalogue as Catalogue,
+        catalogue: this.#catalogue as HostCatalogue,
         record,
         plan,
         drainMs: this.#settings.drainMs,
@@ -428,7 +416,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
 
   /** The process of an execution has crashed or was killed. */
   #again(ctx: Context<HostMessage>, loaded: Loaded, reason: ExitReason): void {
-    const catalogue = this.#catalogue as Catalogue;
+    const catalogue = this.#catalogue as HostCatalogue;
     const { record } = loaded;
     if (reason === BEGIN_AGAIN) {
       this.#run(loaded);
@@ -470,7 +458,11 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     return running?.progress(counts) ?? { ...counts, rate: 0, estimateMs: undefined, routes: [] };
   }
 
-  async #pause(record: ExecutionRecord, type: "pause" | "resume", catalogue: Catalogue): Promise<boolean> {
+  async #pause(
+    record: ExecutionRecord,
+    type: "pause" | "resume",
+    catalogue: HostCatalogue,
+  ): Promise<boolean> {
     if (!(await catalogue.pause(record, type === "pause"))) return false;
     const loaded = this.#loaded.get(record.id);
     if (loaded !== undefined) {
@@ -481,7 +473,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 
   /** Answered when the end is durable: a caller that has the answer may lose its machine. */
-  async #cancel(record: ExecutionRecord, catalogue: Catalogue): Promise<boolean> {
+  async #cancel(record: ExecutionRecord, catalogue: HostCatalogue): Promise<boolean> {
     if (record.ended !== undefined) return false;
     const loaded = this.#loaded.get(record.id);
     const running = loaded?.pid?.process;
@@ -533,20 +525,20 @@ async function openCatalogue(
   kernel: Kernel,
   tell: (notice: CatalogueNotice) => void,
   settings: PipelineHostSettings,
-): Promise<Catalogue> {
+): Promise<HostCatalogue> {
   return settings.store === undefined
     ? new VolatileCatalogue(kernel)
     : StoreCatalogue.open(kernel, tell, settings);
 }
 
 /** @throws NoLineageError */
-function storedOf({ stored }: Catalogue): StoredExecutions {
+function storedOf({ stored }: HostCatalogue): StoreCatalogue {
   if (stored === undefined) throw new NoLineageError();
   return stored;
 }
 
 /** @throws ExecutionNotFoundError */
-async function found(catalogue: Catalogue, id: string): Promise<ExecutionRecord> {
+async function found(catalogue: HostCatalogue, id: string): Promise<ExecutionRecord> {
   const record = await catalogue.find(id);
   if (record === undefined) throw new ExecutionNotFoundError(id);
   return record;

@@ -3,7 +3,7 @@
 
 import type { HostLife } from "../../host/host-life.js";
 import type { Context } from "../../process/context.js";
-import type { StoredExecutions } from "./catalogue.js";
+import type { StoreCatalogue } from "./store-catalogue.js";
 
 /** How often a host looks, in milliseconds, when nothing notifies it. */
 const POLL_MS = 1_000;
@@ -11,7 +11,7 @@ const POLL_MS = 1_000;
 export class Poll<Message> {
   readonly #ctx: Context<Message>;
   readonly #life: HostLife<Message>;
-  readonly #stored: StoredExecutions;
+  readonly #stored: StoreCatalogue;
   readonly #takeUp: () => Promise<void>;
   #isLooking = false;
   #isWanted = false;
@@ -21,7 +21,7 @@ export class Poll<Message> {
   constructor(
     ctx: Context<Message>,
     life: HostLife<Message>,
-    stored: StoredExecutions,
+    stored: StoreCatalogue,
     takeUp: () => Promise<void>,
   ) {
     this.#ctx = ctx;

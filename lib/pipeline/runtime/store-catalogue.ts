@@ -54,7 +54,6 @@ import type {
   ExecutionRecord,
   OpenedLedger,
   OpenTables,
-  StoredExecutions,
 } from "./catalogue.js";
 import { HostBlame } from "./host-blame.js";
 import type { PipelineHostSettings } from "./options.js";
@@ -76,7 +75,8 @@ const GIVE_BACK_ROWS = 400;
 /** Executions of one status that a host takes up at a time. */
 const MOST_EXECUTIONS = 100_000;
 
-export class StoreCatalogue implements Catalogue, StoredExecutions {
+export class StoreCatalogue implements Catalogue {
+  /** Whether other hosts work on the same executions. Then the host looks at intervals for executions that they have started or ended. */
   readonly shared: boolean;
   readonly hashOf: ValueHash | undefined;
   readonly #kernel: Kernel;
@@ -190,7 +190,7 @@ export class StoreCatalogue implements Catalogue, StoredExecutions {
     }
   }
 
-  get stored(): StoredExecutions {
+  get stored(): StoreCatalogue {
     return this;
   }
 
@@ -198,6 +198,7 @@ export class StoreCatalogue implements Catalogue, StoredExecutions {
     return { store: this.#store, payloads: this.#payloads };
   }
 
+  /** Creates an execution, or finds the one with this id. */
   async create({
     id,
     plan,
@@ -236,6 +237,7 @@ export class StoreCatalogue implements Catalogue, StoredExecutions {
     return row === undefined ? undefined : this.#recordOf(row);
   }
 
+  /** Executions that have not ended, without those that the host knows. */
   async unfinished(isKnown: (id: string) => boolean): Promise<readonly ExecutionRecord[]> {
     const rows = await Promise.all(
       ["running", "paused"].map((status) =>
@@ -246,6 +248,7 @@ export class StoreCatalogue implements Catalogue, StoredExecutions {
     return Promise.all(unknown.map((row) => this.#recordOf(row)));
   }
 
+  /** Executions whose end is not announced yet. */
   async unannounced(): Promise<readonly ExecutionRecord[]> {
     const rows = await unannounced(this.#store);
     return Promise.all(rows.map((row) => this.#recordOf(row)));
@@ -255,6 +258,11 @@ export class StoreCatalogue implements Catalogue, StoredExecutions {
     return announced(this.#store, this.#claim, number);
   }
 
+  /**
+   * Looks whether an execution can end.
+   *
+   * @returns the missing parts, if they were not reported before
+   */
   async strand(
     { number, pipeline }: ExecutionRecord,
     plan: PipelinePlan | "no pipeline" | "no version",
@@ -265,6 +273,7 @@ export class StoreCatalogue implements Catalogue, StoredExecutions {
     return isElsewhere ? undefined : strand(this.#store, number, plan);
   }
 
+  /** In a shared store: the versions that its hosts can run. */
   offered(): Promise<readonly Offer[]> {
     return offered(this.#store);
   }
@@ -273,6 +282,7 @@ export class StoreCatalogue implements Catalogue, StoredExecutions {
     return (await holderOf(this.#store, PIPELINE_CLAIMS + pipeline)) !== undefined;
   }
 
+  /** Gives back the rows that lost hosts held. */
   giveBack(): Promise<void> {
     return giveBack({
       store: this.#store,
@@ -283,6 +293,7 @@ export class StoreCatalogue implements Catalogue, StoredExecutions {
     });
   }
 
+  /** Creates the execution of a replay, or finds the one with this id. It is filled when it is opened. @throws ReplayError */
   async replay(
     { number }: ExecutionRecord,
     plan: PipelinePlan,
@@ -346,15 +357,18 @@ export class StoreCatalogue implements Catalogue, StoredExecutions {
     return { ledger, sources: new Map(open) };
   }
 
+  /** False: it has ended. */
   pause({ number }: ExecutionRecord, paused: boolean): Promise<boolean> {
     return setPaused(this.#store, number, paused);
   }
 
+  /** Ends an execution that does not run here. False: it has ended. */
   async end({ number }: ExecutionRecord, as: "failed" | "cancelled", error: unknown): Promise<boolean> {
     const stored = error === undefined ? null : await this.#payloads.storeThrown(error);
     return endExecution(this.#store, number, as, stored);
   }
 
+  /** Gives messages and sources of an execution up. @throws PipelineChangeError */
   async giveUp({ number }: ExecutionRecord, request: GiveUpRequest): Promise<GivenUp> {
     const [row] = await this.#store.get(executions, [[number]]);
     const { config } = row as ExecutionRow;
@@ -362,14 +376,15 @@ export class StoreCatalogue implements Catalogue, StoredExecutions {
     return giveUp(this.#store, row as ExecutionRow, routes, request);
   }
 
+  /** Moves messages to another route. @throws PipelineChangeError, MessageTooLargeError */
   async move({ number }: ExecutionRecord, plan: PipelinePlan, request: MoveRequest): Promise<Moved> {
     const [row] = await this.#store.get(executions, [[number]]);
     const target = await replayTargetOf(plan, this.#payloads);
     return move(this.#store, row as ExecutionRow, target, request);
   }
 
+  /** The ledger of an execution has ended it, and has written that. */
   ended({ number }: ExecutionRecord): void {
-    // The ledger has written it.
     this.#ledgers.delete(number);
   }
 

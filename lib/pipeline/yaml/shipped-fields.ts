@@ -2,7 +2,6 @@
 // computation is code.
 
 import { OptionError } from "../../process/errors.js";
-import { only } from "../../process/known-options.js";
 import { text } from "../../process/options.js";
 import { aggregate } from "../adapters/values.js";
 import { type Adapter, type BatchAdapter, many } from "../definition/adapter.js";
@@ -54,7 +53,6 @@ function picked(given: unknown): readonly (readonly [name: string, path: readonl
 
 /** Keeps some fields, under new names if that is asked for. Fields that a message does not have are left out. */
 export function pick(name: string, config: Config): Adapter<unknown, Fields> {
-  only("", config, ["fields"]);
   const fields = picked(config.fields);
   return {
     name,
@@ -70,7 +68,6 @@ export function pick(name: string, config: Config): Adapter<unknown, Fields> {
 
 /** Leaves some fields out. */
 export function drop(name: string, config: Config): Adapter<unknown, Fields> {
-  only("", config, ["fields"]);
   const fields = new Set(pathsOption("fields", config.fields));
   return {
     name,
@@ -81,7 +78,6 @@ export function drop(name: string, config: Config): Adapter<unknown, Fields> {
 
 /** Gives fields other names, in their places. */
 export function rename(name: string, config: Config): Adapter<unknown, Fields> {
-  only("", config, ["fields"]);
   const fields = new Map(
     mapOption("fields", config.fields, "new names by the old ones").map(([from, to]) => [
       from,
@@ -99,7 +95,6 @@ export function rename(name: string, config: Config): Adapter<unknown, Fields> {
 
 /** Sets fields to values of the file. */
 export function set(name: string, config: Config): Adapter<unknown, Fields> {
-  only("", config, ["fields"]);
   const fields = mapOption("fields", config.fields, "values by the names of fields");
   return {
     name,
@@ -109,7 +104,6 @@ export function set(name: string, config: Config): Adapter<unknown, Fields> {
 
 /** Makes a message of each element of a list: the element, or with `as` the message with the element in that field instead of the list. */
 export function split(name: string, config: Config): Adapter<unknown, unknown> {
-  only("", config, ["field", "as"]);
   const { field = "", as } = config;
   const path = field === "" ? [] : pathOf(text("field", field));
   if (as !== undefined) text("as", as);

@@ -2,7 +2,7 @@
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { text } from "../../process/options.js";
+import { flag, text } from "../../process/options.js";
 import type { StandardSchema } from "../../process/standard-schema.js";
 import { giveUpDamaged } from "../adapters/damaged.js";
 import { deduplicate } from "../adapters/deduplicate.js";
@@ -14,7 +14,7 @@ import { type Condition, fieldOf } from "../definition/condition.js";
 import { csvRows } from "../sources/csv.js";
 import { jsonLines } from "../sources/json-lines.js";
 import { timer } from "../sources/timer.js";
-import { type AdapterType, adapterType, type SourceType, sourceType } from "./registry.js";
+import { type AdapterType, adapterType, type MadeFor, type MadeType, type SourceType } from "./registry.js";
 import { collect, drop, pick, rename, set, split } from "./shipped-fields.js";
 
 /** The configuration of a type: each adapter and source checks its own options, and names the one that is wrong. */
@@ -36,9 +36,27 @@ const TEXTS = { type: "array", items: TEXT, minItems: 1 };
 /** Texts by names. */
 const RENAMED = { type: "object", additionalProperties: TEXT, minProperties: 1 };
 
-/** The JSON Schema of options, for editors. */
-function schemaOf(properties: Readonly<Record<string, object>>, required: readonly string[] = []): object {
-  return { type: "object", properties, required, additionalProperties: false };
+/** The JSON Schema of options, for editors. Its properties are the names that a configuration may have. */
+interface OptionsSchema {
+  readonly properties: Readonly<Record<string, object>>;
+}
+
+function schemaOf(properties: OptionsSchema["properties"], required: readonly string[] = []): OptionsSchema {
+  return Object.assign({ type: "object", required, additionalProperties: false }, { properties });
+}
+
+function shipped<Made>(
+  type: string,
+  description: string,
+  schema: OptionsSchema,
+  make: (name: string, options: never) => unknown,
+): MadeType<Made> {
+  const known = Object.keys(schema.properties);
+  const create = (given: never, { name }: MadeFor): Made => {
+    only("", given, known);
+    return make(name, given) as Made;
+  };
+  return { type, description, config: OPTIONS, jsonSchema: schema, create };
 }
 
 const FILE = { path: TEXT, damaged: { enum: ["fail", "pass"] }, maxRecordBytes: WHOLE };
@@ -50,90 +68,53 @@ const FILE = { path: TEXT, damaged: { enum: ["fail", "pass"] }, maxRecordBytes: 
  * @example const registry = pipelineRegistry({ adapters: shippedAdapters, sources: shippedSources });
  */
 export const shippedAdapters: readonly AdapterType[] = [
-  adapterType({
-    type: "filter",
-    description: "Lets messages pass for which a condition holds",
-    config: OPTIONS,
-    jsonSchema: schemaOf({ condition: { type: ["object", "array"] } }, ["condition"]),
-    create: (given, { name }) => {
-      only("", given, ["condition"]);
-      const { condition } = given as { readonly condition?: unknown };
-      if (typeof condition !== "object" || condition === null)
-        throw new OptionError(
-          "condition",
-          condition,
-          "a condition, { field, operator, value }, or a list of them",
-        );
-      return filter(name, condition as Condition<unknown>);
+  shipped(
+    "filter",
+    "Lets messages pass for which a condition holds",
+    schemaOf({ condition: { type: ["object", "array"] } }, ["condition"]),
+    (name, { condition }: { readonly condition?: unknown }) => {
+      if (typeof condition === "object" && condition !== null)
+        return filter(name, condition as Condition<unknown>);
+      const allowed = "a condition, { field, operator, value }, or a list of them";
+      throw new OptionError("condition", condition, allowed);
     },
-  }),
-  adapterType({
-    type: "pick",
-    description: "Keeps some fields, under new names if they are given",
-    config: OPTIONS,
-    jsonSchema: schemaOf({ fields: { anyOf: [TEXTS, RENAMED] } }, ["fields"]),
-    create: (given, { name }) => pick(name, given),
-  }),
-  adapterType({
-    type: "drop",
-    description: "Leaves some fields out",
-    config: OPTIONS,
-    jsonSchema: schemaOf({ fields: TEXTS }, ["fields"]),
-    create: (given, { name }) => drop(name, given),
-  }),
-  adapterType({
-    type: "rename",
-    description: "Gives fields other names",
-    config: OPTIONS,
-    jsonSchema: schemaOf({ fields: RENAMED }, ["fields"]),
-    create: (given, { name }) => rename(name, given),
-  }),
-  adapterType({
-    type: "set",
-    description: "Sets fields to values",
-    config: OPTIONS,
-    jsonSchema: schemaOf({ fields: { type: "object" } }, ["fields"]),
-    create: (given, { name }) => set(name, given),
-  }),
-  adapterType({
-    type: "split",
-    description: "Makes a message of each element of a list",
-    config: OPTIONS,
-    jsonSchema: schemaOf({ field: TEXT, as: TEXT }),
-    create: (given, { name }) => split(name, given),
-  }),
-  adapterType({
-    type: "collect",
-    description: "Makes one message of many: the list of their values",
-    config: OPTIONS,
-    jsonSchema: schemaOf({ size: WHOLE, bytes: WHOLE, everyMs: { type: "number" }, byKey: FLAG }),
-    create: (given, { name }) => collect(name, given),
-  }),
-  adapterType({
-    type: "deduplicate",
-    description: "Ends messages whose key was seen before",
-    config: OPTIONS,
-    jsonSchema: schemaOf({ field: TEXT }),
-    create: (given, { name }) => {
-      only("", given, ["field"]);
-      const { field } = given as { readonly field?: string };
+  ),
+  shipped(
+    "pick",
+    "Keeps some fields, under new names if they are given",
+    schemaOf({ fields: { anyOf: [TEXTS, RENAMED] } }, ["fields"]),
+    pick,
+  ),
+  shipped("drop", "Leaves some fields out", schemaOf({ fields: TEXTS }, ["fields"]), drop),
+  shipped("rename", "Gives fields other names", schemaOf({ fields: RENAMED }, ["fields"]), rename),
+  shipped("set", "Sets fields to values", schemaOf({ fields: { type: "object" } }, ["fields"]), set),
+  shipped("split", "Makes a message of each element of a list", schemaOf({ field: TEXT, as: TEXT }), split),
+  shipped(
+    "collect",
+    "Makes one message of many: the list of their values",
+    schemaOf({ size: WHOLE, bytes: WHOLE, everyMs: { type: "number" }, byKey: FLAG }),
+    collect,
+  ),
+  shipped(
+    "deduplicate",
+    "Ends messages whose key was seen before",
+    schemaOf({ field: TEXT }),
+    (name, { field }: { readonly field?: string }) => {
       if (field === undefined) return deduplicate(name);
       const names = text("field", field).split(".");
       return deduplicate(name, { key: (value: unknown) => fieldOf(value, names) as string });
     },
-  }),
-  adapterType({
-    type: "throttle",
-    description: "Lets messages pass at a rate",
-    config: OPTIONS,
-    jsonSchema: schemaOf({ permits: WHOLE, perMs: { type: "number" }, burst: WHOLE }, ["permits"]),
-    create: (given, { name }) => throttle(name, given as never),
-  }),
-  adapterType({
-    type: "http-request",
-    description: "Makes a request for each message, and goes on with its response",
-    config: OPTIONS,
-    jsonSchema: schemaOf(
+  ),
+  shipped(
+    "throttle",
+    "Lets messages pass at a rate",
+    schemaOf({ permits: WHOLE, perMs: { type: "number" }, burst: WHOLE }, ["permits"]),
+    throttle,
+  ),
+  shipped(
+    "http-request",
+    "Makes a request for each message, and goes on with its response",
+    schemaOf(
       {
         url: TEXT,
         method: TEXT,
@@ -145,34 +126,26 @@ export const shippedAdapters: readonly AdapterType[] = [
       },
       ["url"],
     ),
-    create: (given, { name }) => {
-      only("", given, ["url", "method", "headers", "send", "timeoutMs", "attempts", "maxBytes"]);
-      const { send, ...options } = given;
-      if (send !== undefined && typeof send !== "boolean")
-        throw new OptionError("send", send, "true or false");
-      return httpRequest(name, {
-        ...options,
-        ...(send === true && { body: (value: unknown) => value }),
-      } as never);
+    (name, { send = false, ...options }: { readonly send?: boolean }) => {
+      const body = flag("send", send) && { body: (value: unknown) => value };
+      return httpRequest(name, { ...options, ...body } as never);
     },
-  }),
-  adapterType({
-    type: "write-json-lines",
-    description: "Appends each message to a file as a line of JSON",
-    config: OPTIONS,
-    jsonSchema: schemaOf({ path: TEXT, sync: FLAG }, ["path"]),
-    create: (given, { name }) => writeJsonLines(name, given as never),
-  }),
-  adapterType({
-    type: "write-csv",
-    description: "Appends each message to a file as a CSV record",
-    config: OPTIONS,
-    jsonSchema: schemaOf(
-      { path: TEXT, columns: { type: "array", items: TEXT }, delimiter: TEXT, sync: FLAG },
-      ["path", "columns"],
-    ),
-    create: (given, { name }) => writeCsv(name, given as never),
-  }),
+  ),
+  shipped(
+    "write-json-lines",
+    "Appends each message to a file as a line of JSON",
+    schemaOf({ path: TEXT, sync: FLAG }, ["path"]),
+    writeJsonLines,
+  ),
+  shipped(
+    "write-csv",
+    "Appends each message to a file as a CSV record",
+    schemaOf({ path: TEXT, columns: { type: "array", items: TEXT }, delimiter: TEXT, sync: FLAG }, [
+      "path",
+      "columns",
+    ]),
+    writeCsv,
+  ),
   adapterType({
     type: "give-up-damaged",
     description: "Puts records that a source could not read into the dead letters",
@@ -186,30 +159,17 @@ export const shippedAdapters: readonly AdapterType[] = [
  * @example const registry = pipelineRegistry({ adapters: shippedAdapters, sources: shippedSources });
  */
 export const shippedSources: readonly SourceType[] = [
-  sourceType({
-    type: "json-lines",
-    description: "The lines of a JSON lines file",
-    config: OPTIONS,
-    jsonSchema: schemaOf(FILE, ["path"]),
-    create: (given, { name }) => jsonLines(name, given as never),
-  }),
-  sourceType({
-    type: "csv",
-    description: "The records of a CSV file",
-    config: OPTIONS,
-    jsonSchema: schemaOf({ ...FILE, columns: { type: "array", items: TEXT }, delimiter: TEXT, quote: TEXT }, [
-      "path",
-    ]),
-    create: (given, { name }) => csvRows(name, given as never),
-  }),
-  sourceType({
-    type: "timer",
-    description: "A message every so often",
-    config: OPTIONS,
-    jsonSchema: schemaOf({ everyMs: { type: "number" }, times: WHOLE }, ["everyMs"]),
-    create: (given, { name }) => {
-      only("", given, ["everyMs", "times"]);
-      return timer(name, given as never);
-    },
-  }),
+  shipped("json-lines", "The lines of a JSON lines file", schemaOf(FILE, ["path"]), jsonLines),
+  shipped(
+    "csv",
+    "The records of a CSV file",
+    schemaOf({ ...FILE, columns: { type: "array", items: TEXT }, delimiter: TEXT, quote: TEXT }, ["path"]),
+    csvRows,
+  ),
+  shipped(
+    "timer",
+    "A message every so often",
+    schemaOf({ everyMs: { type: "number" }, times: WHOLE }, ["everyMs"]),
+    timer,
+  ),
 ];

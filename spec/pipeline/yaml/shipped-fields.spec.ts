@@ -16,6 +16,11 @@ import { shippedAdapters } from "../../../lib/pipeline/yaml/shipped-types.js";
 const ORDER = { id: 7, buyer: { name: "Ada", city: "Ely" }, items: ["pen", "ink"], note: "" };
 type Made = { process(value: unknown, ctx: never): unknown };
 const done = (made: unknown, value: unknown = ORDER): unknown => (made as Made).process(value, {} as never);
+/** As a file makes it. */
+const made = (type: string, config: object): unknown =>
+  shippedAdapters
+    .find((one) => one.type === type)
+    ?.create(config as never, { name: "p", pipeline: "p", route: "r" });
 const values = (made: unknown): unknown[] => (made as Many<unknown>).values.map(({ value }) => value);
 
 describe("fields", () => {
@@ -71,7 +76,8 @@ describe("fields", () => {
     [() => pick("p", { fields: { a: 1 } }), "fields.a"],
     [() => drop("p", { fields: [7] }), "fields[0]"],
     [() => rename("p", { fields: "a" }), "fields"],
-    [() => set("p", { field: {} }), "field"],
+    [() => made("set", { field: {} }), "field"],
+    [() => made("throttle", { permits: 1, per: 5 }), "per"],
     [() => split("p", { as: "x" }), "as"],
     [() => collect("p", { size: 0 }), "size"],
   ])("that are asked for wrongly are refused", (make, path) => {
