@@ -60,14 +60,14 @@ export function holdingBolt<H>(options: HoldingOptions, parts: HoldingParts<H>):
   const { tick } = parts;
   const define = bolt as unknown as (options: object) => BoltDefinition;
   return define({
-    ...(input !== undefined && { input }),
-    ...(inputs !== undefined && { inputs }),
-    ...(streams !== undefined && { streams }),
-    ...(activate !== undefined && { activate: hook(activate) }),
-    ...(deactivate !== undefined && { deactivate: hook(deactivate) }),
-    ...(close !== undefined && { close: hook(close) }),
+    input,
+    inputs,
+    streams,
+    activate: hook(activate),
+    deactivate: hook(deactivate),
+    close: hook(close),
     config: tick === undefined ? config : { tickMs: tick.ms, ...config },
-    ...(tick !== undefined && { tick: tick.run }),
+    tick: tick?.run,
     mode: "manual",
     oneAtATime: true,
     collects: true,
@@ -78,14 +78,14 @@ export function holdingBolt<H>(options: HoldingOptions, parts: HoldingParts<H>):
     },
     execute: parts.execute,
     flush: parts.flush,
-    ...(parts.holdsMs !== undefined && { holdsMs: parts.holdsMs }),
-    ...(parts.holdsCount !== undefined && { holdsCount: parts.holdsCount }),
+    holdsMs: parts.holdsMs,
+    holdsCount: parts.holdsCount,
   });
 
   function hook<A extends readonly unknown[]>(
-    run: (ctx: UserContext, ...more: A) => unknown,
-  ): (ctx: HoldingContext<H>, ...more: A) => unknown {
-    return (ctx, ...more) => run(new GivenContext(ctx, Object.keys(streams ?? {}), []), ...more);
+    run: ((ctx: UserContext, ...more: A) => unknown) | undefined,
+  ): ((ctx: HoldingContext<H>, ...more: A) => unknown) | undefined {
+    return run && ((ctx, ...more) => run(new GivenContext(ctx, Object.keys(streams ?? {}), []), ...more));
   }
 }
 

@@ -10,7 +10,7 @@ import type { Order } from "../runtime/messages.js";
 import type { RunningTopology } from "../runtime/running-topology.js";
 import type { TaskSlot } from "../runtime/task-slots.js";
 import { BoltWork } from "./bolt-work.js";
-import { endWithLinked, initContext, processOf, starting, whenDone } from "./task.js";
+import { endWithLinked, processOf, slotContext, starting, whenDone } from "./task.js";
 
 export type BoltMessage = Tuple | Order;
 
@@ -43,7 +43,7 @@ class BoltTask {
   start(ctx: Context<never>): unknown {
     const run = this.#run;
     const slot = this.#slot;
-    const known = new Lineage(run, slot).into(initContext(run, slot, ctx));
+    const known = new Lineage(run, slot).into(slotContext(run, slot, ctx));
     return whenDone(this.#options.init?.(known), (state) => {
       if (!ctx.alive) return undefined;
       const incarnation = run.incarnations.started(slot, processOf(ctx));

@@ -17,6 +17,8 @@ export class Pump {
   active = false;
   /** Tuples emitted so far. It shows which calls of `next` emitted nothing. */
   emitted = 0;
+  /** A message `go` is in the mailbox. */
+  going = false;
   private readonly run: RunningTopology;
   private readonly incarnation: Incarnation;
   private readonly slot: TaskSlot;
@@ -25,8 +27,6 @@ export class Pump {
   private readonly inFlight: InFlightTuples;
   private readonly next: () => unknown;
   private idle: TimerRef | undefined = undefined;
-  /** A message `go` is in the mailbox. */
-  private going = false;
 
   constructor(
     run: RunningTopology,
@@ -49,11 +49,6 @@ export class Pump {
     if (this.going || !this.process.alive) return;
     this.going = true;
     this.process.deliver("go");
-  }
-
-  /** The message `go` has come. */
-  went(): void {
-    this.going = false;
   }
 
   /** Calls `next` as often as it may be called now. */

@@ -14,7 +14,7 @@ import { emitters } from "./emitters.js";
 import { InFlightTuples } from "./in-flight.js";
 import { Pump } from "./pump.js";
 import { type AnySpoutContext, SpoutSettlement } from "./spout-settlement.js";
-import { endWithLinked, initContext, processOf, refuseDead, starting, whenDone } from "./task.js";
+import { endWithLinked, processOf, refuseDead, slotContext, starting, whenDone } from "./task.js";
 
 export type SpoutMessage = TreeEnd | Order;
 
@@ -27,7 +27,7 @@ export function spoutTask(run: RunningTopology, slot: TaskSlot): Callbacks<Spout
   return {
     init: (ctx) =>
       starting(run, slot, () => {
-        const known = initContext(run, slot, ctx as Context<never>);
+        const known = slotContext(run, slot, ctx as Context<never>);
         return whenDone(options.init?.(known), (state) => {
           if (!ctx.alive) return undefined;
           const incarnation = run.incarnations.started(slot, processOf(ctx as Context<never>));
@@ -101,7 +101,7 @@ class SpoutTask {
       case "deactivate":
         return this.#deactivate();
       case "go":
-        this.#pump.went();
+        this.#pump.going = false;
         this.settlement.takeOver();
         this.settlement.emitWaiting();
         return this.#pump.go();

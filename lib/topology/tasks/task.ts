@@ -7,27 +7,37 @@ import type { Process } from "../../process/process.js";
 import { crash } from "../../process/reason.js";
 import { exitedError } from "../../process/request.js";
 import { isThenable } from "../../process/thenable.js";
-import type { InitContext, LogLevel } from "../definition/component.js";
+import type { InitContext } from "../definition/component.js";
 import { textOf } from "../definition/errors.js";
 import type { RunningTopology } from "../runtime/running-topology.js";
 import type { TaskSlot } from "../runtime/task-slots.js";
 
-/** The context of `init`, before there is a state. */
-export function initContext(run: RunningTopology, slot: TaskSlot, ctx: Context<never>): InitContext {
-  const component = slot.component.name;
+/** The context of `init`, before there is a state, in our host and in another. */
+export function initContext(
+  { component, task, index, shared }: Pick<InitContext, "component" | "task" | "index" | "shared">,
+  process: Context<never>,
+  log: InitContext["log"],
+): InitContext {
   return {
     component,
-    task: slot.task,
-    index: slot.index,
-    shared: slot.component.shared,
-    process: ctx,
-    now: () => ctx.now(),
-    random: () => ctx.random(),
-    log: (level: LogLevel, line: string | (() => string)) => {
-      if (level === "error") slot.meter.errors++;
-      run.log(level, component, slot.task, line);
-    },
+    task,
+    index,
+    shared,
+    process,
+    now: () => process.now(),
+    random: () => process.random(),
+    log,
   };
+}
+
+/** The same for a task of a running topology. */
+export function slotContext(run: RunningTopology, slot: TaskSlot, ctx: Context<never>): InitContext {
+  const { task, index } = slot;
+  const { name: component, shared } = slot.component;
+  return initContext({ component, task, index, shared }, ctx, (level, line) => {
+    if (level === "error") slot.meter.errors++;
+    run.log(level, component, task, line);
+  });
 }
 
 /** The process whose callbacks run with this context. */

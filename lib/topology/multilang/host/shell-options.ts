@@ -44,21 +44,15 @@ export interface ShellBoltOptions extends ShellOptions {
   readonly maxHeld?: number;
 }
 
+type Limits = Required<
+  Pick<
+    ShellBoltOptions,
+    "startTimeoutMs" | "timeoutMs" | "graceMs" | "maxMessage" | "heartbeatMs" | "maxHeld"
+  >
+>;
+
 /** Defaults. All other options have none. */
-export const SHELL_DEFAULTS: {
-  /** Milliseconds that the program may take to answer the handshake. */
-  readonly startTimeoutMs: number;
-  /** Milliseconds that the program may take to answer a heartbeat or a command. */
-  readonly timeoutMs: number;
-  /** Milliseconds from SIGTERM to SIGKILL. */
-  readonly graceMs: number;
-  /** Bytes of one message from the program. */
-  readonly maxMessage: number;
-  /** Milliseconds between heartbeats. */
-  readonly heartbeatMs: number;
-  /** Tuples that the program of a bolt may hold without having acked or failed them. */
-  readonly maxHeld: number;
-} = {
+export const SHELL_DEFAULTS: Limits = {
   startTimeoutMs: 10_000,
   timeoutMs: 30_000,
   graceMs: 1_000,
@@ -68,14 +62,8 @@ export const SHELL_DEFAULTS: {
 };
 
 /** Options of a shell component, checked. */
-export interface ShellSettings {
+export interface ShellSettings extends Limits {
   readonly child: ChildSpec;
-  readonly startTimeoutMs: number;
-  readonly timeoutMs: number;
-  readonly graceMs: number;
-  readonly maxMessage: number;
-  readonly heartbeatMs: number;
-  readonly maxHeld: number;
   readonly conf: Readonly<Record<string, unknown>>;
   readonly onMetrics: ((name: string, params: unknown) => void) | undefined;
 }

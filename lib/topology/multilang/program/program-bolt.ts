@@ -20,11 +20,10 @@ import { checkValues, named, ownOf, toValues } from "../protocol/fields.js";
 import type { HostMessage, SourceFields, WireTuple } from "../protocol/host-messages.js";
 import {
   type HostConnection,
-  initContext,
   type ProgramTask,
+  programContext,
   sendTuple,
   type TaskIdentity,
-  taskContext,
 } from "./program-task.js";
 
 export type ProgramBoltItem = Extract<HostMessage, { readonly type: "tuple" | "tick" }>;
@@ -75,9 +74,10 @@ export class ProgramBolt implements ProgramTask<ProgramBoltItem> {
 
   async start(): Promise<void> {
     const { init, activate } = this.#definition.options;
-    const task = initContext(this.#place, this.#wire, this.#process);
+    const task = programContext(this.#place, this.#wire, this.#process);
     this.#ctx = {
-      ...taskContext(task, await init?.(task)),
+      ...task,
+      state: await init?.(task),
       emit: this.#emitters(),
       ack: (tuple) => this.#settle("ack", tuple),
       fail: (tuple) => this.#settle("fail", tuple),

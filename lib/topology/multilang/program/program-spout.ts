@@ -23,11 +23,10 @@ import { MultilangError } from "../protocol/errors.js";
 import type { HostMessage } from "../protocol/host-messages.js";
 import {
   type HostConnection,
-  initContext,
   type ProgramTask,
+  programContext,
   sendTuple,
   type TaskIdentity,
-  taskContext,
 } from "./program-task.js";
 
 export type ProgramSpoutItem = Extract<HostMessage, { readonly type: "command" }>;
@@ -124,9 +123,10 @@ export class ProgramSpout implements ProgramTask<ProgramSpoutItem> {
 
   async start(): Promise<void> {
     const { init } = this.#definition.options;
-    const task = initContext(this.#place, this.#wire, this.#process);
+    const task = programContext(this.#place, this.#wire, this.#process);
     this.#ctx = {
-      ...taskContext(task, await init?.(task)),
+      ...task,
+      state: await init?.(task),
       emit: this.#emitters(),
       // The host sends `next` again by itself.
       wake: () => undefined,

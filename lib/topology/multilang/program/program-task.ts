@@ -1,8 +1,9 @@
 // A task under another host: the common part of spouts and bolts, and how they send tuples.
 
 import type { Context } from "../../../process/context.js";
-import type { EmitOptions, InitContext, LogLevel, TaskContext } from "../../definition/component.js";
+import type { EmitOptions, InitContext, LogLevel } from "../../definition/component.js";
 import type { AnyValues, Fields } from "../../definition/field.js";
+import { initContext } from "../../tasks/task.js";
 import { LEVELS } from "../protocol/component-messages.js";
 import { toArray } from "../protocol/fields.js";
 
@@ -37,26 +38,17 @@ export interface ProgramTask<Item> {
 }
 
 /** The context for `init`. */
-export function initContext(place: TaskIdentity, wire: HostConnection, process: Context<never>): InitContext {
+export function programContext(
+  place: TaskIdentity,
+  wire: HostConnection,
+  process: Context<never>,
+): InitContext {
   const least = LEVELS.indexOf(place.logLevel);
-  return {
-    component: place.component,
-    task: place.task,
-    index: place.index,
-    shared: place.shared,
-    process,
-    now: () => process.now(),
-    random: () => process.random(),
-    log: (level, line) => {
-      const number = LEVELS.indexOf(level);
-      if (number < least) return;
-      wire.send({ command: "log", msg: typeof line === "function" ? line() : line, level: number });
-    },
-  };
-}
-
-export function taskContext(init: InitContext, state: unknown): TaskContext {
-  return { ...init, state };
+  return initContext(place, process, (level, line) => {
+    const number = LEVELS.indexOf(level);
+    if (number < least) return;
+    wire.send({ command: "log", msg: typeof line === "function" ? line() : line, level: number });
+  });
 }
 
 /**

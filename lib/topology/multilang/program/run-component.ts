@@ -2,7 +2,6 @@
 // standard streams. This file reads, writes and restarts; program-bolt.ts and program-spout.ts carry out the messages.
 
 import type { Callbacks } from "../../../process/behaviour.js";
-import { stop } from "../../../process/behaviour.js";
 import type { Context } from "../../../process/context.js";
 import type { Environment } from "../../../process/environment.js";
 import { OptionError } from "../../../process/errors.js";
@@ -18,6 +17,7 @@ import type { Blueprint, ComponentPlan } from "../../definition/blueprint.js";
 import type { LogLevel } from "../../definition/component.js";
 import { textOf } from "../../definition/errors.js";
 import { dispose } from "../../runtime/dispose.js";
+import { endWithLinked } from "../../tasks/task.js";
 import { Decoder, encode, MAX_MESSAGE } from "../protocol/codec.js";
 import { LEVELS } from "../protocol/component-messages.js";
 import { MultilangError } from "../protocol/errors.js";
@@ -32,7 +32,7 @@ import { ComponentFailedError } from "./errors.js";
 import { ProgramBolt, type ProgramBoltItem } from "./program-bolt.js";
 import { ProgramSpout, type ProgramSpoutItem, ReliableTuples } from "./program-spout.js";
 import type { HostConnection, ProgramTask, TaskIdentity } from "./program-task.js";
-import { type OpenStdio, openStdio, type StdioOptions, type StdioPort } from "./stdio.js";
+import { openStdio, type StdioOptions, type StdioPort } from "./stdio.js";
 
 /** Options of {@link runComponent}. */
 export interface RunComponentOptions extends StdioOptions {
@@ -87,7 +87,7 @@ type Item = ProgramBoltItem | ProgramSpoutItem;
 export function runComponent(topology: ComponentSource, options: RunComponentOptions = {}): Promise<void> {
   return new Promise((resolve, reject) => {
     only("", options, ["input", "output", "logLevel", "maxMessage", "maxWaiting", "environment"]);
-    new Runner(openStdio, topology, options, (error) => {
+    new Runner(topology, options, (error) => {
       if (error === undefined) resolve();
       else reject(error);
     });
@@ -127,7 +127,7 @@ class Runner {
   /** The component has begun to handle the first item, so the item is not repeated after a crash. */
   #begun = false;
   #paused = false;
-  #room = true;
+  #writable = true;
   #ending = false;
   readonly #onTaskIds: ((tasks: readonly number[]) => void)[] = [];
   /** A process that outlives the task. Its timers run while the task is down. */
@@ -138,12 +138,7 @@ class Runner {
   /** Time of the latest start. */
   #startedAt = 0;
 
-  constructor(
-    open: OpenStdio,
-    source: ComponentSource,
-    options: RunComponentOptions,
-    over: (error: unknown) => void,
-  ) {
+  constructor(source: ComponentSource, options: RunComponentOptions, over: (error: unknown) => void) {
     const { logLevel = "info", maxMessage = MAX_MESSAGE, maxWaiting = 10_000 } = options;
     this.#environment = options.environment ?? production;
     this.#logLevel = oneOf("logLevel", logLevel, LEVELS);
@@ -155,11 +150,11 @@ class Runner {
       send: (message) => this.#write(message),
       expectTaskIds: (answer) => this.#onTaskIds.push(answer),
     };
-    this.#port = open(options, {
+    this.#port = openStdio(options, {
       data: (bytes) => this.#data(bytes),
       ended: () => void this.#end(undefined),
       drained: () => {
-        this.#room = true;
+        this.#writable = true;
         this.#pump();
       },
       stray: (line) => this.#stray(line),
@@ -181,7 +176,7 @@ class Runner {
   // ── the host ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   #write(message: object): void {
-    this.#room = this.#port.write(encode(message));
+    this.#writable = this.#port.write(encode(message));
   }
 
   #stray(line: string): void {
@@ -298,8 +293,7 @@ class Runner {
         if (process.alive) this.#done();
       },
       // The process traps exits only so that `terminate` runs.
-      signal: (_process, signal) =>
-        signal.type === "exit" && signal.reason.type !== "normal" ? stop(signal.reason) : undefined,
+      signal: (_process, signal) => endWithLinked(signal),
       terminate: (_process, reason) => (isOrderly(reason) ? this.#task?.stop(this.#ending) : undefined),
     };
     const pid = system.spawn(behaviour, { label: this.#plan?.name ?? "component", trapExit: true });
@@ -309,10 +303,11 @@ class Runner {
     this.#pump();
   }
 
-  /** Gives the component its next item, once the last one is handled and the output to the host has room. */
+  /** Gives the component its next item, once the last one is handled and the output to the host takes more. */
   #pump(): void {
     const next = this.#items[0];
-    if (this.#busy || this.#ending || !this.#room || next === undefined || this.#pid === undefined) return;
+    if (this.#busy || this.#ending || !this.#writable || next === undefined || this.#pid === undefined)
+      return;
     this.#busy = true;
     this.#begun = false;
     this.#system?.send(this.#pid, next);

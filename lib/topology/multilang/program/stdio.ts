@@ -18,7 +18,7 @@ export interface InputStream extends Events {
 
 /** The part of a writable stream of Node that is used. */
 export interface OutputStream extends Events {
-  /** Writes text. Returns false when the stream has no more room; the event `drain` follows when it has. */
+  /** Writes text. Returns false when the stream's buffer is full; the event `drain` follows when it is not. */
   write(text: string): boolean;
 }
 
@@ -34,7 +34,7 @@ export interface StdioEvents {
   data(bytes: Uint8Array): void;
   /** The host is gone, or asks this program to end. */
   ended(): void;
-  /** The output has room again. */
+  /** The output takes more again. */
   drained(): void;
   /** Other code of this program wrote this line to the standard output. */
   stray(line: string): void;
@@ -54,18 +54,16 @@ export interface StdioPort {
   close(): void;
 }
 
-export type OpenStdio = (options: StdioOptions, events: StdioEvents) => StdioPort;
-
 /**
  * Connects to the host. On the standard streams, SIGTERM also ends the connection, and output of other code goes to
  * `stray`.
  *
  * @throws MultilangError when the standard output was written to before, because the host takes that for a message
  */
-export const openStdio: OpenStdio = (
-  { input = node.process.stdin, output = node.process.stdout },
-  events,
-) => {
+export function openStdio(
+  { input = node.process.stdin, output = node.process.stdout }: StdioOptions,
+  events: StdioEvents,
+): StdioPort {
   const own = output === node.process.stdout;
   // A file does not count its bytes, and at a terminal there is no host.
   const before = own && !node.process.stdout.isTTY ? node.process.stdout.bytesWritten : 0;
@@ -108,7 +106,7 @@ export const openStdio: OpenStdio = (
       // The handler of output errors stays: the last message may still meet a closed pipe.
     },
   };
-};
+}
 
 /** Characters of a line. Longer lines are reported in parts. */
 const MAX_LINE = 8_192;
