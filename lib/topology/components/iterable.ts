@@ -35,7 +35,7 @@ export interface IterableOptions<F extends Fields, N extends string> {
 
 /**
  * Defines a spout whose tuples are the items of an iterable. Each item is emitted once, by a task of the spout that is
- * free. The spout requests one item at a time, when there is room. With a function, every start of the topology gets an
+ * free. The spout requests one item at a time, when another tuple may be in flight. With a function, every start of the topology gets an
  * iterable of its own. From an asynchronous iterable some items are read ahead, and discarded at a stop. When the iterable
  * ends, the spout is done. When the iterable throws, its task crashes, and crashes again at every restart.
  *

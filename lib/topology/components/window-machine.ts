@@ -30,7 +30,7 @@ export interface Arrival<T> {
   /** Time of the item. */
   readonly time: number;
   readonly item: T;
-  /** An earlier try of the item was held here, so there is always room, and windows may wait for the item. */
+  /** An earlier try of the item was held here, so it is always admitted, and windows may wait for the item. */
   readonly isExpected: boolean;
 }
 
@@ -64,7 +64,7 @@ export type Effect<T> =
   /** `look` comes after a while: windows wait for a limit that only time changes. */
   | { readonly type: "schedule-look" }
   | { readonly type: "cancel-timers" }
-  /** The item was not admitted: its windows are over, or there is no room. */
+  /** The item was not admitted: its windows are over, or too many items are held. */
   | { readonly type: "late" | "full"; readonly item: T };
 
 type Decision<T> = readonly [State<T>, readonly Effect<T>[]];
@@ -89,7 +89,7 @@ export function decide<T>(state: State<T>, event: Event<T>): Decision<T> {
       const { arrival, now } = event;
       state.table.tick(now);
       const arrived = { ...state, arrival };
-      // An expected item goes first, because windows may wait for it. Otherwise windows go first: they may make room.
+      // An expected item goes first, because windows may wait for it. Otherwise windows go first: they may release items.
       return arrival.isExpected ? admitted(arrived, []) : [arrived, CHECK_DUE];
     }
     case "tick":

@@ -20,7 +20,7 @@ export type Added =
   | "held"
   /** The item is not held: each window that could hold it was handed over. */
   | "late"
-  /** The item is not held: there is no room. */
+  /** The item is not held: `maxHeld` items are held already. */
   | "full";
 
 export interface WindowTable<T> {
@@ -29,7 +29,7 @@ export interface WindowTable<T> {
   /**
    * Adds an item; `time` is for windows of time. Take the windows that are due both before and after this call.
    *
-   * @param again - the item was held before and comes again, so there is always room for it
+   * @param again - the item was held before and comes again, so it is always held
    */
   add(time: number, item: T, again?: boolean): Added;
   /** For windows of time: moves time on. An earlier time than before changes nothing. */

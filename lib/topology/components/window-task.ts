@@ -57,7 +57,7 @@ export class WindowTask {
   readonly #lineage: Lineage | undefined;
   /** Held tuples that fail when they are released, because the emits of an earlier window with them were lost. */
   readonly #doomed = new Set<Tuple>();
-  /** The current tuple, if an earlier try of it was lost here: there is always room for it. */
+  /** The current tuple, if an earlier try of it was lost here: `maxHeld` does not count for it. */
   #expected: Tuple | undefined = undefined;
   #late = 0;
   #retryTimer: TimerRef | undefined = undefined;

@@ -23,7 +23,7 @@ const RULES: readonly Rule[] = [
   concurrencyIsPossible,
   windowsEndInTime,
   windowsCanFill,
-  ackersHaveRoom,
+  ackersHaveCapacity,
 ];
 
 function hasSpout({ components }: Blueprint): Problem[] {
@@ -180,7 +180,7 @@ function windowsCanFill({ components, subscriptions }: Blueprint): Problem[] {
   });
 }
 
-function ackersHaveRoom(blueprint: Blueprint): Problem[] {
+function ackersHaveCapacity(blueprint: Blueprint): Problem[] {
   const { ackerCapacity } = blueprint.config;
   const least = capacityFor(
     blueprint.components.map(({ kind, tasks, config }) => (kind === "spout" ? tasks * config.maxPending : 0)),
@@ -195,7 +195,7 @@ function ackersHaveRoom(blueprint: Blueprint): Problem[] {
   ];
 }
 
-/** The trees that an acker must have room for: twice the tuples that the spouts may have pending. See AckerMachine. */
+/** The capacity that an acker must have: twice the tuples that the spouts may have pending. See AckerMachine. */
 export function capacityFor(pending: readonly number[]): number {
   return 2 * pending.reduce((sum, each) => sum + each, 0);
 }

@@ -105,8 +105,8 @@ export interface BoltContext<S, State> extends TaskContext<State> {
   /** Fails a tuple: its spout retries it, or is notified. @throws SettledError when the tuple was acked or failed before */
   fail(tuple: Tuple<unknown>): void;
   /**
-   * Undefined when the bolts that this bolt emits to have room; else a promise that resolves when they do. Await it between
-   * the emits when one tuple emits very many. `executeTimeoutMs` does not count the time spent waiting for room.
+   * Undefined when the bolts that this bolt emits to have buffer space; else a promise that resolves when they do. Await it between
+   * the emits when one tuple emits very many. `executeTimeoutMs` does not count the time spent waiting.
    *
    * @example
    * const words = bolt({
@@ -155,7 +155,7 @@ export interface SpoutOptions<S extends Streams, State, Id> extends Hooks<SpoutC
   /** Makes the state of a task, at every start and restart. */
   readonly init?: (ctx: InitContext) => State | Promise<State>;
   /**
-   * Emits the tuples that there are. Called again and again while there is room for more. After a call that emitted
+   * Emits the tuples that there are. Called again and again while more tuples may be in flight. After a call that emitted
    * nothing, the next call follows after `spoutWaitMs`.
    */
   readonly next: (ctx: SpoutContext<S, State, Id>) => unknown;
@@ -184,7 +184,7 @@ export interface BoltOptions<S extends Streams, State, In> extends Hooks<BoltCon
   readonly init?: (ctx: InitContext) => State | Promise<State>;
   /**
    * Called for each tuple. It may return a promise, which is awaited. It may be a generator function, synchronous or
-   * asynchronous: each next step runs when the bolts that this bolt emits to have room, so that one tuple may emit any
+   * asynchronous: each next step runs when the bolts that this bolt emits to have buffer space, so that one tuple may emit any
    * number of tuples.
    */
   readonly execute: (tuple: In, ctx: BoltContext<S, State>) => unknown;

@@ -57,8 +57,8 @@ export interface TopologyConfig extends ComponentConfig {
   /** Supervisors that the tasks of the ackers are spread over, at most one for each task. */
   readonly ackerExecutors?: number;
   /**
-   * Trees that one acker has room for. The default, and the least: twice as many as the spouts may have pending in all.
-   * So an acker never runs out of room.
+   * Trees that one acker tracks at most. The default, and the least: twice as many as the spouts may have pending in all.
+   * So an acker never refuses a tree.
    */
   readonly ackerCapacity?: number;
   /** How long `stop` waits until no tuple is in flight. */
@@ -69,16 +69,8 @@ export interface TopologyConfig extends ComponentConfig {
   readonly restartsBackoff?: Backoff;
 }
 
-type Defaults = Omit<
-  Required<TopologyConfig>,
-  "tickMs" | "executeTimeoutMs" | "restartBackoff" | "ackerCapacity" | "drainMs"
-> & {
-  readonly executeTimeoutMs: undefined;
-  readonly tickMs: undefined;
-  readonly restartBackoff: undefined;
-  readonly ackerCapacity: undefined;
-  readonly drainMs: undefined;
-};
+type Unset = "tickMs" | "executeTimeoutMs" | "restartBackoff" | "ackerCapacity" | "drainMs";
+type Defaults = Omit<Required<TopologyConfig>, Unset> & { readonly [K in Unset]: undefined };
 
 /** Defaults. The default of `drainMs` is the message timeout. */
 export const TOPOLOGY_DEFAULTS: Defaults = {
@@ -120,7 +112,7 @@ export type FullComponentConfig = Required<
 /** A topology's configuration with every default filled in, except the capacity of ackers, which depends on the spouts. */
 export type FullConfig = FullComponentConfig &
   Required<Omit<TopologyConfig, keyof ComponentConfig | "ackerCapacity">> & {
-    /** Trees that one acker has room for; undefined for twice as many as the spouts may have pending in all. */
+    /** Trees that one acker tracks at most; undefined for twice as many as the spouts may have pending in all. */
     readonly ackerCapacity: number | undefined;
   };
 

@@ -6,7 +6,7 @@ import type { BoltDefinition } from "./component.js";
 /** A bolt that the tuples of a component reach. */
 export interface Outflow {
   readonly to: string;
-  /** Any of its tasks can take any tuple. Otherwise a tuple may be meant for a task that has no room. */
+  /** Any of its tasks can take any tuple. Otherwise a tuple may be meant for a task that has no buffer space. */
   readonly anyTask: boolean;
 }
 
@@ -38,7 +38,7 @@ export function outflowsOf(spout: string, { subscriptions }: Blueprint): readonl
 }
 
 /**
- * The bolts that this bolt waits for when they have no room: those that it emits to, except those from which tuples may
+ * The bolts that this bolt waits for when they have no buffer space: those that it emits to, except those from which tuples may
  * come back to it. So bolts never wait for each other in a circle.
  */
 export function targetsOf(bolt: string, { subscriptions }: Blueprint): readonly Outflow[] {

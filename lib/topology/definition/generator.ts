@@ -1,14 +1,14 @@
-// Runs a generator that a bolt's function has returned: each step when there is room for its tuples.
+// Runs a generator that a bolt's function has returned: each step when there is buffer space for its tuples.
 
 import { isThenable } from "../../process/thenable.js";
 
 type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>;
 
 /**
- * Returns the result of a function when it is no iterator. Runs an iterator to its end, each step when there is room, and
- * returns a promise of the end unless there was room for all steps.
+ * Returns the result of a function when it is no iterator. Runs an iterator to its end, each step when there is buffer space, and
+ * returns a promise of the end unless there was buffer space for all steps.
  *
- * @param ready - returns a promise while there is no room
+ * @param ready - returns a promise while there is no buffer space
  */
 export function runGenerator(result: unknown, ready: () => PromiseLike<void> | undefined): unknown {
   if (!isIterator(result)) return result;

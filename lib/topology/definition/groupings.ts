@@ -18,7 +18,7 @@ interface Emission {
 /**
  * Chooses the task with the fewest tuples queued and in work; equal tasks take turns. Tasks of the same speed get the same
  * share. A slow task gets as many tuples as it can work on, and a task that hangs gets no more. Tasks that run and have
- * room come first; when none has room, all that run.
+ * buffer space come first; when none has, all that run.
  *
  * @example const choice = grouping.shuffle();
  */
@@ -31,7 +31,7 @@ function leastInTurn<T>(label: string): RoutingFunction<T> {
   return Object.assign(route, { label, interchangeable: true });
 }
 
-/** One of the least loaded that have room; if none has room, of those that run. @param node - only tasks of this node */
+/** One of the least loaded that have buffer space; if none has, of those that run. @param node - only tasks of this node */
 function least(
   consumers: readonly ConsumerView[],
   turn: number,
@@ -154,8 +154,8 @@ export function direct<T>(): RoutingFunction<T> {
 }
 
 /**
- * Chooses as {@link shuffle} does, among the tasks with room on the node of the emitting task, so that tuples stay on the
- * node. When none of these has room, among all tasks.
+ * Chooses as {@link shuffle} does, among the tasks with buffer space on the node of the emitting task, so that tuples stay on the
+ * node. When none of these has any, among all tasks.
  *
  * @example const choice = grouping.localOrShuffle();
  */

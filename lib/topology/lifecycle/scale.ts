@@ -82,7 +82,7 @@ function checkScale(run: RunningTopology, name: string, tasks: number): Componen
     throw new OptionError(
       "tasks",
       tasks,
-      `so few that ackers have room: ackerCapacity is ${ackerCapacity}, not ${needed}`,
+      `so few that the ackers can track their trees: ackerCapacity is ${ackerCapacity}, not ${needed}`,
     );
   return component;
 }

@@ -125,7 +125,7 @@ export class Registry {
     return busiest;
   }
 
-  /** Trees that each acker has room for: enough for all that the spouts of this moment may have pending. */
+  /** The capacity of each acker: enough for all that the spouts of this moment may have pending. */
   get ackerCapacity(): number {
     const { ackerCapacity } = this.blueprint.config;
     if (ackerCapacity !== undefined) return ackerCapacity;

@@ -44,7 +44,7 @@ export class InFlightTuples {
   private readonly sampler: Sampler;
   /** All that are not settled. */
   private readonly pending: Set<PendingTuple>;
-  /** Tuples that wait until there is room: emitted in one call of `next` with others, or to be tried again. */
+  /** Tuples that wait until fewer are in flight: emitted in one call of `next` with others, or to be tried again. */
   private readonly line = new Mailbox();
   /** Tuples that wait until an acker runs, in the order in which they were to be emitted. */
   private readonly unplanted: PendingTuple[] = [];
@@ -87,7 +87,7 @@ export class InFlightTuples {
   }
 
   /**
-   * Emits a tuple, or puts it in line while too many are in flight: the ackers have room for no more. Returns what to do when
+   * Emits a tuple, or puts it in line while too many are in flight. Returns what to do when
    * the emit threw.
    */
   emit(tuple: PendingTuple): Decision | undefined {
@@ -129,7 +129,7 @@ export class InFlightTuples {
     return decisions;
   }
 
-  /** The first in line, when there is room for one. */
+  /** The first in line, when another may be in flight. */
   next(): PendingTuple | undefined {
     if (this.tuples.inFlight >= this.limit) return undefined;
     const next = this.line.shift();

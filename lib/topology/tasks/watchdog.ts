@@ -32,7 +32,7 @@ export class Timing<K> {
   readonly #task: number;
   readonly #ms: number | undefined;
   readonly #work = new Map<K, Work>();
-  /** Work that waits for room. The wait does not count. */
+  /** Work that waits for buffer space. The wait does not count. */
   readonly #paused = new Set<K>();
 
   constructor(process: Process, component: string, task: number, executeTimeoutMs: number | undefined) {
@@ -62,7 +62,7 @@ export class Timing<K> {
     this.#work.get(key)?.watchdog?.cancel();
   }
 
-  /** The wait for room is over: the work has its full time again. */
+  /** The wait for buffer space is over: the work has its full time again. */
   goOn(key: K): void {
     this.#paused.delete(key);
     this.restart(key);
@@ -90,7 +90,7 @@ interface Work {
   watchdog: Watchdog | undefined;
 }
 
-/** As {@link Timing.timed}, for one piece of work that never waits for room. */
+/** As {@link Timing.timed}, for one piece of work that never waits for buffer space. */
 export function timed<R>(
   process: Process,
   { component, task }: { readonly component: string; readonly task: number },

@@ -18,7 +18,7 @@
 // acks of the first try would only keep the XOR from zero, and the second tree would expire.
 //
 // A lost ack or fail does no harm either: the edge above it is never settled, so the tree expires and its tuple is retried.
-// Therefore early entries may be dropped when there is no room.
+// Therefore early entries may be dropped when the capacity is reached.
 //
 // Each call is an event, and returns its effect: the end of a tree, if there is one. The table changes in place, for
 // speed, but deterministically: the same calls give the same answers.
@@ -32,7 +32,7 @@ import { IdTable, refuseZero } from "./id-table.js";
 export const COMPLETED = 1;
 /** A bolt has failed a tuple of the tree. */
 export const FAILED = 2;
-/** There is no room for the tree, or its id is taken. It is not tracked, and has failed. */
+/** The capacity is reached, or the id of the tree is taken. It is not tracked, and has failed. */
 export const REFUSED = 3;
 /** The tree was not complete in time. */
 export const EXPIRED = 4;
@@ -78,7 +78,7 @@ export interface AckerMachineOptions {
  * ones.
  */
 export class AckerMachine {
-  private room = 0;
+  private most = 0;
   private mostUntracked = 0;
   private untracked = 0;
   // The buckets. An entry is made in the youngest, and moves back to it when it is tracked.
@@ -95,7 +95,7 @@ export class AckerMachine {
 
   /** The most entries. A lower capacity removes no entry; it refuses new ones. @throws OptionError */
   set capacity(capacity: number) {
-    this.room = count("capacity", capacity, 1);
+    this.most = count("capacity", capacity, 1);
     this.mostUntracked = Math.ceil(capacity / 2);
   }
 
@@ -130,7 +130,7 @@ export class AckerMachine {
     const found = this.find(hi, lo);
     if (found >= 0) return this.adopt(found, hi, lo, xorHi, xorLo, spout);
     if ((xorHi | xorLo) === 0) return new TreeEnd(COMPLETED, hi, lo, spout);
-    if (this.size >= this.room) return new TreeEnd(REFUSED, hi, lo, spout);
+    if (this.size >= this.most) return new TreeEnd(REFUSED, hi, lo, spout);
     const { young } = this;
     const entry = young.add(hi, lo);
     young.mix(entry, xorHi, xorLo);
@@ -238,9 +238,9 @@ export class AckerMachine {
     return entry;
   }
 
-  /** Makes an early entry in the youngest bucket. -1 when there is no room. */
+  /** Makes an early entry in the youngest bucket. -1 when the capacity is reached. */
   private begin(hi: number, lo: number): number {
-    if (this.untracked >= this.mostUntracked || this.size >= this.room) return -1;
+    if (this.untracked >= this.mostUntracked || this.size >= this.most) return -1;
     const entry = this.young.add(hi, lo);
     this.untracked++;
     return entry;

@@ -28,7 +28,7 @@ export const LIFE_IN_BEATS = 3;
 
 export class Admission {
   private readonly most: number;
-  private room: number;
+  private allowed: number;
   /** The last beat, and the ends in it and in the two beats before, the latest first. */
   private beat = 0;
   private acks: [number, number, number] = [0, 0, 0];
@@ -40,12 +40,12 @@ export class Admission {
   /** @param most - `maxPending` */
   constructor(most: number) {
     this.most = most;
-    this.room = most;
+    this.allowed = most;
   }
 
   /** Trees that may be in flight: a whole number from 1 to `maxPending`. */
   get limit(): number {
-    return Math.floor(this.room);
+    return Math.floor(this.allowed);
   }
 
   /** A tree is done. @param born - the beat of its emit @param now - the beat of this moment */
@@ -54,8 +54,8 @@ export class Admission {
     this.acks[0]++;
     const age = now - born;
     if (age >= 2) this.late[0]++;
-    else if (this.room < this.most)
-      this.room = Math.min(this.most, this.room + (age === 0 ? 1 / 2 : 1 / (2 * this.room)));
+    else if (this.allowed < this.most)
+      this.allowed = Math.min(this.most, this.allowed + (age === 0 ? 1 / 2 : 1 / (2 * this.allowed)));
   }
 
   /**
@@ -72,7 +72,7 @@ export class Admission {
     const bad = sum(this.late) + sum(this.expired);
     if (bad * 2 < acked + sum(this.expired)) return undefined;
     const less = Math.min(Math.floor(Math.min(this.limit, wereInFlight) * 0.75), acked);
-    this.room = Math.min(this.limit, Math.max(1, least, less));
+    this.allowed = Math.min(this.limit, Math.max(1, least, less));
     this.since = now;
     return { acked, limit: this.limit };
   }

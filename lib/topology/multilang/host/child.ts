@@ -28,7 +28,7 @@ export interface ChildEvents {
   data(bytes: Uint8Array): void;
   /** The child wrote to its standard error. */
   errors(bytes: Uint8Array): void;
-  /** The child's standard input has room again. */
+  /** The child's standard input takes more again. */
   drained(): void;
   /** The child has ended, and all of its output has been reported. */
   ended(end: ChildEnd): void;
@@ -38,7 +38,7 @@ export interface ChildEvents {
 export interface ChildPort {
   /** A directory for this child alone. It exists until `dispose`. */
   readonly pidDir: string;
-  /** Bytes written that wait for room in the child's standard input. */
+  /** Bytes written that wait in the child's standard input. */
   readonly waiting: number;
   /** Writes to the child's standard input. Returns false when the input is full, until `drained`. */
   write(text: string): boolean;

@@ -3,7 +3,7 @@
 //
 //     heartbeats   due ──▶ sent ── sync ──▶ answered            at most one is unanswered
 //                           └───── overdue ▶ crash
-//     tuples       given ──▶ held ── ack, fail ──▶ settled      maxHeld at most; the next one waits for room
+//     tuples       given ──▶ held ── ack, fail ──▶ settled      maxHeld at most; the next one waits
 //
 // The table of held tuples changes in place, for speed: `decide` gives the same answers for the same events.
 
@@ -24,7 +24,7 @@ export interface State<T> {
   readonly held: HeldTuples<T>;
   /** The program's standard input takes no more for now. */
   readonly isInputFull: boolean;
-  /** The task waits with its next tuple until the program has room. */
+  /** The task waits with its next tuple until the program takes it. */
   readonly isBlocked: boolean;
   readonly isHeartbeatUnanswered: boolean;
   /** The task can emit, ack and fail. Messages that come before that are kept in `early`. */
@@ -38,11 +38,11 @@ export type Event<T> =
   | { readonly type: "attached" }
   /** The task has a tuple for the program; undefined for a tick. */
   | { readonly type: "given"; readonly tuple: T | undefined }
-  /** The tuple of a `send` is written; `hasRoom` says whether the input takes more. */
-  | { readonly type: "sent"; readonly hasRoom: boolean }
+  /** The tuple of a `send` is written; `isWritable` says whether the input takes more. */
+  | { readonly type: "sent"; readonly isWritable: boolean }
   /** The tuple of a `send` cannot be written as JSON. */
   | { readonly type: "unsendable"; readonly id: string; readonly error: Error }
-  /** The program's input has room again. */
+  /** The program's input takes more again. */
   | { readonly type: "drained" }
   | { readonly type: "message"; readonly message: WorkMessage }
   | { readonly type: "heartbeat-due" }
@@ -92,8 +92,8 @@ export function decide<T>(state: State<T>, event: Event<T>): Decision<T> {
       return [state, [{ type: "send", id: state.held.add(tuple), tuple }]];
     }
     case "sent": {
-      const sent = { ...state, isInputFull: !event.hasRoom };
-      return [{ ...sent, isBlocked: !hasRoom(sent) }, []];
+      const sent = { ...state, isInputFull: !event.isWritable };
+      return [{ ...sent, isBlocked: !takesMore(sent) }, []];
     }
     case "unsendable": {
       const { id, error } = event;
@@ -158,11 +158,11 @@ function settled<T>(state: State<T>, how: "ack" | "fail", id: MessageId): Decisi
 }
 
 function unblocked<T>(state: State<T>, effects: readonly Effect<T>[]): Decision<T> {
-  if (!state.isBlocked || !hasRoom(state)) return [state, effects];
+  if (!state.isBlocked || !takesMore(state)) return [state, effects];
   return [{ ...state, isBlocked: false }, [...effects, { type: "resume" }]];
 }
 
-function hasRoom<T>({ isInputFull, held, config }: State<T>): boolean {
+function takesMore<T>({ isInputFull, held, config }: State<T>): boolean {
   return !isInputFull && held.size < config.maxHeld;
 }
 

@@ -32,7 +32,7 @@ class BoltShell {
   readonly #loop: EffectLoop<State<Tuple<unknown>>, Event<Tuple<unknown>>, Effect<Tuple<unknown>>>;
   /** Set before anything is emitted or settled. */
   #ctx: Ctx | undefined;
-  /** Ends the wait of `execute` for room. */
+  /** Ends the wait of `execute`. */
   #resume: (() => void) | undefined;
   #cancelTimeout: (() => void) | undefined;
 
@@ -64,7 +64,7 @@ class BoltShell {
     this.#loop.dispatch({ type: "attached" });
   }
 
-  /** Gives the program a tuple, or a tick. Returns a promise when the next tuple has to wait for room. */
+  /** Gives the program a tuple, or a tick. Returns a promise when the next tuple has to wait. */
   give(tuple: Tuple<unknown> | undefined, ctx: Ctx): Promise<void> | undefined {
     this.attach(ctx);
     this.#loop.dispatch({ type: "given", tuple });
@@ -122,7 +122,7 @@ class BoltShell {
   #send(id: string, tuple: Tuple<unknown> | undefined): void {
     const request = tuple === undefined ? requests.tick(id) : this.#request(id, tuple);
     try {
-      this.#loop.dispatch({ type: "sent", hasRoom: this.#shell.write(request) });
+      this.#loop.dispatch({ type: "sent", isWritable: this.#shell.write(request) });
     } catch (error) {
       if (!(error instanceof MultilangError)) throw error;
       this.#loop.dispatch({ type: "unsendable", id, error });

@@ -16,7 +16,7 @@ import { ChildOwner } from "./child-owner.js";
 import { ShellError, type ShellProblem } from "./errors.js";
 import type { ShellSettings } from "./shell-options.js";
 
-/** Bytes that may wait for a program that does not read: heartbeats and answers, since tuples wait for room. */
+/** Bytes that may wait for a program that does not read: heartbeats and answers, since tuples wait until it reads. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Last lines of standard error in the error text when a program ends. */
 const LAST_LINES = 10;
@@ -25,7 +25,7 @@ const MAX_LINE = 8_192;
 
 export interface ShellHandlers {
   work(message: WorkMessage): void;
-  /** The program's input has room again. */
+  /** The program's input takes more again. */
   drained(): void;
 }
 
@@ -105,13 +105,13 @@ export class Shell {
   write(message: unknown): boolean {
     const port = this.#owner?.port;
     if (port === undefined || this.#stopping) return true;
-    const room = port.write(encode(message));
+    const isWritable = port.write(encode(message));
     if (port.waiting > MAX_WAITING_BYTES)
       throw this.error(
         "limit",
         `does not read: ${port.waiting} bytes wait for it, ${MAX_WAITING_BYTES} are the most`,
       );
-    return room;
+    return isWritable;
   }
 
   /** Runs `fn` as part of the task after `ms`, even while the task awaits something. Returns a function that cancels it. */

@@ -32,9 +32,9 @@ const events: fc.Arbitrary<Event<string>> = fc.oneof(
   fc.constant({ type: "attached" } as const),
   fc.record({ type: fc.constant("given" as const), tuple: fc.constantFrom("tuple", "tuple", undefined) }),
   fc.constantFrom(
-    { type: "sent", hasRoom: true } as const,
-    { type: "sent", hasRoom: true } as const,
-    { type: "sent", hasRoom: false } as const,
+    { type: "sent", isWritable: true } as const,
+    { type: "sent", isWritable: true } as const,
+    { type: "sent", isWritable: false } as const,
   ),
   fc.constant({ type: "drained" } as const),
   fc.record({
@@ -150,7 +150,7 @@ function held(past: Past): readonly { readonly id: string; readonly tuple: strin
 /** The last word about the input was that it is full. */
 function isFull(past: Past): boolean {
   const last = past.findLast((event) => event.type === "sent" || event.type === "drained");
-  return last?.type === "sent" && !last.hasRoom;
+  return last?.type === "sent" && !last.isWritable;
 }
 
 /** The last tuple was sent without room for another, and there has been no room since. */
