@@ -4,7 +4,7 @@ import type { Kernel } from "../process/kernel.js";
 import { type Evidence, openEvidence } from "./evidence/evidence.js";
 import { type EvidenceOption, evidencePlaceOf } from "./evidence/evidence-place.js";
 
-/** What a host says of its evidence. */
+/** The options of a host's evidence. */
 export interface HostEvidenceOptions {
   readonly evidence: EvidenceOption | undefined;
   readonly store: { readonly file?: string; readonly label: string };

@@ -1,4 +1,4 @@
-// What the code of a flow can do. Every method that returns a promise is an *ask*: its outcome is written to the journal before
+// The operations of a flow's code. Every method that returns a promise is an *ask*: its outcome is written to the journal before
 // the code sees it, and comes from the journal when the code runs again after a crash.
 
 import type { ConsumerGroup } from "../../dispatch/index.js";

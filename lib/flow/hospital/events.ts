@@ -6,14 +6,14 @@ import { pathOf } from "../../process/report.js";
 import type { DischargedBy, HospitalEffect } from "./hospital-machine.js";
 import type { HospitalRecord } from "./record.js";
 
-/** What happened to a flow in the hospital, or to the hospital. */
+/** An event of a flow in the hospital, or of the hospital itself. */
 export type HospitalReport =
   /** The flow runs again. `by`: the staff, its timer, a person, other code, the start of a host, or the recovery of the store. */
   | {
       readonly type: "discharged";
       /** The id of the flow. */
       readonly flow: string;
-      /** Who discharged it. */
+      /** The cause of the discharge. */
       readonly by: DischargedBy;
       /** Its record in the hospital. */
       readonly record: HospitalRecord;
@@ -39,7 +39,7 @@ export type HospitalReport =
       readonly flow: string;
       /** The name of the member of the staff. */
       readonly staff: string;
-      /** What it threw. */
+      /** Its error, as text. */
       readonly message: string;
     }
   /** The store has flows for which this host has no definition. They stay where they are. */

@@ -1,4 +1,4 @@
-// What the hospital knows about a flow, as data: the store keeps it as JSON with the flow.
+// The record of a flow in the hospital, as data: the store keeps it as JSON with the flow.
 
 import { SYMPTOM_KINDS, type Symptom } from "./symptom.js";
 

@@ -22,7 +22,7 @@ export type Diagnosis =
   | "observe"
   | "not-my-specialty";
 
-/** What a member of the staff knows about a flow beside its error. */
+/** The knowledge of a member of the staff about a flow, beside its error. */
 export interface Chart {
   /** The id of the flow. */
   readonly flow: string;

@@ -105,7 +105,7 @@ const OWN: Readonly<Record<string, SymptomKind>> = {
   ERR_FLOW_CRASH_LOOP: "crash-loop",
 };
 
-/** What each class of errors of a store is for the hospital. */
+/** The kind of symptom of each class of a store's errors. */
 const OF_STORE: Readonly<Record<StoreErrorClass, SymptomKind>> = {
   contention: "deadlock",
   timeout: "timeout",

@@ -38,7 +38,7 @@ export class BlobWriter {
   }
 
   /**
-   * What to write into a row: the payload itself, or a reference to it. A large payload is added to `writes`.
+   * The value for a row: the payload itself, or a reference to it. A large payload is added to `writes`.
    */
   split<P extends Stored | null>(payload: P, owner: BlobOwner, writes: Write[]): P | string {
     if (payload === null || payload.length <= this.#apartBytes) return payload;

@@ -9,11 +9,11 @@ export interface Ask {
   readonly kind: string;
   /** The name, with `#2` and so on when it was used before. */
   readonly key: string;
-  /** What a `version` answered at once. */
+  /** The immediate answer of a `version`. */
   readonly answer?: number;
 }
 
-/** What an entry decides. */
+/** The decision of an entry. */
 export type Decision =
   /** An ask has its outcome. */
   | { readonly type: "done"; readonly key: string; readonly ok: boolean; readonly mail?: number }

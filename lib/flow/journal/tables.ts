@@ -97,7 +97,7 @@ const JOURNAL_COLUMNS = {
   flow: "integer",
   /** 0 for the first entry of a flow. */
   seq: "integer",
-  /** What happened: see entry.ts. */
+  /** The decision and its asks: see entry.ts. */
   head: "text",
   /** The value, if it has one. */
   value: "payload?",

@@ -496,7 +496,7 @@ function isQuiet(state: FlowState): boolean {
   );
 }
 
-/** What the state allows next: a write, a delivery, the end, leaving memory. */
+/** Does the next thing that the state allows: a write, a delivery, the end, leaving memory. */
 function pump(state: FlowState): void {
   if (state.phase === "ended" || state.phase === "replaying") return;
   if (!isWriting(state)) write(state);

@@ -46,7 +46,7 @@ export interface Item {
 export interface Ending {
   readonly status: "completed" | "failed" | "cancelled" | "killed";
   readonly value: Stored;
-  /** What the parent gets, if there is one. */
+  /** The note for the parent, if there is one. */
   readonly note?: Stored;
   /** The input with which the flow starts anew, under a journal of its own. */
   readonly again?: Stored;
@@ -111,7 +111,7 @@ export interface FlowState {
  */
 export type Deviation = "asks" | "returns" | "throws" | "waits";
 
-/** What happens to a flow. Times are milliseconds since 1970 by the store's clock. */
+/** An event of a flow. Times are milliseconds since 1970 by the store's clock. */
 export type FlowEvent =
   /** The code made an ask. */
   | {
@@ -154,7 +154,7 @@ export type FlowEvent =
   /** The flow was quiet for long: may it leave memory? */
   | { readonly type: "idle" };
 
-/** What the process around the machine does, in this order. */
+/** An effect for the process around the machine. Effects are carried out in their order. */
 export type FlowEffect =
   /** Appends entries from number `seq` on; the asks belong to the first. */
   | {

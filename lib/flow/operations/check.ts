@@ -46,7 +46,7 @@ export const CHECK_LIMITS: {
 
 const IN_FLIGHT = ["pending", "running", "waiting", "paused", "hospitalized"];
 
-/** What a check is given. */
+/** The arguments of a check. */
 export interface CheckOptions {
   readonly kernel: Kernel;
   readonly store: Store;

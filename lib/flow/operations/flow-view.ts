@@ -36,7 +36,7 @@ export function summaryOf(row: FlowRow, parent: string | undefined): FlowSummary
 /** Most characters of the line about a problem. */
 const PROBLEM_LENGTH = 500;
 
-/** What a medical record says, in one line. */
+/** A medical record in one line. */
 function problemOf(hospital: string): string {
   let text = hospital;
   try {
@@ -87,7 +87,7 @@ export function eventOf(seq: number, { at, asks, decision }: Entry, value: unkno
   }
 }
 
-/** What the code waits for, found entry by entry. */
+/** The asks that the code waits for, found entry by entry. */
 export class PendingAsks {
   readonly #pending = new Map<string, PendingAsk>();
 

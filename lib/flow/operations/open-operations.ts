@@ -45,7 +45,7 @@ export async function openOperations(
   return new OpenOperations(port);
 }
 
-/** What operations use, over a store that is open. */
+/** The port of operations on an open store. */
 export function portOn(
   store: Store,
   environment: Environment,

@@ -121,7 +121,7 @@ export interface FlowDetails extends FlowSummary {
   readonly result?: unknown;
   /** Of a failed flow. */
   readonly error?: unknown;
-  /** What its code published last. */
+  /** The last value that its code gave `flow.progress`. */
   readonly progress?: unknown;
   /** The last heartbeats of steps that run: the key of the step, when, and what it said. */
   readonly heartbeats?: unknown;

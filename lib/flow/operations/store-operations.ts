@@ -65,7 +65,7 @@ import {
 import { checkPrune, type Removals } from "./removals.js";
 import { cutAtFailure, cutAtSymptom, cutBefore, type EntryHead } from "./rewind.js";
 
-/** What the operations use of their surroundings. */
+/** The surroundings of the operations. */
 export interface OperationsPort {
   readonly store: Store;
   readonly payloads: ValueCodec;

@@ -28,7 +28,7 @@ export interface Candidate {
   readonly isOld?: boolean;
 }
 
-/** What one key has in use. */
+/** The use of one key. */
 export interface Use {
   /** Flows that hold a slot. */
   readonly running: number;

@@ -9,7 +9,7 @@ import type { QueueSettings } from "./options.js";
 import { type Accepts, admission, noteStarts, readPage } from "./page.js";
 import { decide, initial, type QueueEffect, type QueueEvent, type QueueState } from "./queue-machine.js";
 
-/** What a queue uses of its host. */
+/** The port of a queue to its host. */
 export interface QueuePort {
   readonly store: Store;
   readonly claim: Claim;

@@ -1,4 +1,4 @@
-// What a flow writes: checkpoints and its end, one set at a time, other columns of its row beside them; and with `verify`, the replay of all
+// The writes of a flow: checkpoints and its end, one set at a time, other columns of its row beside them; and with `verify`, the replay of all
 // that was written. Facts go in with the outcome that they belong to, so both are durable or neither is.
 
 import type { Claim, Store, Write, WriteSet } from "../../store/index.js";
@@ -16,7 +16,7 @@ export const childTopic = (key: string): string => `child/${key}`;
 
 const NO_ASKS: readonly Ask[] = [];
 
-/** What a checkpoint is made of. */
+/** The parts of a checkpoint. */
 export interface Checkpoint {
   readonly row: FlowRow;
   /** Of an end: others wait for word of it, so a host looks at the flow once more. */

@@ -1,4 +1,4 @@
-// What the verifying replay of a flow changes for its code: the clock, random numbers, and when timers and outcomes come. Code that depends
+// The changes that a verifying replay makes for the code of a flow: the clock, random numbers, and when timers and outcomes come. Code that depends
 // on none of them takes the recorded way all the same. Only the code of the replay sees the change: it has an asynchronous context of
 // its own.
 

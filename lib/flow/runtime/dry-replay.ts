@@ -15,7 +15,7 @@ import { FlowProcess } from "./flow-process.js";
 import type { FlowLimits, FlowPort, Sought } from "./port.js";
 import type { ReplayTimers } from "./replay-timers.js";
 
-/** What a dry replay needs. */
+/** A dry replay: the code, its journal, and the surroundings. */
 export interface DryReplay {
   readonly kernel: Kernel;
   readonly definition: FlowDefinition<never>;
@@ -23,7 +23,7 @@ export interface DryReplay {
   readonly history: readonly Entry[];
   readonly payloads: Values;
   readonly limits: FlowLimits;
-  /** What is different for the code. Absent: nothing. */
+  /** Differences for the code. Absent: none. */
   readonly disturbance?: Disturbance;
   /** The subject in whose name the code runs. Default: none. */
   readonly subject?: Subject;

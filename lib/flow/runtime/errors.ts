@@ -254,7 +254,7 @@ export class FlowInputDiffersError extends SignalboxError {
 export class FlowOutcomeUnknownError extends SignalboxError {
   static override readonly name: string = "FlowOutcomeUnknownError";
   readonly code = "ERR_FLOW_OUTCOME_UNKNOWN";
-  /** What was asked: `start`, `send`, `cancel`, and so on. */
+  /** The operation: `start`, `send`, `cancel`, and so on. */
   readonly operation: string;
   /** The id of the flow; for an operation on a schedule, the name of the schedule. */
   readonly flowId: string;

@@ -75,7 +75,7 @@ export interface FlowInfo {
   readonly updated: number;
   /** When it ended, in milliseconds since 1970. */
   readonly finished: number | undefined;
-  /** What the code last gave `flow.progress`. */
+  /** The last value that the code gave `flow.progress`. */
   readonly progress: unknown;
 }
 

@@ -26,7 +26,7 @@ import { ACCEPT_MAIL } from "../sessions/tables.js";
 import type { Call } from "./flow-call.js";
 import type { FlowPort } from "./port.js";
 
-/** What the store, timers and the host tell a flow's process. */
+/** The messages of the store, of timers and of the host to a flow's process. */
 export type FlowMessage =
   | { readonly type: "stored"; readonly error: Error | undefined }
   | { readonly type: "drained" }
@@ -81,7 +81,7 @@ export class FlowLife {
   // ── waiting ──────────────────────────────────────────────────────────────────────────────────────────────────
   /** When the flow's row shall say what the flow does, or when the flow leaves memory. */
   rest: TimerRef | undefined;
-  /** What its row says. */
+  /** The status in its row. */
   shown: "running" | "waiting";
   /** It is leaving memory: events wait until it is known whether it does. */
   parking = false;
@@ -105,7 +105,7 @@ export class FlowLife {
   failed: { readonly error: unknown; readonly kind: SymptomKind | undefined } | undefined;
   /** Errors that came out of the journal. */
   readonly recorded: WeakSet<object> = new WeakSet();
-  /** What the code threw. */
+  /** The error of the code. */
   thrown: unknown;
   /** The code took another way than the one recorded, and the place of its last ask is being sought. Aborted: it fails without. */
   search: AbortController | undefined;

@@ -47,7 +47,7 @@ interface Failure {
   readonly run: number;
   readonly suspension: Suspension;
   readonly error: unknown;
-  /** What the host knows about the error. */
+  /** The kind of the error, if the host knows it. */
   readonly kind?: SymptomKind | undefined;
   /** The request that its stay in the hospital fulfils. Others that came meanwhile stay in its row. */
   readonly request?: string;
@@ -479,7 +479,7 @@ export class HostHospital {
     await this.#host.store.commit({ ...set, expect, claim: this.#host.claim });
   }
 
-  /** What the parent gets. */
+  /** The note for the parent. */
   async #noteOf(row: FlowRow, status: ChildEnd["status"], value: Stored): Promise<Stored> {
     const { payloads } = this.#host;
     const end: ChildEnd = { status, value: await payloads.decode(value) };

@@ -1,4 +1,4 @@
-// What the store notifies a host of: mail, requests, flows that can be taken, ends.
+// Notifications of the store to a host: mail, requests, flows that can be taken, ends.
 
 import {
   BORN_TOPIC,

@@ -1,5 +1,5 @@
-// What flows and their users send to other flows: starts, messages, requests to pause or end, and notices of an end. Each is a set of writes, which the asking
-// flow commits with its checkpoint.
+// Traffic from flows and users to other flows: starts, messages, requests to pause or end, and notices of an end. Each is a set of writes,
+// and the asking flow commits it with its checkpoint.
 
 import type { Values } from "../../host/payload/values.js";
 import type { Write } from "../../store/index.js";

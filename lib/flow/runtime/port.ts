@@ -1,4 +1,4 @@
-// What a flow's process uses of its host.
+// The port of a flow's process to its host.
 
 import type { Subject } from "../../host/index.js";
 import type { Values } from "../../host/payload/values.js";
@@ -73,7 +73,7 @@ export interface Sought {
   found(here: Error): void;
 }
 
-/** What a flow's process uses of its host. */
+/** The port of a flow's process to its host. */
 export interface FlowPort {
   readonly kernel: Kernel;
   readonly store: Store;

@@ -1,4 +1,4 @@
-// What a host reads of a flow: its row, its journal and its mail.
+// Reads a flow for its host: its row, its journal and its mail.
 
 import type { Store } from "../../store/index.js";
 import { JournalDamagedError } from "../hospital/errors.js";

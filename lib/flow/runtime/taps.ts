@@ -1,4 +1,4 @@
-// What telemetry sees of durable flows: see process/taps.ts.
+// Telemetry of durable flows: see process/taps.ts.
 
 import type { Process } from "../../process/process.js";
 import type { WorkTap } from "../../process/taps.js";

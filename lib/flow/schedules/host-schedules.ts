@@ -1,4 +1,4 @@
-// What a host does with schedules: stores those that it declares, and answers its users.
+// The schedules of a host: stores those that it declares, and answers its users.
 
 import type { CronParser } from "./cron.js";
 import { defined } from "./definition.js";
@@ -6,7 +6,7 @@ import { ScheduleKeeper, type SchedulePort } from "./schedule-keeper.js";
 import { infoOf, type Schedule, type ScheduleAsk } from "./schedules.js";
 import type { ScheduleRow } from "./tables.js";
 
-/** What the schedules of a host need of it besides the port of their keeper. */
+/** The port of a host's schedules, besides that of their keeper. */
 export interface HostSchedulesPort extends SchedulePort {
   /** Checks and encodes the input of a schedule's flow. @throws FlowInputError */
   input(schedule: Schedule): Promise<ScheduleRow["input"]>;

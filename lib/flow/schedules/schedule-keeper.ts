@@ -20,7 +20,7 @@ import {
 import type { Settled } from "./settled.js";
 import { SCHEDULE_TOPIC, type ScheduleRow, schedules } from "./tables.js";
 
-/** What schedules use of their host. */
+/** The port of schedules to their host. */
 export interface SchedulePort {
   readonly store: Store;
   readonly claim: Claim;

@@ -7,7 +7,7 @@ const COLUMNS = {
   /** The name of the flow that is started. */
   flow: "text",
   input: "payload?",
-  /** What definition.ts made of the user's rules, as JSON. */
+  /** The user's rules as definition.ts completes them, as JSON. */
   definition: "text",
   /** The state of the machine, by its names there. */
   fired: "integer?",

@@ -10,7 +10,7 @@ import { SignalboxError } from "../../process/errors.js";
 export class SessionRejectedError extends SignalboxError {
   static override readonly name: string = "SessionRejectedError";
   readonly code = "ERR_SESSION_REJECTED";
-  /** What the session was to be about. */
+  /** The protocol of the session. */
   readonly protocol: string;
   constructor(protocol: string, why: string) {
     super(`no flow answers the session "${protocol}": ${why}`);

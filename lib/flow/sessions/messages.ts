@@ -1,4 +1,4 @@
-// What two flows of a session send each other. Each message is mail with an id of its own: a store delivers it at least once, and a
+// The messages between the two flows of a session. Each message is mail with an id of its own: a store delivers it at least once, and a
 // session puts what comes twice or early into order.
 
 /** A message of a session. `V` is a value of the user, `E` an error as it is stored. */

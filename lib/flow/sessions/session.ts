@@ -53,7 +53,7 @@ export interface Session extends AsyncIterable<unknown> {
   close(): Promise<void>;
 }
 
-/** What a session asks of its flow. */
+/** The port of a session to its flow. */
 export interface SessionAsks {
   readonly flowId: string;
   /** Waits for mail on a topic; undefined after the time. */

@@ -9,7 +9,7 @@ import type { StoreOutage } from "./outage.js";
 /** Waits before work is tried again that the store failed. */
 export const STORE_RETRY: Backoff = { minMs: 100, maxMs: 5_000, jitter: 0.2 };
 
-/** What background work uses of its host. */
+/** The port of background work to its host. */
 export interface BackgroundPort {
   /** Milliseconds, by any clock. */
   now(): number;

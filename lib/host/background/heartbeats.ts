@@ -13,7 +13,7 @@ export interface Heartbeat {
   readonly progress: unknown;
 }
 
-/** What heartbeats use of their owner. */
+/** The port of heartbeats to their owner. */
 export interface HeartbeatPort {
   readonly payloads: ValueCodec;
   /** Names the step or adapter that beats under a key, for errors. */

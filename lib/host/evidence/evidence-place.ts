@@ -9,7 +9,7 @@ import { hash } from "../../process/stable-hash.js";
 /** The files: the state of the machine; the evidence of an end; a spin that the watcher saw; the running subject, in a watched life. */
 export type EvidenceFile = "lives" | "end" | "spin" | "now";
 
-/** What one host writes. Only this host has it open. */
+/** The folder of one host. Only this host has it open. */
 export interface EvidenceFolder {
   read(file: EvidenceFile): string | undefined;
   /** Replaces a file, synchronously. */

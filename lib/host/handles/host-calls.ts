@@ -17,15 +17,15 @@ import type { RunningHosts } from "./running-hosts.js";
 const NEXT_HOST_MS = 60_000;
 /** How long a store without a server may take, in milliseconds: another program may hold its lock. */
 const STORE_MS = 30_000;
-/** What a host adds to the time of its store, in milliseconds. */
+/** The time that a host takes beside its store, in milliseconds. */
 const HOST_MS = 5_000;
 
-/** What a handle knows of its host. */
+/** A handle's view of its host. */
 export interface HandleOf {
   readonly kernel: Kernel;
   readonly address: Pid<never> | string;
   readonly hosts: RunningHosts;
-  /** What the host is, for errors: `flow host`. */
+  /** The kind of host, for errors: `flow host`. */
   readonly what: string;
   /** The store that the next host goes on with. Undefined: what this host has ends with it. */
   readonly store: Pick<StoreSource, "unreachableMs"> | undefined;

@@ -22,9 +22,9 @@ export class UnstorableValueError extends SignalboxError {
   readonly retriable = false;
   /** The way to what cannot be stored, such as `result.items[3].callback`. */
   readonly path: string;
-  /** What is there, in words. */
+  /** The value that is there, in words. */
   readonly found: string;
-  /** What would be right. */
+  /** The values that would be right. */
   readonly advice: string;
   constructor(
     path: string,

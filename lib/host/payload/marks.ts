@@ -1,4 +1,4 @@
-// What stands before a stored payload. Payloads of the library's own codec have no mark; their texts begin with none of these.
+// The marks before a stored payload. Payloads of the library's own codec have no mark; their texts begin with none of these.
 //
 //     #name:text              a text that the codec `name` wrote
 //     <length>name<bytes>     bytes that the codec `name` wrote; its own codec writes texts alone
