@@ -2,6 +2,7 @@
 
 import { isCurable } from "../../host/background/background.js";
 import { isHostOver } from "../../host/index.js";
+import { EffectLoop } from "../../process/effect-loop.js";
 import { type Claim, ConflictError, type Store } from "../../store/index.js";
 import { flows } from "../journal/tables.js";
 import type { Candidate } from "./choice.js";
@@ -34,9 +35,7 @@ const POLL_MS = 30_000;
 export class QueueKeeper {
   readonly settings: QueueSettings;
   readonly #port: QueuePort;
-  #state: QueueState;
-  readonly #effects: QueueEffect[] = [];
-  #busy = false;
+  readonly #loop: EffectLoop<QueueState, QueueEvent, QueueEffect>;
   #stopped = false;
   #expired: readonly number[] = [];
   #cancel: (() => void) | undefined;
@@ -45,23 +44,16 @@ export class QueueKeeper {
     this.settings = settings;
     this.#port = port;
     const pollMs = port.store.shared ? POLL_MS : Number.POSITIVE_INFINITY;
-    this.#state = initial({ limits: settings.limits, pollMs });
+    const state = initial({ limits: settings.limits, pollMs });
+    this.#loop = new EffectLoop(state, decide, (effect) => this.#perform(effect));
   }
 
   get state(): QueueState {
-    return this.#state;
+    return this.#loop.state;
   }
 
   take(event: QueueEvent): void {
-    if (this.#stopped) return;
-    const [state, effects] = decide(this.#state, event);
-    this.#state = state;
-    this.#effects.push(...effects);
-    if (this.#busy) return;
-    this.#busy = true;
-    for (let next = this.#effects.shift(); next !== undefined; next = this.#effects.shift())
-      this.#perform(next);
-    this.#busy = false;
+    if (!this.#stopped) this.#loop.dispatch(event);
   }
 
   /** Admits no more flows. */

@@ -2,6 +2,7 @@
 // arrival is in the journal, so the session is the same on replay.
 
 import { type Duration, duration } from "../../process/duration.js";
+import { EffectLoop } from "../../process/effect-loop.js";
 import { only } from "../../process/known-options.js";
 import { SessionEndedError, SessionPeerError, SessionRejectedError, SessionWaitError } from "./errors.js";
 import type { SessionMessage } from "./messages.js";
@@ -108,7 +109,7 @@ export class FlowSession implements Session {
   readonly peer: string;
   readonly #protocol: string;
   readonly #asks: SessionAsks;
-  #state: State;
+  readonly #loop: EffectLoop<State, Event, Effect>;
   #opening: Wait<void> | undefined;
   #receiving: Wait<unknown> | undefined;
   readonly #sending: Wait<void>[] = [];
@@ -120,7 +121,7 @@ export class FlowSession implements Session {
     this.id = id;
     this.peer = peer;
     this.#protocol = protocol;
-    this.#state = state;
+    this.#loop = new EffectLoop(state, decide, (effect) => this.#perform(effect));
   }
 
   /** The side that asks. @throws SessionRejectedError, SessionWaitError */
@@ -239,9 +240,7 @@ export class FlowSession implements Session {
   }
 
   #take(event: Event): void {
-    const [state, effects] = decide(this.#state, event);
-    this.#state = state;
-    for (const effect of effects) this.#perform(effect);
+    this.#loop.dispatch(event);
   }
 
   #perform(effect: Effect): void {

@@ -266,7 +266,7 @@ describe("an observation by hand", () => {
   });
 });
 
-describe("what is remembered", () => {
+describe("the memory of the hospital", () => {
   it("has a bound: flows that run are forgotten first, then those in the store anyway, and never those that wait", () => {
     const hospital = new Driven({ maxFlows: 3 });
     hospital.fail("store", { flow: "observed" });

@@ -134,7 +134,7 @@ const THROWN: readonly (readonly [string, () => unknown])[] = [
   ["is its own cause", ownCause],
 ];
 
-describe("what is thrown", () => {
+describe("a thrown value", () => {
   const retry = { attempts: 3, backoff: { minMs: 1, maxMs: 1 } };
   it.each(THROWN)("and %s, is an error of its step and of its flow [U33]", async (_, make) => {
     rejections = 0;

@@ -115,7 +115,7 @@ describe("evidence", () => {
   });
 });
 
-describe("what stands at one subject", () => {
+describe("ends of lives at one subject", () => {
   const standing: LifeEnd = { type: "unknown", standing: "flow:a", at: 1 };
   it.each<readonly [string, LifeEnd]>([
     ["a stop in order", { type: "clean" }],

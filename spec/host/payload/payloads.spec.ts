@@ -213,7 +213,7 @@ describe("a large value", () => {
   });
 });
 
-describe("what is thrown", () => {
+describe("a thrown value", () => {
   test.each<[string, unknown]>([
     ["an error that is too large", Object.assign(new RangeError("too far"), { body: "x".repeat(1_000) })],
     ["an error with a huge cause", new TypeError("too far", { cause: "x".repeat(1_000) })],
