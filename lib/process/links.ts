@@ -104,14 +104,20 @@ export class Links {
 
   /** Ends a monitor of `process`. With `flush`, a DOWN that is queued goes too. */
   demonitor(process: Process, monitor: Monitor, flush: boolean): void {
-    this.kernel.shared?.process(monitor.target, "read");
     if (monitor.watcher !== process.pid) return;
     process.watching = exclude(process.watching, monitor);
-    const other = monitor.target.process;
-    if (other !== undefined && other.kernel === this.kernel)
-      other.watchers = exclude(other.watchers, monitor);
-    else if (monitor.target.node !== this.kernel.node) this.kernel.remote.demonitor(monitor);
+    this.release(monitor);
     if (flush) removeSignal(process, (signal) => signal.type === "down" && signal.ref === monitor);
+  }
+
+  /** The target of a monitor does not report its end any more. */
+  private release(monitor: Monitor): void {
+    const { kernel } = this;
+    const { target } = monitor;
+    kernel.shared?.process(target, "read");
+    const other = target.process;
+    if (other !== undefined && other.kernel === kernel) other.watchers = exclude(other.watchers, monitor);
+    else if (target.node !== kernel.node) kernel.remote.demonitor(monitor);
   }
 
   /** Two ends of a link are looked at or changed, or one of them gets an exit signal. */
@@ -173,13 +179,7 @@ export class Links {
     const { pid, links, watchers, watching } = process;
     if (watching !== undefined) {
       process.watching = undefined;
-      for (const monitor of members(watching)) {
-        this.kernel.shared?.process(monitor.target, "read");
-        const target = monitor.target.process;
-        if (target !== undefined && target.kernel === this.kernel)
-          target.watchers = exclude(target.watchers, monitor);
-        else if (monitor.target.node !== this.kernel.node) this.kernel.remote.demonitor(monitor);
-      }
+      for (const monitor of members(watching)) this.release(monitor);
     }
     if (watchers !== undefined) {
       process.watchers = undefined;

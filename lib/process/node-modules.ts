@@ -41,55 +41,24 @@ function required<Name extends keyof NodeModules>(name: Name): NodeModules[Name]
   return found;
 }
 
+const REQUIRED = {
+  childProcess: "node:child_process",
+  crypto: "node:crypto",
+  fs: "node:fs",
+  http: "node:http",
+  module: "node:module",
+  net: "node:net",
+  os: "node:os",
+  path: "node:path",
+  process: "node:process",
+  stream: "node:stream",
+  timers: "node:timers",
+  workerThreads: "node:worker_threads",
+} as const;
+
 /** Modules of Node for code that cannot do without them. Reading one throws a HostModuleError where there is none. */
 export const node: {
-  readonly childProcess: NodeModules["node:child_process"];
-  readonly crypto: NodeModules["node:crypto"];
-  readonly fs: NodeModules["node:fs"];
-  readonly http: NodeModules["node:http"];
-  readonly module: NodeModules["node:module"];
-  readonly net: NodeModules["node:net"];
-  readonly os: NodeModules["node:os"];
-  readonly path: NodeModules["node:path"];
-  readonly process: NodeModules["node:process"];
-  readonly stream: NodeModules["node:stream"];
-  readonly timers: NodeModules["node:timers"];
-  readonly workerThreads: NodeModules["node:worker_threads"];
-} = {
-  get childProcess() {
-    return required("node:child_process");
-  },
-  get crypto() {
-    return required("node:crypto");
-  },
-  get fs() {
-    return required("node:fs");
-  },
-  get http() {
-    return required("node:http");
-  },
-  get module() {
-    return required("node:module");
-  },
-  get net() {
-    return required("node:net");
-  },
-  get os() {
-    return required("node:os");
-  },
-  get path() {
-    return required("node:path");
-  },
-  get process() {
-    return required("node:process");
-  },
-  get stream() {
-    return required("node:stream");
-  },
-  get timers() {
-    return required("node:timers");
-  },
-  get workerThreads() {
-    return required("node:worker_threads");
-  },
-};
+  readonly [name in keyof typeof REQUIRED]: NodeModules[(typeof REQUIRED)[name]];
+} = /* @__PURE__ */ new Proxy(REQUIRED, {
+  get: (names, name: keyof typeof REQUIRED) => required(names[name]),
+}) as never;
