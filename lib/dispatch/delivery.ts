@@ -12,7 +12,6 @@ import { crash, custom, type ExitReason } from "../process/reason.js";
 import { exitedError } from "../process/request.js";
 import type { Access } from "../process/shared-state.js";
 import { search } from "../process/shared-state.js";
-import type { Conversation } from "./conversation.js";
 import type { Envelope } from "./envelope.js";
 import type { Member } from "./member.js";
 
@@ -21,6 +20,15 @@ export type Settlement =
   | { readonly type: "acked"; readonly value: unknown; readonly replied: boolean }
   | { readonly type: "rejected"; readonly reason: ExitReason; readonly final: boolean }
   | { readonly type: "returned"; readonly reason: ExitReason };
+
+/** The dispatch of a delivery, as far as the delivery needs it. */
+interface Dispatching {
+  readonly envelope: Envelope<unknown>;
+  /** The consumer has settled. False when the dispatch does not wait for that any more. */
+  answered(delivery: Delivery): boolean;
+  /** Notifies an exhaustive search that the running code decides by the dispatch. */
+  looked(access: Access): void;
+}
 
 const ACKED: Settlement = { type: "acked", value: undefined, replied: false };
 
@@ -44,7 +52,7 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
   settlement: Settlement | undefined = undefined;
   /** @internal One of this member's slots is held until the delivery is settled or taken back. */
   readonly member: Member;
-  readonly #conversation: Conversation<unknown>;
+  readonly #conversation: Dispatching;
   #held = true;
   // Few deliveries have the next five: fields that are not there yet cost the others no memory.
   /** @internal The consumer ended before it took the delivery out of its mailbox. */
@@ -59,10 +67,10 @@ export class Delivery<T = unknown, R = unknown> extends Recallable {
   declare reason?: unknown;
 
   /** @internal */
-  constructor(conversation: Conversation<T>, attempt: number, member: Member) {
+  constructor(conversation: Dispatching, attempt: number, member: Member) {
     super();
     this.attempt = attempt;
-    this.#conversation = conversation as Conversation<unknown>;
+    this.#conversation = conversation;
     this.member = member;
     search.shared?.created(this);
     member.take();

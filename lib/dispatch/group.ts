@@ -1,17 +1,17 @@
 // A consumer group: its members, the function that chooses among them, and the queue of the dispatches that wait.
 
-import { NoProcessError, OptionError } from "../process/errors.js";
+import { NoProcessError, OptionError, SystemStoppedError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
-import { only } from "../process/known-options.js";
+import { only, onlyKnown } from "../process/known-options.js";
 import { address, count, delay, text } from "../process/options.js";
 import { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import type { Access } from "../process/shared-state.js";
 import { search } from "../process/shared-state.js";
 import { show } from "../process/show.js";
-import type { Conversation } from "./conversation.js";
+import { Conversation } from "./conversation.js";
 import { Deduplication } from "./dedup.js";
-import type { Envelope } from "./envelope.js";
+import { BareEnvelope, type Envelope, OwnEnvelope } from "./envelope.js";
 import type { IsolatedRoute } from "./isolated.js";
 import {
   type ConsumerView,
@@ -22,8 +22,10 @@ import {
 } from "./member.js";
 import type { Outcome } from "./outcome.js";
 import { type Demand, decide, type Event, initial, offerTo, type State } from "./queue-machine.js";
+import { JoiningRequest } from "./request.js";
 import { leastLoaded, type RouteContext, type RoutingFunction } from "./route.js";
 import {
+  DISPATCH_OPTIONS,
   DISPATCH_SETTINGS,
   type DispatchOptions,
   type DispatchSettings,
@@ -31,7 +33,6 @@ import {
   GROUP_DEFAULTS,
   settingsOf,
 } from "./settings.js";
-import { startDispatch } from "./start.js";
 import { Watcher } from "./watcher.js";
 
 /** Options of a {@link ConsumerGroup}. A dispatch may override the dispatch settings among them. */
@@ -192,7 +193,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
   }
 
   /**
-   * @internal Starts a dispatch to this group. `System` has no other way to the code of dispatch, so that a bundle without
+   * @internal Starts a conversation for the envelope, or joins the one that is in flight. `System` has no other way to the code of dispatch, so that a bundle without
    * a group has none of that code.
    */
   dispatch(
@@ -201,7 +202,35 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     payload: T | Envelope<T>,
     options: DispatchOptions<T> | undefined,
   ): Promise<Outcome<T, R>> {
-    return startDispatch(kernel, owner, this, payload, options);
+    try {
+      kernel.shared?.stopping("read");
+      onlyKnown(options, DISPATCH_OPTIONS);
+      if (options?.signal !== undefined) kernel.shared?.signals();
+      if (kernel.stopped) throw new SystemStoppedError(kernel.node.name);
+      options?.signal?.throwIfAborted();
+      const settings = options === undefined ? this.settings : settingsOf(options, this.settings);
+      // A bare payload has been wrapped already when its envelope comes from an error or an outcome.
+      const isOwn = payload instanceof OwnEnvelope || payload instanceof BareEnvelope;
+      const envelope: Envelope<T> = isOwn ? payload : new BareEnvelope(payload as T, kernel.env);
+      let inFlight: Conversation<T> | undefined;
+      if (isOwn) {
+        this.touched("write");
+        const receipt = this.dedup.receipt(envelope.id, kernel.env.now());
+        if (receipt !== undefined)
+          return Promise.resolve({ envelope, ...receipt, duplicate: true } as Outcome<T, R>);
+        inFlight = this.dedup.inFlight(envelope.id);
+      }
+      if (inFlight !== undefined)
+        return joined(kernel, owner, inFlight, settings, options) as Promise<Outcome<T, R>>;
+      const conversation = new Conversation<T>(this, envelope, settings, isOwn);
+      // The group knows the type of the replies.
+      const outcome = conversation.await(kernel, owner) as Promise<Outcome<T, R>>;
+      conversation.start(kernel, owner);
+      if (options?.signal !== undefined) conversation.obey(options.signal);
+      return outcome;
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   /** Has the group's watcher watch the consumer of a new member. Each system with members has one watcher. */
@@ -385,4 +414,21 @@ function checkJoin(pid: Pid<never>, options: JoinOptions): Required<JoinOptions>
     tags: options.tags ?? {},
     acknowledges: options.acknowledges ?? true,
   };
+}
+
+/** Another caller has dispatched the envelope, and its dispatch is in flight: this caller waits for the same end. */
+function joined<T>(
+  kernel: Kernel,
+  owner: Process | undefined,
+  conversation: Conversation<T>,
+  { deadlineMs }: FullSettings<T>,
+  options: DispatchOptions<T> | undefined,
+): Promise<Outcome<T>> {
+  const request = new JoiningRequest(conversation);
+  const outcome = request.await(kernel, owner);
+  const process = conversation.appear();
+  // A joined conversation may run in another system. Its deadlines belong to that system, and end with it.
+  request.begin(process.kernel, owner, process.pid, process, deadlineMs);
+  if (options?.signal !== undefined) request.obey(options.signal);
+  return outcome;
 }

@@ -110,6 +110,11 @@ export const DISPATCH_SETTINGS: readonly (keyof DispatchSettings<never>)[] = [
   "handoffMs",
 ];
 
+export const DISPATCH_OPTIONS: ReadonlySet<string> = /* @__PURE__ */ new Set([
+  ...DISPATCH_SETTINGS,
+  "signal",
+]);
+
 /** Checks settings, and completes them from `base` or the defaults. @throws OptionError */
 export function settingsOf<T>(
   given: DispatchSettings<T>,

@@ -3,8 +3,7 @@
 import { dispatchThrough, envelopeFor } from "../../dispatch/dispatch.js";
 import type { ConsumerGroup } from "../../dispatch/group.js";
 import type { Outcome } from "../../dispatch/outcome.js";
-import type { DispatchOptions } from "../../dispatch/settings.js";
-import { DISPATCH_OPTIONS } from "../../dispatch/start.js";
+import { DISPATCH_OPTIONS, type DispatchOptions } from "../../dispatch/settings.js";
 import { only } from "../../process/known-options.js";
 import { callable, withMethod } from "../../process/options.js";
 import type { Adapter } from "../definition/adapter.js";
