@@ -87,15 +87,10 @@ export class Inspector {
    * @see https://www.erlang.org/doc/apps/stdlib/sys.html#get_state/1
    * @example const left = await inspect(system, stock.pid).state({ format: (state) => (state as { left: number }).left });
    */
-  state<T = unknown>(options: StateOptions<T> = {}): Promise<T> {
-    let maxParts: number;
-    try {
-      only("", options, ["format", "maxParts", ...CALL]);
-      maxParts = count("maxParts", options.maxParts ?? MAX_PARTS, 1, true);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  async state<T = unknown>(options: StateOptions<T> = {}): Promise<T> {
+    only("", options, ["format", "maxParts", ...CALL]);
     const { format } = options;
+    const maxParts = count("maxParts", options.maxParts ?? MAX_PARTS, 1, true);
     return this.#ask<T>("the state", ["format", "maxParts", ...CALL], options, (process, request) =>
       copyState(process, request, maxParts, () => {
         const state = formattedState(process);
