@@ -309,6 +309,13 @@ export class Kernel implements ScheduledSystem {
     for (const one of this.latent) one.appear();
   }
 
+  /** The living processes, oldest first. */
+  processes(): Process[] {
+    const all: Process[] = [];
+    for (let process = this.newest; process !== undefined; process = process.next) all.push(process);
+    return all.reverse();
+  }
+
   private enlist(process: Process): void {
     process.next = this.newest;
     if (this.newest !== undefined) this.newest.previous = process;

@@ -4,7 +4,6 @@ import type { InterceptedProcess } from "./interception.js";
 import type { Kernel } from "./kernel.js";
 import { ExitWatch } from "./monitor.js";
 import { members } from "./one-or-many.js";
-import type { Process } from "./process.js";
 import { DEAD } from "./process-state.js";
 import { KILLED, NOCONNECTION } from "./reason.js";
 import { failRequests } from "./request.js";
@@ -14,8 +13,7 @@ import { failRequests } from "./request.js";
  * emitted. Code outside of the system that waits for one of its processes gets `noconnection`.
  */
 export function losePower(kernel: Kernel): void {
-  const all: Process[] = [];
-  for (let process = kernel.newest; process !== undefined; process = process.next) all.unshift(process);
+  const all = kernel.processes();
   kernel.stopped = true;
   kernel.newest = undefined;
   kernel.population = 0;

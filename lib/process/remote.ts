@@ -2,17 +2,17 @@
 // signals that the transport delivers. Without a transport, every other node is out of reach (out-of-reach.ts).
 
 import { stop } from "./behaviour.js";
-import { MailboxFullError, SystemStoppedError } from "./errors.js";
+import { SystemStoppedError } from "./errors.js";
 import type { ExitSource } from "./exit-signal.js";
 import type { Kernel } from "./kernel.js";
 import { type ExitWatch, Monitor } from "./monitor.js";
 import { exclude, include, members } from "./one-or-many.js";
 import { withMethod } from "./options.js";
 import { Pid, type RemoteNode } from "./pid.js";
-import type { Process } from "./process.js";
 import { crash, type ExitReason, NOCONNECTION, NOPROC, NORMAL, toReason } from "./reason.js";
 import type { Request } from "./request.js";
 import { show } from "./show.js";
+import { post } from "./via.js";
 
 /** A pid in the form that travels between nodes. */
 export interface PidAddress {
@@ -270,7 +270,7 @@ export class Remote implements RemotePort {
     const kernel = this.#kernel;
     const to = this.pid(signal.to);
     if (signal.type === "message") {
-      this.#receive(to, signal.message);
+      post(kernel, to, signal.message);
       return;
     }
     const from = this.pid(signal.from);
@@ -312,27 +312,13 @@ export class Remote implements RemotePort {
     }
   }
 
-  /**
-   * The error of a full mailbox with `reject` cannot reach a sender on another node, so the message becomes a dead
-   * letter.
-   */
-  #receive(to: Pid<unknown>, message: unknown): void {
-    try {
-      this.#kernel.send(to, message);
-    } catch (error) {
-      if (!(error instanceof MailboxFullError)) throw error;
-      this.#kernel.deadLetter(to, message, "mailbox-full");
-    }
-  }
-
   /** The connection to a node is lost: all links and monitors between the two nodes end with `noconnection`. */
   nodeDown(id: string): void {
-    const { links } = this.#kernel;
+    const kernel = this.#kernel;
+    const { links } = kernel;
     for (const watch of [...this.watches.values()])
       if (watch.target.node.id === id) links.down(watch, NOCONNECTION);
-    const all: Process[] = [];
-    for (let process = this.#kernel.newest; process !== undefined; process = process.next) all.push(process);
-    for (const process of all) {
+    for (const process of kernel.processes().reverse()) {
       for (const watcher of members(process.watchers)) {
         if (watcher.watcher.node.id === id) process.watchers = exclude(process.watchers, watcher);
       }

@@ -208,7 +208,7 @@ export class ProcessSystem implements AsyncDisposable {
   processes(): Pid<unknown>[] {
     this.kernel.shared?.listed();
     this.kernel.appear();
-    return this.#all().map((process) => process.pid);
+    return this.kernel.processes().map((process) => process.pid);
   }
 
   /** How many processes are alive. */
@@ -299,7 +299,7 @@ export class ProcessSystem implements AsyncDisposable {
     kernel.shared?.stopping("write");
     kernel.stopping = true;
     kernel.shared?.listedRoots();
-    for (const process of this.#all().reverse()) {
+    for (const process of kernel.processes().reverse()) {
       kernel.shared?.process(process.pid, "read");
       if (process.parent !== undefined || !process.alive || isLast(process)) continue;
       const gone = waitForExit(kernel, process.pid, undefined);
@@ -311,7 +311,7 @@ export class ProcessSystem implements AsyncDisposable {
       await gone;
       if (timer !== undefined) kernel.cancelTimer(timer);
     }
-    for (const process of this.#all()) if (isLast(process)) kernel.end(process, SHUTDOWN);
+    for (const process of kernel.processes()) if (isLast(process)) kernel.end(process, SHUTDOWN);
     this.#killAll();
     if (this.#stopLimit !== undefined) kernel.cancelTimer(this.#stopLimit);
     // Waits for the ends of these processes resolve, and rejections that follow from them still find their owner.
@@ -337,15 +337,9 @@ export class ProcessSystem implements AsyncDisposable {
     this.kernel.shared?.stopping("write");
     this.kernel.stopped = true;
     this.kernel.shared?.listed();
-    for (const process of this.#all()) this.kernel.end(process, KILLED, undefined, true);
+    for (const process of this.kernel.processes()) this.kernel.end(process, KILLED, undefined, true);
     const stopped = new SystemStoppedError(this.kernel.node.name);
     for (const wait of members(this.kernel.waits)) wait.abandon(stopped);
-  }
-
-  #all(): Process[] {
-    const all: Process[] = [];
-    for (let process = this.kernel.newest; process !== undefined; process = process.next) all.push(process);
-    return all.reverse();
   }
 }
 

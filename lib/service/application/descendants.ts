@@ -7,11 +7,9 @@ import type { Process } from "../../process/process.js";
 /** All living processes that `root` or a descendant of it has spawned, and `root` itself; the oldest first. */
 export function descendants(kernel: Kernel, root: Pid): Process[] {
   kernel.shared?.listed();
-  const all: Process[] = [];
-  for (let process = kernel.newest; process !== undefined; process = process.next) all.push(process);
   const known = new Set<Pid>([root]);
   // A process is younger than its parent, so that one pass finds all.
-  return all.reverse().filter(({ pid, parent }) => {
+  return kernel.processes().filter(({ pid, parent }) => {
     if (pid !== root && (parent === undefined || !known.has(parent))) return false;
     known.add(pid);
     return true;
