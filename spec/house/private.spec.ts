@@ -17,7 +17,6 @@ const KEPT: { readonly [reason: string]: readonly string[] } = {
     "lib/behaviour/",
     "lib/dispatch/",
   ],
-  "spec/testing/support/undeclared.ts watches the world and its interceptor": ["lib/testing/simulator/"],
   "they run for each message of a traced system, or each tuple, and were not measured with #": [
     "lib/service/telemetry/recorder.ts",
     ...["acking", "backpressure", "channels", "expiry", "outlet", "receive-buffer"].map(

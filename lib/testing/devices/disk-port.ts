@@ -23,8 +23,9 @@ export function diskOf(world: World, options: SimulatedDiskOptions = {}, name = 
   return new SimulatedDisk(
     {
       choose: (n, label) => world.oracle.draw(n, label),
-      settle: (fn) => world.resume(world.current, "the disk", fn, recorder && { place: recorder.place() }),
-      touched: (key, how) => world.interceptor.touched(key, how),
+      settle: (fn) =>
+        world.gates.resume(world.code.current, "the disk", fn, recorder && { place: recorder.place() }),
+      touched: (key, how) => world.footprints.touched(key, how),
       ...(recorder !== undefined && { noted: (text) => recorder.device(name, text) }),
       failures: {
         get read() {

@@ -8,8 +8,9 @@ import { inNameOf } from "../../process/origin.js";
 import { isThenable } from "../../process/thenable.js";
 import type { RequestOutcome } from "../report/trace.js";
 import type { Actor } from "../simulator/actor.js";
+import { UNDECLARED } from "../simulator/footprints.js";
 import { durations } from "../simulator/options.js";
-import { UNDECLARED, type World } from "../simulator/world.js";
+import type { World } from "../simulator/world.js";
 
 /**
  * A failure of a request: an error, or a function of the request's arguments that returns an error. Any other value that the
@@ -79,18 +80,18 @@ const SCAN = "io scan";
 /** The running code uses everything that requests use. */
 function useEverything(world: World, access: "read" | "write"): void {
   if (access === "write") {
-    world.wrote(EVERYTHING);
+    world.footprints.wrote(EVERYTHING);
     return;
   }
-  world.read(EVERYTHING);
-  world.wrote(SCAN);
+  world.footprints.read(EVERYTHING);
+  world.footprints.wrote(SCAN);
 }
 
 /** The running code uses one thing that it shares outside of messages, by the key of {@link Simulation.touch}. */
 export function use(world: World, key: string, access: "read" | "write"): void {
-  world.read(EVERYTHING);
-  if (access === "write") world.read(SCAN);
-  world.interceptor.touched(`u:${key}`, access);
+  world.footprints.read(EVERYTHING);
+  if (access === "write") world.footprints.read(SCAN);
+  world.footprints.touched(`u:${key}`, access);
 }
 
 /** @throws OptionError */
@@ -149,15 +150,15 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
     this.#fn = fn;
     this.#left = this.#plan.atMost;
     this.#outlives = outlives;
-    this.#actor = world.outside(text("name", name));
+    this.#actor = world.systems.outside(text("name", name));
   }
 
   /** A request of the running code. Its effect becomes a possible step at once, or after the latency. */
   call(args: Args): Promise<Answer> {
     const world = this.#world;
-    const caller = world.current;
+    const caller = world.code.current;
     const signal = signalOf(args);
-    return world.gated<Answer>(this.#actor.path, (resolve, reject) => {
+    return world.gates.gated<Answer>(this.#actor.path, (resolve, reject) => {
       if (this.#isAborted(signal)) {
         reject(signal?.reason);
         return;
@@ -185,7 +186,7 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
   #isAborted(signal: AbortSignal | undefined): boolean {
     if (signal === undefined) return false;
     // Each call of `AbortController.abort` writes this key.
-    this.#world.read("abort");
+    this.#world.footprints.read("abort");
     return signal.aborted;
   }
 
@@ -195,7 +196,7 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
     // The keys that a step shares must not depend on its draws, so that the search knows which keys another draw would have shared.
     this.#touch(request.args);
     const fate = this.#fate(request);
-    this.#world.mark(FATES.indexOf(fate.type));
+    this.#world.record.mark(FATES.indexOf(fate.type));
     recorder?.decided(this.#actor, request.caller, request.args, fate.type);
     const happens = fate.type === "done" || fate.type === "answer lost";
     const result = happens ? this.#attempt(() => this.#fn(...request.args)) : undefined;
@@ -214,19 +215,19 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
   #fate({ caller, signal }: Request<Args>): Fate<Args, Answer> {
     const world = this.#world;
     const { failures, refusals } = this.#plan;
-    if (caller !== world.main) world.read(caller.state);
+    if (caller !== world.systems.main) world.footprints.read(caller.state);
     const ended = !this.#outlives && caller.process !== undefined && !caller.alive;
     const gone = this.#isAborted(signal) || caller.lost || ended;
     // A request that its caller has given up may have been cut off before it was sent.
     if (gone && world.oracle.draw(2, `cut off:${this.#actor.path}`) === 1) return { type: "cut off" };
     const ways = refusals.length + 2 * failures.length;
     if (ways === 0) return { type: "done" };
-    world.read(this.#budget);
+    world.footprints.read(this.#budget);
     if (this.#left === 0 || !world.faults.allowed) return { type: "done" };
     const choice = world.oracle.draw(1 + ways, `io:${this.#actor.path}`) - 1;
     if (choice < 0) return { type: "done" };
     this.#left--;
-    world.wrote(this.#budget);
+    world.footprints.wrote(this.#budget);
     const before = [...refusals, ...failures];
     const failure = before[choice];
     if (failure !== undefined) return { type: "refused", failure };
@@ -283,7 +284,7 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
     const { latencies } = this.#plan;
     const ms = latencies[this.#world.oracle.draw(latencies.length, `latency:${this.#actor.path}`)] as number;
     if (ms === 0) fn();
-    else this.#world.after(ms, { fire: fn });
+    else this.#world.time.after(ms, { fire: fn });
   }
 }
 

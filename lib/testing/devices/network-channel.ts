@@ -28,7 +28,7 @@ export class NetworkChannel {
   /** Sends a packet, which arrives after the packets before it. */
   post(packet: Packet, latencyMs: number): void {
     this.#sent(packet);
-    this.#earliest = Math.max(this.#earliest, this.#world.now + latencyMs);
+    this.#earliest = Math.max(this.#earliest, this.#world.time.now + latencyMs);
     this.#forward(packet, this.#earliest);
   }
 
@@ -37,7 +37,7 @@ export class NetworkChannel {
     this.#sent(packet);
     const task = this.#channel();
     if (latencyMs === 0) this.#world.agenda.post(task, packet);
-    else this.#world.after(latencyMs, { fire: () => this.#world.agenda.post(task, packet) });
+    else this.#world.time.after(latencyMs, { fire: () => this.#world.agenda.post(task, packet) });
   }
 
   /** Loses the signals in transit. A notice of the end of the connection stays on its way. */
@@ -60,7 +60,7 @@ export class NetworkChannel {
   #taken(): Packet[] {
     const taken = [...(this.#held ?? []), ...(this.#world.agenda.clear(this.#task) as Packet[])];
     for (const [packet, timer] of this.#travelling) {
-      this.#world.cancel(timer);
+      this.#world.time.cancel(timer);
       taken.push(packet);
     }
     this.#travelling.clear();
@@ -69,7 +69,7 @@ export class NetworkChannel {
   }
 
   #forward(packet: Packet, at: number): void {
-    const ms = at - this.#world.now;
+    const ms = at - this.#world.time.now;
     if (ms <= 0 && this.#travelling.size === 0) {
       this.#arrived(packet);
       return;
@@ -78,7 +78,7 @@ export class NetworkChannel {
       this.#travelling.delete(packet);
       this.#arrived(packet);
     };
-    this.#travelling.set(packet, this.#world.after(ms, { fire }));
+    this.#travelling.set(packet, this.#world.time.after(ms, { fire }));
   }
 
   /** Its latency is over: it can be delivered, unless a cut holds it. */
@@ -89,7 +89,7 @@ export class NetworkChannel {
 
   #sent(packet: Packet): void {
     // The next packet queues behind this one, so two steps that send on this channel cannot swap places.
-    this.#world.wrote(this.#to.mailbox);
+    this.#world.footprints.wrote(this.#to.mailbox);
     this.#world.options.recorder?.sent(this.#from, this.#to, packet, true);
   }
 

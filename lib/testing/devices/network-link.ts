@@ -33,10 +33,10 @@ export class NetworkLink {
     this.systems = [a, b];
     this.#noticeMs = noticeMs;
     this.#key = `net:${a.node.id} ${b.node.id}`;
-    const [from, to] = [a, b].map((system) => world.rootOf(system.node) ?? world.main);
+    const [from, to] = [a, b].map((system) => world.systems.rootOf(system.node) ?? world.systems.main);
     this.#channels = [
-      new NetworkChannel(world, from ?? world.main, to ?? world.main),
-      new NetworkChannel(world, to ?? world.main, from ?? world.main),
+      new NetworkChannel(world, from ?? world.systems.main, to ?? world.systems.main),
+      new NetworkChannel(world, to ?? world.systems.main, from ?? world.systems.main),
     ];
   }
 
@@ -46,14 +46,14 @@ export class NetworkLink {
 
   /** Neither side has ended, and no cut is in the way. */
   get whole(): boolean {
-    this.#world.read(this.#key);
+    this.#world.footprints.read(this.#key);
     const { ways, whole } = this.#connection;
     return whole && ways.every((way) => way === "open") && this.systems.every((system) => !system.stopped);
   }
 
   /** The fate of a signal that a side sends now. */
   fate(from: SideIndex): ReturnType<typeof fateOf> {
-    this.#world.read(this.#key);
+    this.#world.footprints.read(this.#key);
     const { gone } = this.#connection;
     // A system that stops in order takes its leave.
     const stopped = this.systems.some((system, side) => system.stopped && !gone[side as SideIndex]);
@@ -77,7 +77,7 @@ export class NetworkLink {
 
   #apart(from: SideIndex, packet: Packet, latencyMs: number, fits: () => boolean): void {
     const arrive = (): void => {
-      this.#world.read(this.#key);
+      this.#world.footprints.read(this.#key);
       if (fits() && admits(this.#connection, from)) packet.arrive();
     };
     const { kind, content, ends } = packet;
@@ -88,7 +88,7 @@ export class NetworkLink {
     const { whole } = this.#connection;
     const [after, effects] = decide(this.#connection, event);
     this.#connection = after;
-    this.#world.wrote(this.#key);
+    this.#world.footprints.wrote(this.#key);
     if (whole && !after.whole) this.#epoch++;
     for (const effect of effects) {
       switch (effect.type) {

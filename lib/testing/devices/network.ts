@@ -143,7 +143,7 @@ export class SimulatedNetwork {
       (cut: CutOptions) => (oneWay || cut.oneWay !== true) && (silent || cut.silent !== true),
     );
     world.strikes.push(() => this.#strike());
-    world.powerLosses.push((kernel) => this.#lost(kernel));
+    world.systems.powerLosses.push((kernel) => this.#lost(kernel));
     world.faults.remedies.push(() => this.#reconnect());
   }
 
@@ -181,13 +181,13 @@ export class SimulatedNetwork {
   }
 
   #cut(link: NetworkLink, from: SideIndex, { oneWay = false, silent = false }: CutOptions): void {
-    if (link.end !== undefined) this.#world.cancel(link.end);
+    if (link.end !== undefined) this.#world.time.cancel(link.end);
     link.end = undefined;
     link.happen({ type: "cut", ways: oneWay ? [from] : [0, 1], silent });
   }
 
   #heal(link: NetworkLink): void {
-    if (link.end !== undefined) this.#world.cancel(link.end);
+    if (link.end !== undefined) this.#world.time.cancel(link.end);
     link.end = undefined;
     link.happen({ type: "heal" });
   }
@@ -322,7 +322,7 @@ export class SimulatedNetwork {
     options.recorder?.faultOf(a.name, `${cutText(b, cut)} for ${ms} ms`);
     const link = this.#link(a, b);
     this.#cut(link, link.sideOf(a), cut);
-    link.end = this.#world.after(ms, { fire: () => this.#heal(link) });
+    link.end = this.#world.time.after(ms, { fire: () => this.#heal(link) });
     return true;
   }
 }

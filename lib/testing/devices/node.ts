@@ -108,13 +108,13 @@ export class SimulatedNode<T = unknown> {
 
   /** It has power: its boot runs or has ended. */
   get powered(): boolean {
-    this.#world.read(this.#key);
+    this.#world.footprints.read(this.#key);
     return this.#life !== undefined;
   }
 
   /** Its boot has ended, and it has not lost power since. */
   get up(): boolean {
-    this.#world.read(this.#key);
+    this.#world.footprints.read(this.#key);
     return this.#life?.ended !== undefined;
   }
 
@@ -131,13 +131,13 @@ export class SimulatedNode<T = unknown> {
 
   /** How often it has booted. */
   get boots(): number {
-    this.#world.read(this.#key);
+    this.#world.footprints.read(this.#key);
     return this.#boots;
   }
 
   /** The systems that the present boot has created. */
   get systems(): readonly System[] {
-    this.#world.read(this.#key);
+    this.#world.footprints.read(this.#key);
     return [...(this.#life?.systems ?? [])];
   }
 
@@ -148,20 +148,20 @@ export class SimulatedNode<T = unknown> {
    */
   system(options: Omit<SystemOptions, "environment"> = {}): System {
     const life = this.#life;
-    this.#world.wrote(this.#key);
+    this.#world.footprints.wrote(this.#key);
     const name = options.name ?? this.name;
-    if (life === undefined || this.#world.current.lost) throw new SystemStoppedError(name);
+    if (life === undefined || this.#world.code.current.lost) throw new SystemStoppedError(name);
     const environment = environmentOf(this.#world, name, this.#clock);
     const system = new System({ name, report: false, ...options, environment });
     life.systems.push(system);
-    this.#world.machines.set(environment, life);
+    this.#world.systems.machines.set(environment, life);
     return system;
   }
 
   /** Resolves with the result of the boot when the machine is up: at once, or after its present or next boot. */
   ready(): Promise<T> {
-    this.#world.wrote(this.#key);
-    return this.#world.gated<T>(`${this.name} to be up`, (resolve) => {
+    this.#world.footprints.wrote(this.#key);
+    return this.#world.gates.gated<T>(`${this.name} to be up`, (resolve) => {
       const ended = this.#life?.ended;
       if (ended !== undefined) resolve(ended.value);
       else this.#waiting.push(resolve);
@@ -177,15 +177,15 @@ export class SimulatedNode<T = unknown> {
 
   /** Boots again, in a step of its own. Does nothing when it has power. */
   restart(): void {
-    if (this.#return !== undefined) this.#world.cancel(this.#return);
+    if (this.#return !== undefined) this.#world.time.cancel(this.#return);
     this.#return = undefined;
     if (this.#life !== undefined) return;
     this.#boots++;
-    const actor = this.#world.outside(this.#boots === 1 ? this.name : `${this.name}#${this.#boots}`);
+    const actor = this.#world.systems.outside(this.#boots === 1 ? this.name : `${this.name}#${this.#boots}`);
     const life: Life<T> = { actor, systems: [], ended: undefined };
     this.#life = life;
-    this.#world.wrote(this.#key);
-    this.#world.resume(actor, "its power came on", () => inNameOf(actor, () => this.#run(life)));
+    this.#world.footprints.wrote(this.#key);
+    this.#world.gates.resume(actor, "its power came on", () => inNameOf(actor, () => this.#run(life)));
   }
 
   /** Sets its wall clock forward, or back by a number below 0. Timers and `ctx.now()` do not follow. */
@@ -198,14 +198,14 @@ export class SimulatedNode<T = unknown> {
   /** @internal */
   lose(downMs: number): void {
     this.#lose();
-    this.#return = this.#world.after(downMs, { fire: () => this.restart() });
+    this.#return = this.#world.time.after(downMs, { fire: () => this.restart() });
   }
 
   #lose(): void {
     const life = this.#life as Life<T>;
     this.#life = undefined;
-    this.#world.wrote(this.#key);
-    this.#world.lose(
+    this.#world.footprints.wrote(this.#key);
+    this.#world.systems.lose(
       life.actor,
       life.systems.map(({ kernel }): Kernel => kernel),
     );
@@ -218,7 +218,7 @@ export class SimulatedNode<T = unknown> {
       if (this.#life !== life) return;
       life.actor.done = true;
       life.ended = { value };
-      this.#world.wrote(this.#key);
+      this.#world.footprints.wrote(this.#key);
       for (const go of this.#waiting.splice(0)) go(value);
     };
     const failed = (error: unknown): void => {

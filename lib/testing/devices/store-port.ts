@@ -57,7 +57,7 @@ export function storeOf(world: World, options: SimulatedStoreOptions = {}, name 
     perform: (what, effect) => io.call([what, effect]) as Promise<never>,
     choose: (n, text) => world.oracle.draw(n, text),
     touched: (how) => use(world, key, how),
-    machine: (environment) => world.machines.get(environment),
+    machine: (environment) => world.systems.machines.get(environment),
   };
-  return memory({ label, shared: flag("store.shared", shared), clock: () => world.now, port });
+  return memory({ label, shared: flag("store.shared", shared), clock: () => world.time.now, port });
 }

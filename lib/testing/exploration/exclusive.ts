@@ -25,14 +25,14 @@ export function exclusively<T>(work: () => Promise<T>): Promise<T> {
     const unwatchRejections = production.watchRejections((owner, error) => {
       const { world } = active;
       if (owner instanceof Actor) {
-        if (world?.actors.includes(owner) === true && !owner.lost) world.fail(error);
+        if (world?.systems.actors.includes(owner) === true && !owner.lost) world.fail(error);
         return true;
       }
       if (!(owner instanceof Pid) || !isSimulated(owner)) return false;
-      const process = world?.processOf(owner);
+      const actor = world?.systems.actorOf(owner);
       // A rejection from a finished schedule is ignored. A stopped system has no listener any more, so the world decides.
-      if (world === undefined || process === undefined || world.isLost(process)) return true;
-      if (!process.kernel.stopped) return false;
+      if (world === undefined || actor === undefined || actor.lost) return true;
+      if (actor.process?.kernel.stopped !== true) return false;
       if (!(error instanceof ProcessExitedError)) world.fail(error);
       return true;
     });
@@ -52,9 +52,9 @@ export function exclusively<T>(work: () => Promise<T>): Promise<T> {
 function onHostUse(kind: "timer" | "io", name: string): void {
   const { world } = active;
   const code = runningOwner();
-  const ours = code instanceof Actor || (code instanceof Pid && world?.processOf(code) !== undefined);
-  if (world === undefined || !ours || world.options.allowed(world.current.path)) return;
-  const [path, place] = [world.current.path, placeOf(host.stack())];
+  const ours = code instanceof Actor || (code instanceof Pid && world?.systems.actorOf(code) !== undefined);
+  if (world === undefined || !ours || world.options.allowed(world.code.current.path)) return;
+  const [path, place] = [world.code.current.path, placeOf(host.stack())];
   const error = kind === "timer" ? new HostTimerError(path, name, place) : new HostIoError(path, name, place);
   world.fail(error);
   throw error;

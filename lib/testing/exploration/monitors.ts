@@ -147,6 +147,6 @@ export class Monitors {
   }
 
   #moment(): Moment {
-    return { step: this.#world.steps, at: this.#world.now };
+    return { step: this.#world.record.steps, at: this.#world.time.now };
   }
 }

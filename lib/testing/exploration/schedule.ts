@@ -109,8 +109,8 @@ export async function runSchedule(
   }
   recorder?.attach(world);
   active.world = world;
-  host.aborts = () => world.wrote("abort");
-  if (plainAwaits) host.promises.awaited = (promise, isAwait) => world.awaited(promise, isAwait);
+  host.aborts = () => world.footprints.wrote("abort");
+  if (plainAwaits) host.promises.awaited = (promise, isAwait) => world.gates.awaited(promise, isAwait);
   if (recorder !== undefined) recordPlaces(world);
   try {
     await world.begin(() => start(scenario, sim, world));
@@ -147,9 +147,9 @@ function resultOf(
     failure: world.failure,
     choices: world.oracle.choices,
     sizes: world.oracle.sizes,
-    steps: world.steps,
-    digest: world.digest,
-    digests: world.digests,
+    steps: world.record.steps,
+    digest: world.record.digest,
+    digests: world.record.digests,
     bounded: world.bounded,
     cycle: world.bounded ? cycleOf(world) : undefined,
     late: world.late,
@@ -160,9 +160,9 @@ function resultOf(
     shared: world.memory?.all ?? [],
     state: stateOf(world, sim),
     fresh: world.options.progress?.fresh ?? [],
-    actors: world.actors.length,
+    actors: world.systems.actors.length,
     ...matchesOf(world),
-    elapsedMs: world.now,
+    elapsedMs: world.time.now,
   };
 }
 
@@ -175,13 +175,13 @@ function recordPlaces(world: World): void {
   let step = -1;
   let made = 0;
   host.promises.made = (promise, awaited) => {
-    if (world.steps !== step) made = 0;
-    step = world.steps;
+    if (world.record.steps !== step) made = 0;
+    step = world.record.steps;
     if (++made > MOST_PLACES) return;
     const place = placeOf(host.stack());
     if (place === undefined) return;
-    world.current.places.set(promise, { place, awaited });
-    waiting.set(promise, world.current);
+    world.code.current.places.set(promise, { place, awaited });
+    waiting.set(promise, world.code.current);
   };
   host.promises.settled = (promise) => waiting.get(promise)?.places.delete(promise);
 }
@@ -189,7 +189,7 @@ function recordPlaces(world: World): void {
 function start(scenario: Scenario, sim: Simulation, world: World): void {
   const done = (): void => {
     world.finished = true;
-    world.main.done = true;
+    world.systems.main.done = true;
     world.faults.stop();
   };
   try {
@@ -202,15 +202,15 @@ function start(scenario: Scenario, sim: Simulation, world: World): void {
 }
 
 /** The rules that have matched nothing, and what there was to match. */
-function matchesOf({ faults, actors }: World): Pick<ScheduleResult, "idle" | "paths"> {
+function matchesOf({ faults, systems }: World): Pick<ScheduleResult, "idle" | "paths"> {
   if (faults.idle.size === 0) return { idle: [], paths: [] };
-  const processes = actors.filter(({ process }) => process !== undefined).map(({ path }) => path);
+  const processes = systems.actors.filter(({ process }) => process !== undefined).map(({ path }) => path);
   return { idle: [...faults.idle.keys()], paths: [...processes, ...faults.nodes.map(({ name }) => name)] };
 }
 
 /** The living processes, how much each has handled, and the states of the scenario. */
 function stateOf(world: World, sim: Simulation): string {
-  const alive = world.actors.map((actor) =>
+  const alive = world.systems.actors.map((actor) =>
     actor.process === undefined || !actor.alive
       ? "-"
       : `${actor.process.state},${actor.process.depth},${actor.process.handled}`,

@@ -144,7 +144,7 @@ export class Simulation {
 
   /** Virtual milliseconds since the scenario began. */
   get now(): number {
-    return this.#world.now;
+    return this.#world.time.now;
   }
 
   /**
@@ -152,15 +152,15 @@ export class Simulation {
    * other step that is possible may come first.
    */
   sleep(ms: number): Promise<void> {
-    if (delay("ms", ms) === 0) return this.#world.gated<void>("its turn", (resolve) => resolve());
-    return this.#world.gated<void>(`${ms} ms to pass`, (resolve) => {
-      this.#world.alarm(ms, { fire: resolve });
+    if (delay("ms", ms) === 0) return this.#world.gates.gated<void>("its turn", (resolve) => resolve());
+    return this.#world.gates.gated<void>(`${ms} ms to pass`, (resolve) => {
+      this.#world.time.alarm(ms, { fire: resolve });
     });
   }
 
   /** Resolves when nothing can run unless time passes. */
   quiet(): Promise<void> {
-    return this.#world.whenQuiet("everything to be quiet");
+    return this.#world.quiet.reached("everything to be quiet");
   }
 
   /**
@@ -177,15 +177,17 @@ export class Simulation {
       if (isMet(goal, holds)) return;
       // A fault may have struck since the quiet moment.
       if (this.#world.agenda.tasks.length > 0) continue;
-      const next = this.#world.timeOfNextTimer;
+      const next = this.#world.time.next;
       if (next === undefined || next > deadline)
         throw new NotConvergedError(
           goal,
           withinMs,
           next === undefined ? "and no timer is set" : `the next timer is at ${next} ms`,
-          waitsOf(this.#world, this.#world.current),
+          waitsOf(this.#world, this.#world.code.current),
         );
-      await this.#world.gated<void>(`this: ${goal}`, (resolve) => this.#world.afterChange(resolve));
+      await this.#world.gates.gated<void>(`this: ${goal}`, (resolve) =>
+        this.#world.quiet.afterChange(resolve),
+      );
     }
   }
 
@@ -240,15 +242,15 @@ export class Simulation {
 
   #choose(n: number, label = "choice", value: (chosen: number) => unknown): number {
     const chosen = this.#world.oracle.draw(count("n", n, 1), `choice:${label}`);
-    const { current, options } = this.#world;
+    const { code, options } = this.#world;
     options.recorder?.chose(label, value(chosen));
-    options.progress?.went(current.number, CHOSE + chosen);
+    options.progress?.went(code.current.number, CHOSE + chosen);
     return chosen;
   }
 
   /** Crashes a process now, with an error in its own code or with the given reason. */
   crash(pid: Pid<never>, reason: "error" | ExitInput = "error"): void {
-    const actor = this.#world.interceptor.actorOf(pid as Pid);
+    const actor = this.#world.systems.actorOf(pid as Pid);
     if (actor === undefined) throw new OptionError("pid", pid, "the pid of a process of this simulation");
     this.#world.options.recorder?.note(`the scenario crashes ${actor.path}`);
     this.#world.faults.crash(actor, reason === "error" ? undefined : toReason(reason), undefined);
@@ -261,7 +263,7 @@ export class Simulation {
 
   /** The path of a process in the tree. Schedules that begin alike give the process the same path. */
   path(pid: Pid<never>): string {
-    return this.#world.interceptor.actorOf(pid as Pid)?.path ?? String(pid);
+    return this.#world.systems.pathOf(pid as Pid);
   }
 
   /**

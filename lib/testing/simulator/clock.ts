@@ -55,12 +55,12 @@ export class SimulatedClock {
 
   /** Monotonic milliseconds of this clock. */
   now(): number {
-    const { now } = this.#world;
+    const { now } = this.#world.time;
     return now + (now * this.#driftPpm) / MILLION;
   }
 
   wallTime(): number {
-    this.#world.read(this.#key);
+    this.#world.footprints.read(this.#key);
     return EPOCH + this.now() + this.#offsetMs;
   }
 
@@ -75,7 +75,7 @@ export class SimulatedClock {
 
   jump(byMs: number): void {
     this.#offsetMs += byMs;
-    this.#world.wrote(this.#key);
+    this.#world.footprints.wrote(this.#key);
   }
 
   get #key(): string {

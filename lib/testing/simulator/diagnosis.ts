@@ -29,7 +29,7 @@ export async function realWork(adrift: Actor): Promise<Error | undefined> {
 
 /** The error for a schedule in which nothing can run and no timer is set. */
 export function stalemate(world: World): Error {
-  const adrift = world.actors.find((actor) => actor.adrift && actor !== world.main);
+  const adrift = world.systems.actors.find((actor) => actor.adrift && actor !== world.systems.main);
   if (adrift !== undefined)
     return new UncontrolledAwaitError(adrift.path, adrift.place, [], waitsOf(world, adrift));
   return new StuckError(waitsOf(world));

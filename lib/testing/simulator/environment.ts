@@ -16,7 +16,7 @@ export function environmentOf(world: World, name: string, clock: SimulatedClock)
     now: () => clock.now(),
     wallTime: () => clock.wallTime(),
     random: () => {
-      const actor = world.setter;
+      const actor = world.code.setter;
       const variant = world.oracle.draw(RANDOM_VARIANTS, "random", undefined, actor.number);
       const number = mix(actor.hash, actor.randoms++, variant) / 4_294_967_296;
       // The first variant is the ordinary one.
@@ -24,19 +24,19 @@ export function environmentOf(world: World, name: string, clock: SimulatedClock)
       return number;
     },
     id: () => {
-      const actor = world.setter;
+      const actor = world.code.setter;
       return `${actor.path}:${++actor.ids}`;
     },
     buggify: (label, probability) => buggify(world, label, probability),
     createScheduler: (host) => {
       const kernel = host as Kernel;
       (kernel.timers as SimulatedTimers).clock = clock;
-      return world.join(name, kernel);
+      return world.systems.join(name, kernel);
     },
     captureContext: production.captureContext,
     watchRejections: production.watchRejections,
     interception: world.interceptor,
-    openThread: threadsOf(world.loading),
+    openThread: threadsOf(world.hostWork.loading),
   };
 }
 

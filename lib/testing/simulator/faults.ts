@@ -232,19 +232,19 @@ export class Faults {
 
   /** Whether the running step may inject a fault. */
   get allowed(): boolean {
-    this.#world.read(CALM);
+    this.#world.footprints.read(CALM);
     return !this.calm;
   }
 
   /** Allows faults again. */
   start(): void {
-    this.#world.wrote(CALM);
+    this.#world.footprints.wrote(CALM);
     this.calm = false;
   }
 
   /** Stops faults, and resumes paused processes. */
   stop(): void {
-    this.#world.wrote(CALM);
+    this.#world.footprints.wrote(CALM);
     this.calm = true;
     for (const actor of this.#pauses.keys()) this.#release(actor);
     for (const remedy of this.remedies) remedy();
@@ -254,7 +254,7 @@ export class Faults {
     for (const { rule, targets } of this.#live) {
       if (!rule.of(actor.path)) continue;
       targets.push(actor);
-      this.#world.read(CALM);
+      this.#world.footprints.read(CALM);
     }
     for (const [text, of] of this.idle) if (of(actor.path)) this.idle.delete(text);
   }
@@ -270,7 +270,7 @@ export class Faults {
       const index = targets.indexOf(actor);
       if (index < 0) continue;
       targets.splice(index, 1);
-      this.#world.read(CALM);
+      this.#world.footprints.read(CALM);
     }
   }
 
@@ -327,9 +327,9 @@ export class Faults {
     else {
       this.crash(actor, rule.reason, rule.kind === "start" ? "fails to start" : "crashes");
       this.hasFootprint = true;
-      this.#world.read(CALM);
-      this.#world.wrote(actor.state);
-      this.#world.wrote(actor.mailbox);
+      this.#world.footprints.read(CALM);
+      this.#world.footprints.wrote(actor.state);
+      this.#world.footprints.wrote(actor.mailbox);
     }
     return true;
   }
@@ -348,11 +348,11 @@ export class Faults {
     const ms = rule.forMs[this.#world.oracle.draw(rule.forMs.length, "ms:pause")] as number;
     this.#world.options.recorder?.fault(actor, `is paused for ${ms} ms`);
     this.#world.agenda.park(actor);
-    this.#pauses.set(actor, this.#world.after(ms, { fire: () => this.#release(actor) }));
+    this.#pauses.set(actor, this.#world.time.after(ms, { fire: () => this.#release(actor) }));
   }
 
   #release(actor: Actor): void {
-    this.#world.cancel(this.#pauses.get(actor) as Timer);
+    this.#world.time.cancel(this.#pauses.get(actor) as Timer);
     this.#pauses.delete(actor);
     this.#world.agenda.release(actor);
   }
@@ -361,10 +361,10 @@ export class Faults {
     // A scenario that sleeps waits for what happens until then, so its sleeps are not overtaken.
     // Nor does time leap over a timer that is due.
     if (this.#world.agenda.tasks[0]?.kind === "timer") return false;
-    if (!this.#world.sleepsOn || this.#world.oracle.draw(2, "rush:time") === 0) return false;
+    if (!this.#world.time.sleepsOn || this.#world.oracle.draw(2, "rush:time") === 0) return false;
     this.#rushesLeft--;
-    this.#world.options.recorder?.fault(this.#world.main, "time overtakes queued work");
-    this.#world.passTime();
+    this.#world.options.recorder?.fault(this.#world.systems.main, "time overtakes queued work");
+    this.#world.time.pass();
     return true;
   }
 }

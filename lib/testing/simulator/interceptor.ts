@@ -8,10 +8,9 @@ import type { Pid, RemoteNode } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { Access } from "../../process/shared-state.js";
 import { SharedState } from "../../process/shared-state.js";
-import type { Actor, Wait } from "./actor.js";
+import type { Actor } from "./actor.js";
 import { freeze } from "./freeze.js";
 import { mix } from "./mix.js";
-import type { Ending } from "./recorder.js";
 import type { DeliverTask } from "./tasks.js";
 import type { SimulatedTimers } from "./timers.js";
 import type { World } from "./world.js";
@@ -32,30 +31,23 @@ const FIRST_MIXED = 1_000_000;
 
 export class Interceptor implements Interception {
   readonly processClass: typeof WatchedProcess = WatchedProcess;
-  private readonly world: World;
-  private readonly pids = new Map<Pid, Actor>();
+  readonly world: World;
   /** Footprint keys of calls and timers. */
-  private readonly objects = new WeakMap<object, string>();
+  readonly #objects = new WeakMap<object, string>();
   /** Numbers of pids and monitors that processes have made. */
-  private readonly numbers = new Set<number>();
+  readonly #numbers = new Set<number>();
   /** Channels of delayed messages, by sender and receiver. */
-  private readonly pairs = new Map<Actor, Map<Actor, DeliverTask>>();
+  readonly #pairs = new Map<Actor, Map<Actor, DeliverTask>>();
 
   constructor(world: World) {
     this.world = world;
   }
 
-  /** The actor of a pid, also after its process has ended. */
-  actorOf(pid: Pid): Actor | undefined {
-    return this.pids.get(pid);
-  }
-
   born(process: WatchedProcess): void {
     const { world } = this;
     const parent = process.parent?.process as WatchedProcess | undefined;
-    const actor = world.adopt(process, parent?.tag as Actor | undefined);
+    const actor = world.systems.adopt(process, parent?.tag as Actor | undefined);
     process.tag = actor;
-    this.pids.set(process.pid, actor);
     simulated.add(process.pid.node);
     world.memory?.born(actor, process.behaviour);
     world.faults.born(actor);
@@ -67,14 +59,14 @@ export class Interceptor implements Interception {
     const actor = process.tag as Actor;
     // Read the name now: it is free once the process has ended.
     void actor.name;
-    world.wrote(actor.state);
-    world.wrote(actor.mailbox);
+    world.footprints.wrote(actor.state);
+    world.footprints.wrote(actor.mailbox);
     world.agenda.disable(actor.run);
     world.faults.died(actor);
     world.options.progress?.went(actor.number, ENDED);
     world.options.recorder?.exited(actor, reason);
     // Items in transit are treated like items in the mailbox.
-    for (const targets of this.pairs.values()) {
+    for (const targets of this.#pairs.values()) {
       const way = targets.get(actor);
       if (way === undefined || way.pending === 0) continue;
       const items = world.agenda.clear(way);
@@ -86,30 +78,30 @@ export class Interceptor implements Interception {
     const { world } = this;
     const { recorder, freeze: freezing } = world.options;
     const target = to.tag as Actor;
-    world.mark(target.number);
-    world.options.progress?.sent(world.performing?.owner.number ?? 0, target.number);
-    world.wrote(target.mailbox);
+    world.record.mark(target.number);
+    world.options.progress?.sent(world.code.stepper.number, target.number);
+    world.footprints.wrote(target.mailbox);
     if (freezing) freeze(plain(item));
-    world.memory?.passed(world.current, target, plain(item));
-    if (recorder === undefined && !world.faults.delaying && this.pairs.size === 0) {
-      this.arrives(target, item);
+    world.memory?.passed(world.code.current, target, plain(item));
+    if (recorder === undefined && !world.faults.delaying && this.#pairs.size === 0) {
+      this.#arrives(target, item);
       return false;
     }
-    const sender = this.senderOf(item);
-    const way = this.pairs.get(sender)?.get(target);
+    const sender = this.#senderOf(item);
+    const way = this.#pairs.get(sender)?.get(target);
     const held = (way?.pending ?? 0) > 0 || (sender !== target && world.faults.delays(sender, target));
     recorder?.sent(sender, target, item, held);
     if (held) {
-      const channel = way ?? this.way(sender, target, to);
-      world.queued("d", channel.key, item);
+      const channel = way ?? this.#way(sender, target, to);
+      world.footprints.queued("d", channel.key, item);
       world.agenda.post(channel, item);
-    } else this.arrives(target, item);
+    } else this.#arrives(target, item);
     return held;
   }
 
   /** An item enters a mailbox. */
-  private arrives(to: Actor, item: unknown): void {
-    this.world.queued("m", to.key, item);
+  #arrives(to: Actor, item: unknown): void {
+    this.world.footprints.queued("m", to.key, item);
   }
 
   took(process: WatchedProcess, index: number): void {
@@ -120,26 +112,27 @@ export class Interceptor implements Interception {
     this.world.options.recorder?.lost(to, message, reason);
   }
 
-  private way(from: Actor, to: Actor, process: WatchedProcess): DeliverTask {
-    const targets = this.pairs.get(from) ?? new Map<Actor, DeliverTask>();
+  #way(from: Actor, to: Actor, process: WatchedProcess): DeliverTask {
+    const targets = this.#pairs.get(from) ?? new Map<Actor, DeliverTask>();
     const way = this.world.agenda.channel(from, to, (item) => {
-      this.arrives(to, item);
+      this.#arrives(to, item);
       process.arrive(item);
     });
-    this.pairs.set(from, targets);
+    this.#pairs.set(from, targets);
     targets.set(to, way);
     return way;
   }
 
   /** The sender of an item. The sender of a signal is the process that ended. */
-  private senderOf(item: unknown): Actor {
-    if (!(item instanceof SignalEntry)) return this.world.current;
+  #senderOf(item: unknown): Actor {
+    const { code, systems } = this.world;
+    if (!(item instanceof SignalEntry)) return code.current;
     const { signal } = item;
-    return this.pids.get(signal.type === "exit" ? signal.from : signal.pid) ?? this.world.main;
+    return systems.actorOf(signal.type === "exit" ? signal.from : signal.pid) ?? systems.main;
   }
 
   recall(to: WatchedProcess, fits: (item: unknown) => boolean): boolean {
-    for (const targets of this.pairs.values()) {
+    for (const targets of this.#pairs.values()) {
       const way = targets.get(to.tag as Actor);
       const index = way?.held.findIndex(fits) ?? -1;
       if (way === undefined || index < 0) continue;
@@ -152,29 +145,7 @@ export class Interceptor implements Interception {
 
   gate(owner: WatchedProcess | undefined, what: string, ends: Settler, about?: Pid): void {
     const { world } = this;
-    const actor = (owner?.tag as Actor | undefined) ?? world.current;
-    world.gates(actor);
-    if (actor.lost) {
-      ends.resolve = ends.reject = () => undefined;
-      return;
-    }
-    const { recorder } = world.options;
-    const place = recorder?.place();
-    const wait: Wait = { what, of: ends, about, step: world.steps + 1, at: world.now, place };
-    const { resolve, reject } = ends;
-    const settle = (fn: () => void, ended?: Ending["ended"]): void => {
-      if (!actor.waits.delete(wait)) return;
-      // A process that takes a message goes on within the same step.
-      if (world.performing === actor.run && what === "a receive") fn();
-      else world.resume(actor, what, fn, ended && { ended, place });
-    };
-    actor.waits.add(wait);
-    ends.resolve = (value) => {
-      if (world.options.freeze) freeze(value);
-      world.memory?.passed(world.current, actor, value);
-      settle(() => resolve?.(value), recorder && { value });
-    };
-    ends.reject = (error) => settle(() => reject?.(error), recorder && { error });
+    world.gates.gate((owner?.tag as Actor | undefined) ?? world.code.current, what, ends, about);
   }
 
   sharedState(node: RemoteNode): SharedState | undefined {
@@ -189,36 +160,36 @@ export class Interceptor implements Interception {
   }
 
   keyOf(pid: Pid): string {
-    return this.pids.get(pid)?.key ?? `${pid.node.id}.${pid.id}`;
+    return this.world.systems.actorOf(pid)?.key ?? `${pid.node.id}.${pid.id}`;
   }
 
   keyOfObject(object: object): string {
-    let key = this.objects.get(object);
+    let key = this.#objects.get(object);
     if (key === undefined) {
-      const actor = this.world.setter;
+      const actor = this.world.code.setter;
       key = `o:${actor.key}/${++actor.objects}`;
-      this.objects.set(object, key);
+      this.#objects.set(object, key);
     }
     return key;
   }
 
   timers(enter: (fn: () => void) => void): SimulatedTimers {
-    return this.world.timersOf(enter);
+    return this.world.time.timersOf(enter);
   }
 
   /** Processes count up on their own. The scenario's pids and monitors have small numbers, as in production. */
   number(of: "pid" | "monitor"): number {
-    const actor = this.world.setter;
+    const actor = this.world.code.setter;
     const count = of === "pid" ? ++actor.pids : ++actor.monitors;
-    if (actor === this.world.main) return count;
+    if (actor === this.world.systems.main) return count;
     let number = FIRST_MIXED + mix(actor.hash, count, of === "pid" ? 0 : 1);
-    while (this.numbers.has(number)) number++;
-    this.numbers.add(number);
+    while (this.#numbers.has(number)) number++;
+    this.#numbers.add(number);
     return number;
   }
 
   met(pid: Pid): void {
-    this.world.wrote(`a:${this.keyOf(pid)}`);
+    this.world.footprints.wrote(`a:${this.keyOf(pid)}`);
   }
 
   listenerFailed(error: unknown): void {
@@ -226,11 +197,10 @@ export class Interceptor implements Interception {
   }
 
   circle(processes: readonly Pid[]): void {
-    this.world.atCircle(processes.map((pid) => this.pids.get(pid)?.path ?? String(pid)));
+    this.world.atCircle(processes.map((pid) => this.world.systems.pathOf(pid)));
   }
 
   touched(key: string, access: Access): void {
-    if (access === "write") this.world.wrote(key);
-    else this.world.read(key);
+    this.world.footprints.touched(key, access);
   }
 }

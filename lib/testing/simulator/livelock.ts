@@ -5,6 +5,7 @@ import { happening } from "../report/render.js";
 import type { TraceStep } from "../report/trace.js";
 import { type Cycle, findCycle } from "./cycle.js";
 import type { Recorder } from "./recorder.js";
+import { labelOf } from "./schedule-record.js";
 import type { World } from "./world.js";
 
 /** Steps of the cycle that the error shows. The report shows all. */
@@ -20,22 +21,22 @@ const EACH_ITS_OWN: ReadonlySet<string> = new Set(["number", "at", "letter", "pl
  *
  * @see Musuvathi and Qadeer, "Fair Stateless Model Checking", 2008
  */
-export function isFair({ agenda, halfway, trail, labelOf }: World): boolean {
-  const ran = new Set(trail.slice(trail.length >> 1));
+export function isFair({ agenda, halfway, record }: World): boolean {
+  const ran = new Set(record.trail.slice(record.trail.length >> 1));
   return halfway.every((task) => !agenda.tasks.includes(task) || ran.has(labelOf(task)));
 }
 
 /** The repeating end of a schedule, by which processes ran. A restarted process counts as the one before. */
 export function cycleOf(world: World): Cycle | undefined {
   const numbers = new Map<string, number>();
-  const kinds = world.actors.map((actor) => {
+  const kinds = world.systems.actors.map((actor) => {
     const path = sameIfRestarted(actor.path);
     const known = numbers.get(path) ?? numbers.size;
     numbers.set(path, known);
     return known;
   });
   return findCycle(
-    world.trail.map((label) => (label < 0 ? label : (kinds[label >> 2] as number) * 4 + (label & 3))),
+    world.record.trail.map((label) => (label < 0 ? label : (kinds[label >> 2] as number) * 4 + (label & 3))),
   );
 }
 
@@ -52,10 +53,10 @@ export function enoughSteps({ start, period }: Cycle): number {
 
 /** The error for a schedule that was cut off. Of a recorded schedule only the steps up to the end of the first round remain. */
 export function livelock(world: World): LivelockError {
-  const next = world.timeOfNextTimer;
+  const next = world.time.next;
   const cycling = cyclingOf(world);
   const still = cycling !== undefined && cycling.ms === 0 && next !== undefined;
-  return new LivelockError(world.steps, cycling, namesOf(world), still ? next : undefined);
+  return new LivelockError(world.record.steps, cycling, namesOf(world), still ? next : undefined);
 }
 
 /** What repeats at the end of a recorded schedule. The steps after the first round are dropped from the record. */
@@ -85,8 +86,8 @@ function showCycle(world: World, recorder: Recorder): Cycling | undefined {
 
 /** The processes that ran at the end. */
 function namesOf(world: World): readonly string[] {
-  const labels = world.trail.slice(world.trail.length >> 1).filter((label) => label >= 0);
-  const names = new Set(labels.map((label) => sameIfRestarted(world.actors[label >> 2]?.path ?? "")));
+  const labels = world.record.trail.slice(world.record.trail.length >> 1).filter((label) => label >= 0);
+  const names = new Set(labels.map((label) => sameIfRestarted(world.systems.actors[label >> 2]?.path ?? "")));
   const shown = [...names].sort();
   return shown.length > MOST_NAMES
     ? [...shown.slice(0, MOST_NAMES), `${shown.length - MOST_NAMES} more`]

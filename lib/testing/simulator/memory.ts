@@ -49,7 +49,7 @@ export class Memory {
   born(actor: Actor, behaviour: unknown): void {
     const { args } = behaviour as { readonly args?: unknown };
     if (!Array.isArray(args)) return;
-    const giver = this.#world.current;
+    const giver = this.#world.code.current;
     for (const arg of args) this.#give(arg, giver.supervises ? [actor] : [giver, actor], true);
   }
 

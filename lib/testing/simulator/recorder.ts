@@ -173,14 +173,14 @@ export class Recorder {
   /** A message was sent; `item` is as mailboxes hold it. */
   sent(from: Actor, to: Actor, item: unknown, held: boolean): void {
     const arriving = this.#arriving;
-    if (arriving !== undefined && !held && from === this.#world.main) {
+    if (arriving !== undefined && !held && from === this.#world.systems.main) {
       // The message was recorded when it was sent to the network.
       this.#arriving = undefined;
       this.#letters.enter(to, { ...arriving, item });
       return;
     }
     const ends = item instanceof Packet ? item.ends() : undefined;
-    const running = ends === undefined ? from : this.#world.current;
+    const running = ends === undefined ? from : this.#world.code.current;
     const sender = ends?.from ? this.#nameOf(ends.from) : this.#senderOf(running);
     const receiver = ends?.to ? this.#nameOf(ends.to) : to.path;
     const letter = this.#letters.written(sender, item);
@@ -200,12 +200,12 @@ export class Recorder {
   /** Path of the running code. No code runs while a timer fires: its message is from the process that set it. */
   #senderOf(running: Actor): string {
     const doing = this.#doing;
-    return running === this.#world.main && doing?.type === "timer" ? doing.process : running.path;
+    return running === this.#world.systems.main && doing?.type === "timer" ? doing.process : running.path;
   }
 
   /** A message was discarded: no process will handle it. */
   lost(to: Pid | string, message: unknown, why: DeadLetterReason): void {
-    const actor = typeof to === "string" ? undefined : this.#world.interceptor.actorOf(to);
+    const actor = typeof to === "string" ? undefined : this.#world.systems.actorOf(to);
     const letter = actor && this.#letters.lost(actor, message);
     this.#effects.push({
       type: "lost",
@@ -218,7 +218,7 @@ export class Recorder {
 
   /** Code has sent a request to the outside world. */
   requested(outside: Actor, args: readonly unknown[]): void {
-    const from = this.#world.current.path;
+    const from = this.#world.code.current.path;
     const { number } = this.#letters.written(from, args);
     this.#requests.set(args, number);
     this.#effects.push({
@@ -289,7 +289,7 @@ export class Recorder {
 
   /** The place of the caller in the code of the test or the service. */
   place(): string | undefined {
-    if (this.#world.steps > this.#placed) return undefined;
+    if (this.#world.record.steps > this.#placed) return undefined;
     const place = placeOf(host.stack());
     return place === undefined ? undefined : relativePlace(place, host.folder());
   }
@@ -307,14 +307,14 @@ export class Recorder {
     const effects = this.#effects;
     const number = this.steps.length + 1;
     const more = known({ place, changes: this.#changes(), states: this.#states() });
-    this.steps.push({ ...doing, number, at: this.#world.now, effects, ...more });
+    this.steps.push({ ...doing, number, at: this.#world.time.now, effects, ...more });
     this.#doing = undefined;
     this.#effects = [];
   }
 
   /** The state machines that have gone to another state. */
   #machines(): void {
-    for (const actor of this.#world.actors) {
+    for (const actor of this.#world.systems.actors) {
       const behaviour = actor.process?.behaviour;
       if (!(behaviour instanceof MachineProcess) || !actor.alive || actor.process?.state === STARTING)
         continue;
@@ -329,7 +329,7 @@ export class Recorder {
   /** The processes that differ from what the trace said last. */
   #changes(): ProcessChange[] | undefined {
     const changes: ProcessChange[] = [];
-    for (const actor of this.#world.actors) {
+    for (const actor of this.#world.systems.actors) {
       const { process } = actor;
       if (process === undefined) continue;
       const change = actor.alive ? this.#living(actor, process) : ended(actor.path);
@@ -402,7 +402,7 @@ export class Recorder {
   }
 
   #nameOf(pid: Pid): string {
-    return this.#world.interceptor.actorOf(pid)?.path ?? String(pid);
+    return this.#world.systems.actorOf(pid)?.path ?? String(pid);
   }
 
   #show(item: unknown): string {

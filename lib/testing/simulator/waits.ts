@@ -18,7 +18,7 @@ const MOST_LINES = 12;
  * @param known - an actor of which the reader knows that it awaits something that the simulator does not settle
  */
 export function waitsOf(world: World, known?: Actor): readonly string[] {
-  const lines = world.actors.flatMap((actor) =>
+  const lines = world.systems.actors.flatMap((actor) =>
     actor === known && actor.adrift ? [] : linesOf(world, actor),
   );
   if (lines.length <= MOST_LINES) return lines;
@@ -71,5 +71,5 @@ function queueOf(world: World, { process, alive }: Actor): string {
 }
 
 function nameOf(world: World, pid: Pid): string {
-  return world.interceptor.actorOf(pid)?.path ?? String(pid);
+  return world.systems.actorOf(pid)?.path ?? String(pid);
 }

@@ -42,8 +42,7 @@ const OF_KERNEL: { readonly [field: string]: string } = {
 
 /** What the instrument uses of the simulator's insides. */
 interface Insides {
-  readonly reads: ReadonlySet<string>;
-  readonly writes: ReadonlySet<string>;
+  readonly footprints: { readonly reads: ReadonlySet<string>; readonly writes: ReadonlySet<string> };
   perform(task: SimulatedTask): void;
   ended(task: SimulatedTask | undefined): void;
   readonly interceptor: {
@@ -200,7 +199,7 @@ class Ledger {
   }
 
   private check(): void {
-    const { reads, writes } = this.world;
+    const { reads, writes } = this.world.footprints;
     const { task } = this;
     this.task = undefined;
     for (const { what, keys, stack } of this.uses.values()) {

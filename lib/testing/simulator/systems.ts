@@ -1,0 +1,142 @@
+// The systems of a world, and its actors: the processes, the scenario, the boots of machines, and fakes of the outside world.
+
+import { checkConsistency } from "../../process/consistency.js";
+import type { Environment, Scheduler } from "../../process/environment.js";
+import { SystemStoppedError } from "../../process/errors.js";
+import type { WatchedProcess } from "../../process/intercepted.js";
+import type { Kernel } from "../../process/kernel.js";
+import type { Pid, RemoteNode } from "../../process/pid.js";
+import { losePower } from "../../process/power-loss.js";
+import { Actor } from "./actor.js";
+import type { SimulatedTimers } from "./timers.js";
+import type { World } from "./world.js";
+
+/** One system of the world. */
+interface Part {
+  readonly kernel: Kernel;
+  /** Parent of the processes that no process has started. */
+  readonly root: Actor;
+}
+
+export class Systems {
+  readonly actors: Actor[] = [];
+  /** The scenario's own code. */
+  readonly main: Actor;
+  /** What stands for the machine of a system, by its environment. The systems of the scenario are on none. */
+  readonly machines: WeakMap<Environment, object> = new WeakMap();
+  /** Called for each system that loses power, before it ends. */
+  readonly powerLosses: ((kernel: Kernel) => void)[] = [];
+  readonly #world: World;
+  readonly #parts: Part[] = [];
+  /** Names of all systems so far. */
+  readonly #names: string[] = [];
+  readonly #pids = new Map<Pid, Actor>();
+
+  constructor(world: World) {
+    this.#world = world;
+    this.main = this.#add(new Actor(0, undefined, undefined, "scenario"));
+  }
+
+  /** Adds a system. */
+  join(name: string, kernel: Kernel): Scheduler {
+    const namesakes = this.#names.filter((one) => one === name).length;
+    this.#names.push(name);
+    const path = namesakes > 0 ? `${name}#${namesakes + 1}` : name;
+    const part: Part = { kernel, root: new Actor(-this.#names.length, undefined, undefined, path) };
+    this.#parts.push(part);
+    const { code, agenda, quiet } = this.#world;
+    return {
+      get running() {
+        return code.running;
+      },
+      ready: (runnable) => agenda.enable(((runnable as WatchedProcess).tag as Actor).run),
+      resumed: () => undefined,
+      resume: (one) => one.resume(),
+      nudge: () => undefined,
+      alarm: () => undefined,
+      idle: () => quiet.reached("the system to be idle"),
+      stop: () => this.#leave(part),
+    };
+  }
+
+  #leave(part: Part): void {
+    const index = this.#parts.indexOf(part);
+    if (index < 0) return;
+    this.#parts.splice(index, 1);
+    const { time, agenda } = this.#world;
+    time.drop(part.kernel.timers as SimulatedTimers);
+    agenda.remove(
+      ({ kind, owner }) => kind !== "resume" && kind !== "timer" && owner.process?.kernel === part.kernel,
+    );
+  }
+
+  /** The actor of a pid, also after its process has ended. */
+  actorOf(pid: Pid): Actor | undefined {
+    return this.#pids.get(pid);
+  }
+
+  /** The path of the process of a pid. */
+  pathOf(pid: Pid): string {
+    return this.#pids.get(pid)?.path ?? String(pid);
+  }
+
+  /** Parent of the processes of a system that no process has started. */
+  rootOf(node: RemoteNode): Actor | undefined {
+    return this.#parts.find((part) => part.kernel.node === node)?.root;
+  }
+
+  /** Registers a new process. A process that no process has started gets its system's root as parent. */
+  adopt(process: WatchedProcess, parent: Actor | undefined): Actor {
+    const root = this.#parts.find((part) => part.kernel === process.kernel)?.root;
+    const actor = new Actor(this.actors.length, process, parent ?? root, root?.path ?? "scenario");
+    this.#pids.set(process.pid, actor);
+    return this.#add(actor);
+  }
+
+  /** Adds an actor that stands for a part of the outside world. */
+  outside(name: string): Actor {
+    const actor = new Actor(this.actors.length, undefined, undefined, name);
+    actor.done = true;
+    return this.#add(actor);
+  }
+
+  #add(actor: Actor): Actor {
+    this.actors.push(actor);
+    return actor;
+  }
+
+  /** A machine loses power: neither the code of its boot nor its systems ever continue. */
+  lose(boot: Actor, kernels: readonly Kernel[]): void {
+    const roots = this.#parts.filter(({ kernel }) => kernels.includes(kernel)).map(({ root }) => root);
+    const processes = this.actors.filter(
+      ({ process }) => process !== undefined && kernels.includes(process.kernel),
+    );
+    for (const actor of [boot, ...roots, ...processes]) {
+      actor.lost = true;
+      actor.waits.clear();
+      actor.parked = undefined;
+    }
+    this.#world.footprints.wrote(boot.state);
+    this.#world.agenda.remove(({ owner }) => owner.lost);
+    for (const kernel of kernels) {
+      for (const gone of this.powerLosses) gone(kernel);
+      losePower(kernel);
+    }
+  }
+
+  /** A broken invariant of the library fails the schedule, so that there is a trace and a token of it. */
+  check(): void {
+    try {
+      for (const { kernel } of this.#parts) checkConsistency(kernel);
+    } catch (error) {
+      this.#world.fail(error);
+    }
+  }
+
+  /** Ends everything at once, and aborts the processes' signals so that they free host resources. Pending promises stay pending. */
+  close(): void {
+    for (const { process } of this.actors)
+      process?.rare?.abort?.abort(new SystemStoppedError(process.kernel.node.name));
+    for (const part of [...this.#parts]) part.kernel.close();
+  }
+}

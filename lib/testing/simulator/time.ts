@@ -1,0 +1,113 @@
+// Virtual time. It passes when nothing can run, or by a fault. Timers of the scenario and of the systems fire in steps of their own;
+// those of the simulator end faults, and fire between steps.
+
+import { type Due, type Timer, TimerQueue } from "../../process/timer-queue.js";
+import { inOrder, type SimulatedTimer, SimulatedTimers, type TimerHost } from "./timers.js";
+import type { World } from "./world.js";
+
+export class Time {
+  /** Virtual milliseconds since the scenario began. */
+  now = 0;
+  readonly #world: World;
+  readonly #own = new TimerQueue();
+  /** Timers of the scenario, and of each system. */
+  readonly #queues: SimulatedTimers[] = [];
+  #set = 0;
+  readonly #timers: TimerHost;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#timers = {
+      setter: () => world.code.setter,
+      next: () => ++this.#set,
+      touched: (due, how) => {
+        if (!world.options.observe) return;
+        const key = world.interceptor.keyOfObject(due);
+        if (how !== "set") world.footprints.touched(key, how);
+      },
+      withdrawn: (task, timer) => {
+        task.withdraw(timer);
+        if (task.pending === 0) world.agenda.disable(task);
+      },
+    };
+    this.timersOf((fn) => fn());
+  }
+
+  /** Calls `due.fire` after `ms` virtual milliseconds, between two steps: for what the simulator does. */
+  after(ms: number, due: Due): Timer {
+    return this.#own.add(this.now + ms, due);
+  }
+
+  cancel(timer: Timer): void {
+    this.#own.cancel(timer);
+  }
+
+  /** The same in a step of its own: for what the running code waits for. */
+  alarm(ms: number, due: Due): Timer {
+    return (this.#queues[0] as SimulatedTimers).add(this.now + ms, due);
+  }
+
+  /** The timers of a system. */
+  timersOf(enter: (fn: () => void) => void): SimulatedTimers {
+    const timers = new SimulatedTimers(this.#timers, enter);
+    this.#queues.push(timers);
+    return timers;
+  }
+
+  /** A system has stopped: its timers do not fire. */
+  drop(queue: SimulatedTimers): void {
+    this.#queues.splice(this.#queues.indexOf(queue), 1);
+    for (const { timers } of this.#world.systems.actors) {
+      if (timers === undefined || timers.pending === 0) continue;
+      timers.drop(queue);
+      if (timers.pending === 0) this.#world.agenda.disable(timers);
+    }
+  }
+
+  /** The time at which the next timer is due; undefined when none is set. */
+  get next(): number | undefined {
+    let first = this.#own.next;
+    for (const timers of this.#queues) {
+      const next = timers.nextTime;
+      if (next !== undefined && (first === undefined || next < first)) first = next;
+    }
+    return first;
+  }
+
+  /** Whether a timer is due that is not a possible step yet. */
+  get isDue(): boolean {
+    return (this.next ?? Number.POSITIVE_INFINITY) <= this.now;
+  }
+
+  /** Whether time can pass to the next timer without the end of a sleep of the scenario. */
+  get sleepsOn(): boolean {
+    const { next } = this;
+    return next !== undefined && next < (this.#queues[0]?.nextTime ?? Number.POSITIVE_INFINITY);
+  }
+
+  /**
+   * Advances the time to the next timer. The timers that are due now become possible steps, except for the simulator's own, which
+   * fire at once: returns whether there were any of those.
+   */
+  pass(): boolean {
+    this.now = Math.max(this.now, this.next ?? this.now);
+    let fired = false;
+    for (let timer = this.#own.take(this.now); timer !== undefined; timer = this.#own.take(this.now)) {
+      this.#world.options.recorder?.time();
+      timer.due.fire();
+      fired = true;
+    }
+    const due: SimulatedTimer[] = [];
+    for (const timers of this.#queues)
+      for (let timer = timers.takeDue(this.now); timer !== undefined; timer = timers.takeDue(this.now))
+        due.push(timer);
+    const { agenda } = this.#world;
+    for (const timer of due.sort(inOrder)) {
+      const { owner } = timer;
+      owner.timers ??= agenda.timers(owner);
+      owner.timers.push(timer);
+      if (owner.timers.pending === 1) agenda.enableTimers(owner.timers);
+    }
+    return fired;
+  }
+}
