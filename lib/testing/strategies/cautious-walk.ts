@@ -7,9 +7,10 @@
 // relied on the footprint try everything. So no outcome is lost, with any draws and any faults, at the price of
 // many redundant schedules.
 
+import { chainOf, type Deed, deedOf, dependent } from "./dependence.js";
 import type { Knowledge } from "./knowledge.js";
 import type { Chooser, Footprint, PossibleStep } from "./strategy.js";
-import { DrawFork, isEnumerated, kindOf, Path, TaskFork, type TaskName } from "./tree.js";
+import { Fork, isEnumerated, kindOf, Path, type TaskName, taskDecision } from "./tree.js";
 
 /**
  * Faults that strike between two steps, whose effects are in no footprint: kinds of draws, or whole labels. Whether such a fault
@@ -25,22 +26,10 @@ const BETWEEN_STEPS: readonly string[] = [
   "drop:connection",
 ];
 
-const NOTHING: ReadonlySet<string> = new Set();
-
 /** A task from the moment it becomes possible until it runs. */
 interface Offer extends TaskName {
   /** Index of the step that made it possible; -1 for the beginning. */
   readonly enabler: number;
-}
-
-/** The footprint of a task that ran. */
-interface Deed {
-  /** Undefined for a fault between steps. */
-  readonly task: TaskName | undefined;
-  readonly reads: ReadonlySet<string>;
-  readonly writes: ReadonlySet<string>;
-  /** It conflicts with every step. */
-  readonly barrier: boolean;
 }
 
 /** A deed at its position in the schedule. */
@@ -66,37 +55,15 @@ function isBetweenSteps(label: string): boolean {
   return BETWEEN_STEPS.includes(label) || BETWEEN_STEPS.includes(kindOf(label));
 }
 
-/** Whether the order of two steps matters: they belong to one actor, or one writes what the other reads or writes. */
-function conflict(a: Deed, b: Deed): boolean {
-  if (a.barrier || b.barrier) return true;
-  if (a.task !== undefined && b.task !== undefined && sameActor(a.task, b.task)) return true;
-  return meet(a.writes, b.writes) || meet(a.writes, b.reads) || meet(a.reads, b.writes);
-}
-
-/** A delivery has the number of a channel, and an effect that of a request, which may equal the number of a process. */
-function sameActor(a: TaskName, b: TaskName): boolean {
-  return a.actor === b.actor && numbered(a) === numbered(b);
-}
-
-/** The kind of thing that the number of a task names: `run` and `resume` both name a process, the others a channel or a request. */
-function numbered({ kind }: TaskName): string {
-  return kind === "resume" ? "run" : kind;
-}
-
-function meet(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
-  for (const key of a) if (b.has(key)) return true;
-  return false;
-}
-
 /** The tasks that still sleep after `deed`. */
 function after(sleep: Sleep, deed: Deed): Sleep {
   const left = new Map<Offer, readonly Deed[]>();
-  for (const [offer, deeds] of sleep) if (!deeds.some((one) => conflict(one, deed))) left.set(offer, deeds);
+  for (const [offer, deeds] of sleep) if (!deeds.some((one) => dependent(one, deed))) left.set(offer, deeds);
   return left;
 }
 
 /** A choice of tasks. Only the tasks that a race asks for are tried. */
-class ReducedTaskFork extends TaskFork {
+class ReducedTaskFork extends Fork {
   readonly offers: readonly Offer[];
   /** Number of steps before it. */
   readonly steps: number;
@@ -106,7 +73,7 @@ class ReducedTaskFork extends TaskFork {
   readonly #wanted = new Set<number>();
 
   constructor(offers: readonly Offer[], steps: number, sleep: Sleep) {
-    super(offers);
+    super(taskDecision(offers));
     this.offers = offers;
     this.steps = steps;
     this.sleep = sleep;
@@ -135,12 +102,12 @@ class ReducedTaskFork extends TaskFork {
   }
 }
 
-class ReducedDrawFork extends DrawFork {
+class ReducedDrawFork extends Fork {
   /** Number of steps before it. */
   readonly steps: number;
 
   constructor(n: number, label: string, steps: number) {
-    super(n, label);
+    super({ n, label });
     this.steps = steps;
   }
 }
@@ -152,7 +119,7 @@ export class CautiousWalk implements Chooser {
   readonly tracesCauses = true;
   /** It always takes the place of another search. */
   isAnew = true;
-  readonly #path = new Path<ReducedTaskFork, ReducedDrawFork>();
+  readonly #path = new Path<ReducedTaskFork | ReducedDrawFork>();
   readonly #steps: CautiousStep[] = [];
   /** Steps of the present execution. */
   #ranSteps = 0;
@@ -181,13 +148,13 @@ export class CautiousWalk implements Chooser {
 
   pick(tasks: readonly PossibleStep[]): number {
     if (this.redundant) return 0;
-    this.#picked = this.#path.atTasks(tasks) ?? this.#fork(tasks);
+    this.#picked = (this.#path.at({ tasks }) as ReducedTaskFork | undefined) ?? this.#fork(tasks);
     return this.#picked?.choice ?? 0;
   }
 
   draw(n: number, label: string): number {
     if (this.redundant || !isEnumerated(label)) return 0;
-    let fork = this.#path.atDraw(n, label);
+    let fork = this.#path.at({ n, label });
     if (fork === undefined) {
       fork = new ReducedDrawFork(n, label, this.#steps.length);
       this.#path.add(fork);
@@ -209,13 +176,13 @@ export class CautiousWalk implements Chooser {
     else {
       const [offer] = this.#offers([task]) as [Offer];
       if (this.#sleep.has(offer)) this.redundant = true;
-      else this.#add({ deed: deedOf(offer, footprint), offer, fork: undefined, others: [] });
+      else this.#add({ deed: deedOf(chainOf(offer), footprint), offer, fork: undefined, others: [] });
     }
   }
 
   #ranPicked(fork: ReducedTaskFork, footprint: Footprint | undefined): void {
     const offer = fork.offers[fork.choice] as Offer;
-    const deed = deedOf(offer, footprint);
+    const deed = deedOf(chainOf(offer), footprint);
     fork.deeds.push(deed);
     this.#add({ deed, offer, fork, others: fork.offers.filter((other) => other !== offer) });
   }
@@ -226,8 +193,7 @@ export class CautiousWalk implements Chooser {
       this.#ranSteps++;
       return;
     }
-    const deed: Deed = { task: undefined, reads: NOTHING, writes: NOTHING, barrier: true };
-    this.#add({ deed, offer: undefined, fork: undefined, others: [] });
+    this.#add({ deed: deedOf("a fault", undefined), offer: undefined, fork: undefined, others: [] });
   }
 
   /** The tasks that sleep at present. */
@@ -300,7 +266,7 @@ export class CautiousWalk implements Chooser {
       if (past[i] === 1) continue;
       const earlier = this.#steps[i] as CautiousStep;
       const enables = step.offer?.enabler === i;
-      if (!enables && !conflict(earlier.deed, step.deed)) continue;
+      if (!enables && !dependent(earlier.deed, step.deed)) continue;
       if (!enables) this.#reverse(i, step.offer, past);
       past[i] = 1;
       for (let before = 0; before < i; before++) if (earlier.past[before] === 1) past[before] = 1;
@@ -339,16 +305,4 @@ function alike(a: Deed, b: Deed): boolean {
 
 function same(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
   return a.size === b.size && [...a].every((key) => b.has(key));
-}
-
-/**
- * Without a footprint, a step may have touched anything. Footprints are copied, since the caller may reuse them.
- */
-function deedOf({ kind, actor }: Offer, footprint: Footprint | undefined): Deed {
-  return {
-    task: { kind, actor },
-    reads: new Set(footprint?.reads),
-    writes: new Set(footprint?.writes),
-    barrier: footprint === undefined,
-  };
 }

@@ -5,8 +5,8 @@ import { count } from "../../process/options.js";
 import type { Random } from "../kit/random.js";
 import { drawSteps } from "./pct.js";
 import { Patience } from "./random-walk.js";
-import type { Chooser, PossibleStep, SearchHistory, SearchStrategy } from "./strategy.js";
-import { checkRates, FaultDraws, type FaultRateOptions, type FaultRates } from "./swarm.js";
+import type { PossibleStep, SearchHistory, SearchStrategy } from "./strategy.js";
+import { checkRates, type FaultRateOptions, type FaultRates, RandomChooser } from "./swarm.js";
 
 /** Options of {@link delayBounded}. */
 export interface DelayBoundedOptions extends FaultRateOptions {
@@ -14,8 +14,7 @@ export interface DelayBoundedOptions extends FaultRateOptions {
   readonly delays?: number;
 }
 
-class DelayBounded implements Chooser {
-  readonly #faults: FaultDraws;
+class DelayBounded extends RandomChooser {
   readonly #patience: Patience;
   /** Numbers of the steps before which a task is delayed. */
   readonly #places: readonly number[];
@@ -23,7 +22,7 @@ class DelayBounded implements Chooser {
   #delayed = 0;
 
   constructor(delays: number, rates: FaultRates, random: Random, history: SearchHistory) {
-    this.#faults = new FaultDraws(random, rates);
+    super(random, rates);
     this.#patience = new Patience(history);
     this.#places = drawSteps(delays, random, history);
   }
@@ -40,10 +39,6 @@ class DelayBounded implements Chooser {
       first = this.#first(tasks);
     }
     return first;
-  }
-
-  draw(n: number, label: string, probability?: number): number {
-    return this.#faults.draw(n, label, probability);
   }
 
   ran(): void {

@@ -37,7 +37,7 @@ function meet(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
 }
 
 /** The chain of a task. An actor runs and resumes in one chain. The number of a channel may equal that of an actor. */
-export function chainOf({ kind, actor, key }: PossibleStep): string {
+export function chainOf({ kind, actor, key }: Pick<PossibleStep, "kind" | "actor" | "key">): string {
   return `${kind === "resume" ? "run" : kind} ${key ?? actor}`;
 }
 

@@ -4,8 +4,8 @@ import { only } from "../../process/known-options.js";
 import { count } from "../../process/options.js";
 import type { Random } from "../kit/random.js";
 import { Patience } from "./random-walk.js";
-import type { Chooser, PossibleStep, SearchHistory, SearchStrategy } from "./strategy.js";
-import { checkRates, FaultDraws, type FaultRateOptions, type FaultRates } from "./swarm.js";
+import type { PossibleStep, SearchHistory, SearchStrategy } from "./strategy.js";
+import { checkRates, type FaultRateOptions, type FaultRates, RandomChooser } from "./swarm.js";
 
 /** Options of {@link pct}. */
 export interface PctOptions extends FaultRateOptions {
@@ -22,9 +22,7 @@ export function drawSteps(many: number, random: Random, { longest }: SearchHisto
   return Array.from({ length: many }, () => 1 + random.below(length)).sort((a, b) => a - b);
 }
 
-class Pct implements Chooser {
-  readonly #random: Random;
-  readonly #faults: FaultDraws;
+class Pct extends RandomChooser {
   readonly #patience: Patience;
   readonly #changes: readonly number[];
   readonly #priorities = new Map<number, number>();
@@ -33,15 +31,14 @@ class Pct implements Chooser {
   #changed = 0;
 
   constructor(depth: number, rates: FaultRates, random: Random, history: SearchHistory) {
-    this.#random = random;
-    this.#faults = new FaultDraws(random, rates);
+    super(random, rates);
     this.#patience = new Patience(history);
     this.#changes = drawSteps(depth - 1, random, history);
   }
 
   pick(tasks: readonly PossibleStep[]): number {
     this.#fair ||= this.#patience.isOver(tasks);
-    if (this.#fair) return this.#random.below(tasks.length);
+    if (this.#fair) return this.random.below(tasks.length);
     let best = 0;
     let bestPriority = Number.NEGATIVE_INFINITY;
     let bestRank = 0;
@@ -57,10 +54,6 @@ class Pct implements Chooser {
       }
     }
     return best;
-  }
-
-  draw(n: number, label: string, probability?: number): number {
-    return this.#faults.draw(n, label, probability);
   }
 
   ran(task: PossibleStep): void {
@@ -82,7 +75,7 @@ class Pct implements Chooser {
 
   /** 30 bits: V8 stores such numbers without a heap object. */
   #small(): number {
-    return this.#random.bits() >>> 2;
+    return this.random.bits() >>> 2;
   }
 }
 

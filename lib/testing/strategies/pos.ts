@@ -3,8 +3,8 @@
 import { only } from "../../process/known-options.js";
 import type { Random } from "../kit/random.js";
 import { Patience } from "./random-walk.js";
-import type { Chooser, Footprint, PossibleStep, SearchHistory, SearchStrategy } from "./strategy.js";
-import { checkRates, FaultDraws, type FaultRateOptions, type FaultRates } from "./swarm.js";
+import type { Footprint, PossibleStep, SearchHistory, SearchStrategy } from "./strategy.js";
+import { checkRates, type FaultRateOptions, type FaultRates, RandomChooser } from "./swarm.js";
 
 /** Whether a step touched what the task is known to change. */
 function conflicts({ reads, writes }: Footprint, { changes = [] }: PossibleStep): boolean {
@@ -12,30 +12,27 @@ function conflicts({ reads, writes }: Footprint, { changes = [] }: PossibleStep)
   return false;
 }
 
-class Pos implements Chooser {
-  readonly #random: Random;
-  readonly #faults: FaultDraws;
+class Pos extends RandomChooser {
   readonly #patience: Patience;
   /** The footprints of the steps since the last pick. */
   #touched: Footprint[] = [];
   #fair = false;
 
   constructor(rates: FaultRates, random: Random, history: SearchHistory) {
-    this.#random = random;
-    this.#faults = new FaultDraws(random, rates);
+    super(random, rates);
     this.#patience = new Patience(history);
   }
 
   pick(tasks: readonly PossibleStep[]): number {
     this.#fair ||= this.#patience.isOver(tasks);
-    if (this.#fair) return this.#random.below(tasks.length);
+    if (this.#fair) return this.random.below(tasks.length);
     let best = 0;
     let bestRank = -1;
     for (let i = 0; i < tasks.length; i++) {
       const task = tasks[i] as PossibleStep;
       if (task.rank === undefined || this.#conflicted(task)) {
         // 30 bits: V8 stores such numbers without a heap object.
-        task.rank = this.#random.bits() >>> 2;
+        task.rank = this.random.bits() >>> 2;
       }
       if (task.rank > bestRank) {
         best = i;
@@ -44,10 +41,6 @@ class Pos implements Chooser {
     }
     if (this.#touched.length > 0) this.#touched = [];
     return best;
-  }
-
-  draw(n: number, label: string, probability?: number): number {
-    return this.#faults.draw(n, label, probability);
   }
 
   ran(_task: PossibleStep, footprint: Footprint | undefined): void {

@@ -1,25 +1,12 @@
 // The random walk: all possible tasks are equally likely. It is fair, so unfair strategies change to it when a task starves.
 
 import { only } from "../../process/known-options.js";
-import type { Random } from "../kit/random.js";
-import type { Chooser, PossibleStep, SearchHistory, SearchStrategy } from "./strategy.js";
-import { checkRates, FaultDraws, type FaultRateOptions, type FaultRates } from "./swarm.js";
+import type { PossibleStep, SearchHistory, SearchStrategy } from "./strategy.js";
+import { checkRates, type FaultRateOptions, RandomChooser } from "./swarm.js";
 
-class RandomWalk implements Chooser {
-  readonly #random: Random;
-  readonly #faults: FaultDraws;
-
-  constructor(random: Random, rates: FaultRates) {
-    this.#random = random;
-    this.#faults = new FaultDraws(random, rates);
-  }
-
+class RandomWalk extends RandomChooser {
   pick(tasks: readonly PossibleStep[]): number {
-    return this.#random.below(tasks.length);
-  }
-
-  draw(n: number, label: string, probability?: number): number {
-    return this.#faults.draw(n, label, probability);
+    return this.random.below(tasks.length);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { OptionError } from "../../process/errors.js";
 import type { Random } from "../kit/random.js";
+import type { Chooser, PossibleStep } from "./strategy.js";
 
 /** The part before the ":" in the label of a fault. For any other label, all values are equally likely. */
 export const FAULT_KINDS = [
@@ -126,5 +127,22 @@ export class FaultDraws {
     const rate = this.#rateAt(kind);
     if (rate === 0 || this.#random.unit() >= rate) return 0;
     return 1 + this.#random.below(n - 1);
+  }
+}
+
+/** A chooser whose draws are those of a schedule with random faults. */
+export abstract class RandomChooser implements Chooser {
+  protected readonly random: Random;
+  readonly #faults: FaultDraws;
+
+  constructor(random: Random, rates: FaultRates) {
+    this.random = random;
+    this.#faults = new FaultDraws(random, rates);
+  }
+
+  abstract pick(tasks: readonly PossibleStep[]): number;
+
+  draw(n: number, label: string, probability?: number): number {
+    return this.#faults.draw(n, label, probability);
   }
 }

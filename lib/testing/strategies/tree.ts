@@ -32,16 +32,6 @@ export class ExplorationDivergedError extends SignalboxError {
 }
 
 /** For {@link ExplorationDivergedError}. */
-export function tasksText(tasks: readonly { readonly kind: string; readonly actor: number }[]): string {
-  return `a choice of ${tasks.length} tasks (${tasks.map(({ kind, actor }) => `${kind} ${actor}`).join(", ")})`;
-}
-
-/** For {@link ExplorationDivergedError}. */
-export function drawText(n: number, label: string): string {
-  return `a draw of ${n} (${label})`;
-}
-
-/** For {@link ExplorationDivergedError}. */
 export const END_TEXT = "the end of the schedule";
 
 /** The part before the ":" of a draw's label. */
@@ -61,121 +51,12 @@ export interface TaskName {
   readonly actor: number;
 }
 
-/** A decision of the present schedule. It stores no task, since tasks belong to one execution. */
-export abstract class Fork {
-  choice = 0;
-  /** The next untried choice after `choice`; undefined when none is left. */
-  abstract next(): number | undefined;
-  abstract toString(): string;
-}
-
-export class TaskFork extends Fork {
-  readonly tasks: readonly TaskName[];
-
-  constructor(tasks: readonly TaskName[]) {
-    super();
-    this.tasks = tasks;
-  }
-
-  next(): number | undefined {
-    return this.choice + 1 < this.tasks.length ? this.choice + 1 : undefined;
-  }
-
-  fits(tasks: readonly PossibleStep[]): boolean {
-    return (
-      tasks.length === this.tasks.length &&
-      this.tasks.every(({ kind, actor }, i) => tasks[i]?.kind === kind && tasks[i]?.actor === actor)
-    );
-  }
-
-  override toString(): string {
-    return tasksText(this.tasks);
-  }
-}
-
-export class DrawFork extends Fork {
-  readonly n: number;
-  readonly label: string;
-
-  constructor(n: number, label: string) {
-    super();
-    this.n = n;
-    this.label = label;
-  }
-
-  next(): number | undefined {
-    return this.choice + 1 < this.n ? this.choice + 1 : undefined;
-  }
-
-  override toString(): string {
-    return drawText(this.n, this.label);
-  }
-}
-
-/** The forks of the present schedule, and how many of them the execution has reached. */
-export class Path<T extends TaskFork = TaskFork, D extends DrawFork = DrawFork> {
-  readonly #forks: (T | D)[] = [];
-  #depth = 0;
-  #diverged: ExplorationDivergedError | undefined;
-
-  /** The fork that the execution has reached; undefined where the path of the last schedule has ended. */
-  atTasks(tasks: readonly PossibleStep[]): T | undefined {
-    const fork = this.#forks[this.#depth];
-    if (fork === undefined) return undefined;
-    if (!(fork instanceof TaskFork && fork.fits(tasks))) throw this.#diverge(fork, tasksText(tasks));
-    this.#depth++;
-    return fork;
-  }
-
-  /** As {@link Path.atTasks}. */
-  atDraw(n: number, label: string): D | undefined {
-    const fork = this.#forks[this.#depth];
-    if (fork === undefined) return undefined;
-    if (!(fork instanceof DrawFork && fork.n === n && fork.label === label))
-      throw this.#diverge(fork, drawText(n, label));
-    this.#depth++;
-    return fork;
-  }
-
-  add(fork: T | D): void {
-    this.#forks.push(fork);
-    this.#depth++;
-  }
-
-  /** Called at the end of the execution, which must have followed the whole path. */
-  close(): void {
-    // Code under test may have caught the error of a decision.
-    if (this.#diverged !== undefined) throw this.#diverged;
-    const fork = this.#forks[this.#depth];
-    if (fork !== undefined) throw this.#diverge(fork, END_TEXT);
-  }
-
-  /** Advances to the next schedule. Returns the fork with a new choice; undefined when the tree is done. */
-  turn(): T | D | undefined {
-    this.#depth = 0;
-    for (let fork = this.#forks.at(-1); fork !== undefined; fork = this.#forks.at(-1)) {
-      const next = fork.next();
-      if (next !== undefined) {
-        fork.choice = next;
-        return fork;
-      }
-      this.#forks.pop();
-    }
-    return undefined;
-  }
-
-  #diverge(fork: Fork, actual: string): ExplorationDivergedError {
-    this.#diverged ??= new ExplorationDivergedError(this.#depth + 1, String(fork), actual);
-    return this.#diverged;
-  }
-}
-
-/** A decision that an execution comes to. */
+/** A decision that an execution comes to. It stores no task, since tasks belong to one execution. */
 export type Decision =
   | { readonly tasks: readonly TaskName[] }
   | { readonly tasks?: undefined; readonly n: number; readonly label: string };
 
-export function taskDecision(tasks: readonly PossibleStep[]): Decision {
+export function taskDecision(tasks: readonly TaskName[]): Decision {
   return { tasks: tasks.map(({ kind, actor }) => ({ kind, actor })) };
 }
 
@@ -187,30 +68,106 @@ function isSame(a: Decision, b: Decision): boolean {
   );
 }
 
-function decisionText(decision: Decision): string {
-  return decision.tasks === undefined ? drawText(decision.n, decision.label) : tasksText(decision.tasks);
+function decisionText(decision: Decision | undefined): string {
+  if (decision === undefined) return END_TEXT;
+  const { tasks } = decision;
+  if (tasks === undefined) return `a draw of ${decision.n} (${decision.label})`;
+  return `a choice of ${tasks.length} tasks (${tasks.map(({ kind, actor }) => `${kind} ${actor}`).join(", ")})`;
 }
 
-/** The decisions of the present schedule. An execution must come to those that an earlier one came to in the same way. */
-export class Decisions {
-  readonly #met: Decision[] = [];
+/** An execution that must come to the decisions of an earlier one. */
+class Followed {
   /** Number of decisions of the present execution. */
   depth = 0;
   #diverged: ExplorationDivergedError | undefined;
 
+  /** @throws ExplorationDivergedError unless the execution has come to the decision that is expected, if there is one */
+  protected expect(expected: Decision | undefined, actual: Decision | undefined): void {
+    if (expected === undefined || (actual !== undefined && isSame(expected, actual))) return;
+    this.#diverged ??= new ExplorationDivergedError(
+      this.depth + 1,
+      decisionText(expected),
+      decisionText(actual),
+    );
+    throw this.#diverged;
+  }
+
+  /** The execution has ended, where the decision is expected. */
+  protected ended(expected: Decision | undefined): void {
+    // Code under test may have caught the error of a decision.
+    if (this.#diverged !== undefined) throw this.#diverged;
+    this.expect(expected, undefined);
+  }
+}
+
+/** A decision of the present schedule, with its choice. */
+export class Fork {
+  choice = 0;
+  readonly decision: Decision;
+
+  constructor(decision: Decision) {
+    this.decision = decision;
+  }
+
+  /** The next untried choice after `choice`; undefined when none is left. */
+  next(): number | undefined {
+    const { decision } = this;
+    const size = decision.tasks === undefined ? decision.n : decision.tasks.length;
+    return this.choice + 1 < size ? this.choice + 1 : undefined;
+  }
+}
+
+/** The forks of the present schedule, and how many of them the execution has reached. */
+export class Path<F extends Fork = Fork> extends Followed {
+  readonly #forks: F[] = [];
+
+  /** The fork that the execution has reached; undefined where the path of the last schedule has ended. */
+  at(decision: Decision): F | undefined {
+    const fork = this.#forks[this.depth];
+    this.expect(fork?.decision, decision);
+    if (fork !== undefined) this.depth++;
+    return fork;
+  }
+
+  add(fork: F): void {
+    this.#forks.push(fork);
+    this.depth++;
+  }
+
+  /** Called at the end of the execution, which must have followed the whole path. */
+  close(): void {
+    this.ended(this.#forks[this.depth]?.decision);
+  }
+
+  /** Advances to the next schedule. Returns the fork with a new choice; undefined when the tree is done. */
+  turn(): F | undefined {
+    this.depth = 0;
+    for (let fork = this.#forks.at(-1); fork !== undefined; fork = this.#forks.at(-1)) {
+      const next = fork.next();
+      if (next !== undefined) {
+        fork.choice = next;
+        return fork;
+      }
+      this.#forks.pop();
+    }
+    return undefined;
+  }
+}
+
+/** The decisions of the present schedule. */
+export class Decisions extends Followed {
+  readonly #met: Decision[] = [];
+
   meet(decision: Decision): void {
     const expected = this.#met[this.depth];
     if (expected === undefined) this.#met.push(decision);
-    else if (!isSame(expected, decision)) throw this.#diverge(expected, decisionText(decision));
+    this.expect(expected, decision);
     this.depth++;
   }
 
   /** Called at the end of the execution, which must have come to all expected decisions. */
   close(): void {
-    // Code under test may have caught the error of a decision.
-    if (this.#diverged !== undefined) throw this.#diverged;
-    const expected = this.#met[this.depth];
-    if (expected !== undefined) throw this.#diverge(expected, END_TEXT);
+    this.ended(this.#met[this.depth]);
   }
 
   /** Starts an execution that must come to the first decisions of the last one, and then to others that are known. */
@@ -218,11 +175,6 @@ export class Decisions {
     this.#met.length = length;
     this.#met.push(...expected);
     this.depth = 0;
-  }
-
-  #diverge(expected: Decision, actual: string): ExplorationDivergedError {
-    this.#diverged ??= new ExplorationDivergedError(this.depth + 1, decisionText(expected), actual);
-    return this.#diverged;
   }
 }
 
@@ -237,18 +189,16 @@ export class Walk implements Chooser {
   }
 
   pick(tasks: readonly PossibleStep[]): number {
-    return (
-      this.#path.atTasks(tasks) ??
-      this.#enter(new TaskFork(tasks.map(({ kind, actor }) => ({ kind, actor }))))
-    ).choice;
+    return (this.#path.at({ tasks }) ?? this.#enter(taskDecision(tasks))).choice;
   }
 
   draw(n: number, label: string): number {
     if (!isEnumerated(label)) return 0;
-    return (this.#path.atDraw(n, label) ?? this.#enter(new DrawFork(n, label))).choice;
+    return (this.#path.at({ n, label }) ?? this.#enter({ n, label })).choice;
   }
 
-  #enter<F extends TaskFork | DrawFork>(fork: F): F {
+  #enter(decision: Decision): Fork {
+    const fork = new Fork(decision);
     this.#path.add(fork);
     return fork;
   }
