@@ -215,7 +215,6 @@ export function planExploration(options: ExploreOptions): ExplorePlan {
       checks,
       patienceMs,
       plainAwaits,
-      fairTail: false,
       endless: given.endless === "pass",
       allowed: allow ?? (() => false),
     },

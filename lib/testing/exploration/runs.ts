@@ -4,21 +4,18 @@ import type { Fingerprints } from "../kit/fingerprints.js";
 import { UncontrolledAwaitError } from "../report/errors.js";
 import { encodeToken } from "../report/token.js";
 import { Script } from "../simulator/oracle.js";
+import { Progress } from "../simulator/progress.js";
 import type { Recorder } from "../simulator/recorder.js";
+import type { WorldRun } from "../simulator/world.js";
 import type { Chooser } from "../strategies/strategy.js";
 import type { ExplorePlan } from "./options.js";
 import { runSchedule, type Scenario, type ScheduleResult } from "./schedule.js";
 
-interface RunOptions {
-  readonly recorder?: Recorder | undefined;
+interface RunOptions extends Pick<WorldRun, "recorder" | "observe" | "deadline"> {
   /** The states that earlier schedules have seen, if the schedule counts in a search. */
   readonly seen?: Fingerprints;
   /** Steps after which the schedule is cut off, if fewer than usual. */
   readonly maxSteps?: number | undefined;
-  /** Whether the chooser needs footprints. */
-  readonly observe?: boolean;
-  /** The host's time at which the schedule is given up. */
-  readonly deadline?: number;
 }
 
 export class Runs {
@@ -30,15 +27,15 @@ export class Runs {
     this.plan = plan;
   }
 
-  under(
-    chooser: Chooser,
-    { recorder, seen, maxSteps, observe = false, deadline }: RunOptions = {},
-  ): Promise<ScheduleResult> {
+  under(chooser: Chooser, { seen, maxSteps, ...run }: RunOptions = {}): Promise<ScheduleResult> {
     const { settings, strategy } = this.plan;
-    // A schedule that is played back ends with ordinary choices anyway; an enumerated one has no others.
-    const fairTail = seen !== undefined && strategy.enumerates !== true;
-    const all = { ...settings, fairTail, maxSteps: maxSteps ?? settings.maxSteps };
-    return runSchedule(this.#scenario, all, chooser, observe, recorder, seen, deadline);
+    return runSchedule(this.#scenario, maxSteps === undefined ? settings : { ...settings, maxSteps }, {
+      ...run,
+      chooser,
+      // A schedule that is played back ends with ordinary choices anyway; an enumerated one has no others.
+      fairTail: seen !== undefined && strategy.enumerates !== true,
+      progress: seen && new Progress(seen),
+    });
   }
 
   of(choices: readonly number[], recorder?: Recorder): Promise<ScheduleResult> {

@@ -2,34 +2,23 @@
 
 import { placeOf } from "../../process/own-code.js";
 import { isThenable } from "../../process/thenable.js";
-import type { Fingerprints } from "../kit/fingerprints.js";
 import type { Actor } from "../simulator/actor.js";
 import { BuiltInChecker, type BuiltInChecks } from "../simulator/built-in-checks.js";
 import type { Cycle } from "../simulator/cycle.js";
-import type { FaultPlan } from "../simulator/faults.js";
 import { host, NO_LIMIT } from "../simulator/host.js";
 import { cycleOf, isFair, livelock } from "../simulator/livelock.js";
 import type { SharedMemory } from "../simulator/memory.js";
-import { Progress } from "../simulator/progress.js";
-import type { Recorder } from "../simulator/recorder.js";
-import { World } from "../simulator/world.js";
+import { World, type WorldRun, type WorldSettings } from "../simulator/world.js";
 import type { Chooser } from "../strategies/strategy.js";
 import { Simulation } from "./simulation.js";
 
 /** The code of a test: creates systems and uses them. It runs once for each schedule, so it must start from nothing. */
 export type Scenario = (sim: Simulation) => unknown;
 
-export interface ScheduleSettings {
-  readonly maxSteps: number;
-  /** Whether the second half of `maxSteps` steps is ordinary. */
-  readonly fairTail: boolean;
+export interface ScheduleSettings extends WorldSettings {
   /** Whether a fair schedule that was cut off at `maxSteps` passes. */
   readonly endless: boolean;
-  readonly faults: FaultPlan;
-  readonly freeze: boolean;
   readonly checks: BuiltInChecks | false;
-  readonly allowed: (path: string) => boolean;
-  readonly patienceMs: number;
   /** Whether code goes on in a step of its own after an await of a promise that the simulator does not settle. */
   readonly plainAwaits: boolean;
 }
@@ -78,28 +67,10 @@ export const active: { world: World | undefined } = { world: undefined };
 export async function runSchedule(
   scenario: Scenario,
   settings: ScheduleSettings,
-  chooser: Chooser,
-  observe: boolean,
-  recorder?: Recorder,
-  seen?: Fingerprints,
-  deadline: number = Number.POSITIVE_INFINITY,
+  run: WorldRun,
 ): Promise<ScheduleResult> {
-  const { maxSteps, fairTail, faults, freeze, allowed, patienceMs, plainAwaits } = settings;
-  const progress = seen === undefined ? undefined : new Progress(seen);
-  const world = new World({
-    chooser,
-    maxSteps,
-    fairTail,
-    faults,
-    freeze,
-    observe,
-    recorder,
-    progress,
-    allowed,
-    patienceMs,
-    plainAwaits,
-    deadline,
-  });
+  const { chooser, recorder } = run;
+  const world = new World({ ...settings, ...run });
   const reached = new Map<string, boolean>();
   const sim = new Simulation(world, reached);
   const checker = settings.checks === false ? undefined : new BuiltInChecker(world, settings.checks);
@@ -110,7 +81,8 @@ export async function runSchedule(
   recorder?.attach(world);
   active.world = world;
   host.aborts = () => world.footprints.wrote("abort");
-  if (plainAwaits) host.promises.awaited = (promise, isAwait) => world.gates.awaited(promise, isAwait);
+  if (settings.plainAwaits)
+    host.promises.awaited = (promise, isAwait) => world.gates.awaited(promise, isAwait);
   if (recorder !== undefined) recordPlaces(world);
   try {
     await world.begin(() => start(scenario, sim, world));

@@ -1,26 +1,7 @@
 // A store whose user can die: from then on no call has an effect or an answer, as when the process was killed. Earlier commits stay
 // for the next user.
 
-import type {
-  Claim,
-  ClaimInfo,
-  ClaimOptions,
-  Columns,
-  Committed,
-  Key,
-  RowOf,
-  Scan,
-  Schema,
-  SqlTransaction,
-  SqlTransactionOptions,
-  Store,
-  StoreContext,
-  StoreSource,
-  Table,
-  Take,
-  Watcher,
-  WriteSet,
-} from "../../store/index.js";
+import type { Schema, Store, StoreContext, StoreSource } from "../../store/index.js";
 
 /** What the handles of one user share. */
 interface Life {
@@ -52,7 +33,7 @@ export class MortalSource implements StoreSource {
       return never();
     }
     life.handles.add(store);
-    return new MortalStore(store, life);
+    return mortal(store, life);
   }
 
   /** Ends the present users of the store: from now on, their calls have no effect and no answer. */
@@ -68,116 +49,59 @@ export class MortalSource implements StoreSource {
   }
 }
 
-class MortalStore implements Store {
-  readonly label: string;
-  readonly shared: boolean;
-  readonly #store: Store;
-  readonly #life: Life;
-
-  constructor(store: Store, life: Life) {
-    this.label = store.label;
-    this.shared = store.shared;
-    this.#store = store;
-    this.#life = life;
-  }
-
-  commit(set: WriteSet): Promise<Committed> {
-    return this.#alive(() => this.#store.commit(set));
-  }
-
-  submit(set: WriteSet, settled: (error: Error | undefined, committed: Committed | undefined) => void): void {
-    if (this.#life.dead) return;
-    this.#store.submit(set, (error, committed) => {
-      if (!this.#life.dead) settled(error, committed);
-    });
-  }
-
-  get<C extends Columns>(table: Table<C>, keys: readonly Key[]): Promise<(RowOf<C> | undefined)[]> {
-    return this.#alive(() => this.#store.get(table, keys));
-  }
-
-  scan<C extends Columns>(table: Table<C>, scan: Scan): Promise<RowOf<C>[]> {
-    return this.#alive(() => this.#store.scan(table, scan));
-  }
-
-  count<C extends Columns>(table: Table<C>, scan: Scan): Promise<number> {
-    return this.#alive(() => this.#store.count(table, scan));
-  }
-
-  take<C extends Columns>(table: Table<C>, take: Take): Promise<RowOf<C>[]> {
-    return this.#alive(() => this.#store.take(table, take));
-  }
-
-  clock(): Promise<number> {
-    return this.#alive(() => this.#store.clock());
-  }
-
-  claim(name: string, options: ClaimOptions): Promise<Claim | undefined> {
-    return this.#alive(() => this.#store.claim(name, options));
-  }
-
-  claims(prefix: string): Promise<ClaimInfo[]> {
-    return this.#alive(() => this.#store.claims(prefix));
-  }
-
-  revoke(name: string, token: number): Promise<boolean> {
-    return this.#alive(() => this.#store.revoke(name, token));
-  }
-
-  watch(prefix: string, watcher: Watcher): () => void {
-    if (this.#life.dead) return () => undefined;
-    return this.#store.watch(prefix, {
-      notified: (topic) => {
-        if (!this.#life.dead) watcher.notified(topic);
-      },
-      again: () => {
-        if (!this.#life.dead) watcher.again();
-      },
-    });
-  }
-
-  transaction<T>(
-    body: (tx: SqlTransaction) => Promise<T>,
-    options: SqlTransactionOptions<T> = {},
-  ): Promise<T> {
-    const { attach } = options;
-    // A dead user's transaction never comes to its commit.
-    const attached = attach && ((result: T) => this.#alive(async () => attach(result)));
-    return this.#alive(() =>
-      this.#store.transaction((tx) => this.#alive(() => body(tx)), {
-        ...options,
-        ...(attached && { attach: attached }),
-      }),
-    );
-  }
-
-  backup(path: string): Promise<void> {
-    return this.#alive(() => this.#store.backup(path));
-  }
-
-  async close(): Promise<void> {
-    if (this.#life.dead) return;
-    this.#life.handles.delete(this.#store);
-    await this.#store.close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  /** Calls, unless its user is dead, and answers, unless its user has died in the meantime. */
-  #alive<T>(call: () => Promise<T>): Promise<T> {
-    const life = this.#life;
-    if (life.dead) return never();
-    return new Promise((resolve, reject) => {
-      call().then(
-        (value) => {
-          if (!life.dead) resolve(value);
-        },
-        (error: unknown) => {
-          if (!life.dead) reject(error);
-        },
+/** The store of one user. */
+function mortal(store: Store, life: Life): Store {
+  const close = async (): Promise<void> => {
+    if (life.dead) return;
+    life.handles.delete(store);
+    await store.close();
+  };
+  const own: Partial<Store> = {
+    submit: (set, settled) => {
+      if (!life.dead) store.submit(set, ifAlive(life, settled));
+    },
+    watch: (prefix, watcher) => {
+      if (life.dead) return () => undefined;
+      return store.watch(prefix, {
+        notified: ifAlive(life, (topic) => watcher.notified(topic)),
+        again: ifAlive(life, () => watcher.again()),
+      });
+    },
+    transaction: (body, options = {}) => {
+      const { attach } = options;
+      // A dead user's transaction never comes to its commit.
+      const attached = attach && ((result: never) => whileAlive(life, async () => attach(result)));
+      return whileAlive(life, () =>
+        store.transaction((tx) => whileAlive(life, () => body(tx)), {
+          ...options,
+          ...(attached && { attach: attached }),
+        }),
       );
-    });
-  }
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+  // All other methods answer by a promise.
+  return new Proxy(store, {
+    get: (_, property) => {
+      const value: unknown = Reflect.get(store, property);
+      if (property in own) return Reflect.get(own, property);
+      if (typeof value !== "function") return value;
+      return (...given: unknown[]) => whileAlive(life, () => Reflect.apply(value, store, given));
+    },
+  });
+}
+
+function ifAlive<Args extends readonly unknown[]>(life: Life, fn: (...args: Args) => void) {
+  return (...args: Args): void => {
+    if (!life.dead) fn(...args);
+  };
+}
+
+/** Calls, unless its user is dead, and answers, unless its user has died in the meantime. */
+function whileAlive<T>(life: Life, call: () => Promise<T>): Promise<T> {
+  if (life.dead) return never();
+  return new Promise((resolve, reject) => {
+    call().then(ifAlive(life, resolve), ifAlive(life, reject));
+  });
 }

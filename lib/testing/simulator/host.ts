@@ -73,72 +73,21 @@ function ioOf(holder: object, prefix: string, names: readonly string[]): IoFunct
   return names.map((name) => ({ holder, name, label: `${prefix}${name}`, real: Reflect.get(holder, name) }));
 }
 
-/** The host, from the simulator's view. */
-export interface SimulatorHost {
-  /** Counts promises made and settled. If a step did not change the count, no microtask is pending. */
-  readonly promises: {
-    count: number;
-    /** Called for each promise made; `awaited` is true for a promise made by an await or a `then`. */
-    made: ((promise: object, awaited: boolean) => void) | undefined;
-    settled: ((promise: object) => void) | undefined;
-    /** The promise that was made last, and the one that was settled last. */
-    last: object | undefined;
-    lastSettled: object | undefined;
-    /** At this count {@link SimulatorHost.promises.endless} is called. */
-    limit: number;
-    /** Called when a step makes promises without an end. Returns what is wrong. */
-    endless: (() => string) | undefined;
-    /** Called when code looks up the `constructor` of a promise, as an await does. */
-    awaited: AwaitWatch | undefined;
-  };
-  /** Called when an AbortController aborts. */
-  aborts: (() => void) | undefined;
-  /** Resolves when all microtasks have run, before I/O. */
-  microtasks(): Promise<void>;
-  /**
-   * Resolves in the next macrotask: after all microtasks, and after the host has reported rejections. Within a batch the next
-   * macrotask belongs to the same turn of the event loop, so that no I/O of the host comes between.
-   */
-  drain(): Promise<void>;
-  /** Whether the next drain is within a batch. */
-  readonly batched: boolean;
-  /** Resolves in the next turn of the event loop, after I/O. */
-  turn(): Promise<void>;
-  /** Handles and requests, by kind, that became active since the last call. */
-  busy(): string[];
-  /** Real milliseconds since some moment. */
-  now(): number;
-  /** Waits in real time until `done` holds, at most `ms`. */
-  until(done: () => boolean, ms: number): Promise<boolean>;
-  /**
-   * Starts to count promises, and to guard timers and I/O. Returns the function that stops it. Several callers may watch at once.
-   */
-  watch(watch: HostWatch): () => void;
-  /** The call stack, as text. */
-  stack(): string;
-  /** Writes a file, and the folders that it is in. */
-  write(path: string, text: string): void;
-  /** The text of a file; undefined when there is none. */
-  read(path: string): string | undefined;
-  /**
-   * Replaces the content of a file as a whole, so that a reader sees all of the old or all of the new content. Of several
-   * processes that change the file at the same time, each changes what the one before it has written.
-   *
-   * @param next - gives the new content; the same content when nothing is to change
-   */
-  change(path: string, next: (content: string | undefined) => string | undefined): void;
-  /** Emits a warning of the process. */
-  warn(text: string): void;
-  /** Calls `fn` after real milliseconds. Returns the function that cancels it. */
-  after(ms: number, fn: () => void): () => void;
-  /** Number of threads that can work at the same time. */
-  cores(): number;
-  /** Starts a thread that loads a module. The module finds the data in `work`. */
-  thread(module: string, data: unknown, events: ThreadEvents): SimulatorThread;
-  /** In such a thread: its data, and the way to the thread that started it. */
-  readonly work: ThreadWork | undefined;
-  /** The working folder, from which a report shows places. With forward slashes. */
-  folder(): string;
+/** Promises that are made and settled while the host is watched. */
+interface WatchedPromises {
+  count: number;
+  /** Called for each promise made; `awaited` is true for a promise made by an await or a `then`. */
+  made: ((promise: object, awaited: boolean) => void) | undefined;
+  settled: ((promise: object) => void) | undefined;
+  /** The promise that was made last, and the one that was settled last. */
+  last: object | undefined;
+  lastSettled: object | undefined;
+  /** At this count `endless` is called. */
+  limit: number;
+  /** Called when a step makes promises without an end. Returns what is wrong. */
+  endless: (() => string) | undefined;
+  /** Called when code looks up the `constructor` of a promise, as an await does. */
+  awaited: AwaitWatch | undefined;
 }
 
 /** A thread, for the one that started it. */
@@ -176,7 +125,9 @@ function workOfThread(): ThreadWork | undefined {
 /** A small integer: V8 compares those fastest. */
 export const NO_LIMIT: number = 2 ** 30 - 1;
 
-export const host: SimulatorHost = {
+/** The host, from the simulator's view. */
+export const host = {
+  /** Counts promises made and settled. If a step did not change the count, no microtask is pending. */
   promises: {
     count: 0,
     made: undefined,
@@ -186,16 +137,22 @@ export const host: SimulatorHost = {
     limit: NO_LIMIT,
     endless: undefined,
     awaited: undefined,
-  },
-  aborts: undefined,
+  } as WatchedPromises,
+  /** Called when an AbortController aborts. */
+  aborts: undefined as (() => void) | undefined,
 
-  microtasks() {
+  /** Resolves when all microtasks have run, before I/O. */
+  microtasks(): Promise<void> {
     return new Promise((done) => {
       process.nextTick(done);
     });
   },
 
-  drain() {
+  /**
+   * Resolves in the next macrotask: after all microtasks, and after the host has reported rejections. Within a batch the next
+   * macrotask belongs to the same turn of the event loop, so that no I/O of the host comes between.
+   */
+  drain(): Promise<void> {
     if (batch === 0)
       for (; batch < BATCH; batch++)
         later(() => {
@@ -207,17 +164,20 @@ export const host: SimulatorHost = {
     });
   },
 
-  get batched() {
+  /** Whether the next drain is within a batch. */
+  get batched(): boolean {
     return batch > 0;
   },
 
-  turn() {
+  /** Resolves in the next turn of the event loop, after I/O. */
+  turn(): Promise<void> {
     return new Promise((done) => {
       later(done);
     });
   },
 
-  busy() {
+  /** Handles and requests, by kind, that became active since the last call. */
+  busy(): string[] {
     const now = process.getActiveResourcesInfo().filter((kind) => kind !== "Immediate");
     const known: string[] = [];
     for (const kind of baseline) {
@@ -229,9 +189,11 @@ export const host: SimulatorHost = {
     return now;
   },
 
-  now: () => clock.now(),
+  /** Real milliseconds since some moment. */
+  now: (): number => clock.now(),
 
-  async until(done, ms) {
+  /** Waits in real time until `done` holds, at most `ms`. */
+  async until(done: () => boolean, ms: number): Promise<boolean> {
     const end = clock.now() + ms;
     for (let turn = 0; !done(); turn++) {
       if (clock.now() > end) return false;
@@ -245,7 +207,10 @@ export const host: SimulatorHost = {
     return true;
   },
 
-  watch(watch) {
+  /**
+   * Starts to count promises, and to guard timers and I/O. Returns the function that stops it. Several callers may watch at once.
+   */
+  watch(watch: HostWatch): () => void {
     watches.add(watch);
     if (watched++ === 0) {
       baseline = process.getActiveResourcesInfo();
@@ -280,7 +245,8 @@ export const host: SimulatorHost = {
     };
   },
 
-  stack() {
+  /** The call stack, as text. */
+  stack(): string {
     const { prepareStackTrace, stackTraceLimit } = Error;
     // The code of the test may be behind many lines of the library.
     Error.stackTraceLimit = STACK_LINES;
@@ -297,12 +263,14 @@ export const host: SimulatorHost = {
     return text;
   },
 
-  write(path, text) {
+  /** Writes a file, and the folders that it is in. */
+  write(path: string, text: string): void {
     mkdirSync(dirname(resolve(path)), { recursive: true });
     writeFileSync(path, text);
   },
 
-  read(path) {
+  /** The text of a file; undefined when there is none. */
+  read(path: string): string | undefined {
     try {
       return readFileSync(path, "utf8");
     } catch (error) {
@@ -311,7 +279,13 @@ export const host: SimulatorHost = {
     }
   },
 
-  change(path, next) {
+  /**
+   * Replaces the content of a file as a whole, so that a reader sees all of the old or all of the new content. Of several
+   * processes that change the file at the same time, each changes what the one before it has written.
+   *
+   * @param next - gives the new content; the same content when nothing is to change
+   */
+  change(path: string, next: (content: string | undefined) => string | undefined): void {
     mkdirSync(dirname(resolve(path)), { recursive: true });
     const unlock = lock(`${path}.lock`);
     try {
@@ -326,18 +300,22 @@ export const host: SimulatorHost = {
     }
   },
 
-  warn(text) {
+  /** Emits a warning of the process. */
+  warn(text: string): void {
     process.emitWarning(text, { code: "SIGNALBOX_TESTING" });
   },
 
-  after(ms, fn) {
+  /** Calls `fn` after real milliseconds. Returns the function that cancels it. */
+  after(ms: number, fn: () => void): () => void {
     const timer = realTimeout(fn, ms);
     return () => realClear(timer);
   },
 
-  cores: () => availableParallelism(),
+  /** Number of threads that can work at the same time. */
+  cores: (): number => availableParallelism(),
 
-  thread(module, data, { said, ended }) {
+  /** Starts a thread that loads a module. The module finds the data in `work`. */
+  thread(module: string, data: unknown, { said, ended }: ThreadEvents): SimulatorThread {
     const worker = new Worker("import(require('node:worker_threads').workerData.signalbox.module);", {
       eval: true,
       workerData: { signalbox: { module, data } },
@@ -355,9 +333,11 @@ export const host: SimulatorHost = {
     };
   },
 
-  work: workOfThread(),
+  /** In such a thread: its data, and the way to the thread that started it. */
+  work: workOfThread() as ThreadWork | undefined,
 
-  folder: () => process.cwd().replaceAll("\\", "/"),
+  /** The working folder, from which a report shows places. With forward slashes. */
+  folder: (): string => process.cwd().replaceAll("\\", "/"),
 };
 
 /** Promises that the code may make until it is stopped. */

@@ -25,34 +25,37 @@ import { Systems } from "./systems.js";
 import type { SimulatedTask } from "./tasks.js";
 import { Time } from "./time.js";
 
-export interface WorldOptions {
-  readonly chooser: Chooser;
+/** What holds for all schedules of an exploration. */
+export interface WorldSettings {
   readonly maxSteps: number;
-  /** Whether the second half of `maxSteps` steps is ordinary, and therefore fair. */
-  readonly fairTail: boolean;
   readonly faults: FaultPlan;
   readonly freeze: boolean;
-  /** Whether the strategy needs footprints. */
-  readonly observe: boolean;
-  /** Present when the schedule runs for a report. */
-  readonly recorder: Recorder | undefined;
-  /** Present when the schedule counts in a search. */
-  readonly progress: Progress | undefined;
   /** Whether the process of a path may use the host's timers and I/O. */
   readonly allowed: (path: string) => boolean;
   /** Most real milliseconds that such a process may take. */
   readonly patienceMs: number;
-  /** Whether code goes on in a step of its own after an await of a promise that the simulator does not settle. */
-  readonly plainAwaits: boolean;
+}
+
+/** How one schedule runs. */
+export interface WorldRun {
+  readonly chooser: Chooser;
+  /** Whether the strategy needs footprints. Default false. */
+  readonly observe?: boolean | undefined;
+  /** Whether the second half of `maxSteps` steps is ordinary, and therefore fair. Default false. */
+  readonly fairTail?: boolean | undefined;
+  /** Present when the schedule runs for a report. */
+  readonly recorder?: Recorder | undefined;
+  /** Present when the schedule counts in a search. */
+  readonly progress?: Progress | undefined;
   /** The host's time at which the schedule is given up. */
-  readonly deadline: number;
+  readonly deadline?: number | undefined;
 }
 
 /** Steps between two looks at the host's clock. */
 const STEPS_OF_A_LOOK = 16;
 
 export class World {
-  readonly options: WorldOptions;
+  readonly options: WorldSettings & WorldRun;
   readonly oracle: Oracle;
   readonly agenda: Agenda = new Agenda();
   readonly record: ScheduleRecord = new ScheduleRecord();
@@ -92,11 +95,11 @@ export class World {
   /** Called whenever nothing can run. */
   atQuiet: () => void = () => undefined;
 
-  constructor(options: WorldOptions) {
+  constructor(options: WorldSettings & WorldRun) {
     this.options = options;
     this.#limit = Math.ceil(options.maxSteps / 2);
     this.oracle = new Oracle(options.chooser);
-    this.footprints = new Footprints(options.observe, this.oracle);
+    this.footprints = new Footprints(options.observe === true, this.oracle);
     this.systems = new Systems(this);
     this.code = new RunningCode(this.systems);
     this.time = new Time(this);
@@ -105,8 +108,9 @@ export class World {
     this.hostWork = new HostWork(this);
     this.interceptor = new Interceptor(this);
     // Only a search that skips orders needs it.
-    this.memory = options.observe && options.chooser.knowledge !== undefined ? new Memory(this) : undefined;
-    if (options.observe) search.shared = new SharedState(this.interceptor, { name: "", id: "" });
+    this.memory =
+      options.observe === true && options.chooser.knowledge !== undefined ? new Memory(this) : undefined;
+    if (options.observe === true) search.shared = new SharedState(this.interceptor, { name: "", id: "" });
     this.faults = new Faults(this, options.faults);
   }
 
@@ -139,13 +143,14 @@ export class World {
   /** Executes steps until the scenario has ended and nothing can run. */
   async drive(): Promise<void> {
     const { agenda, oracle, hostWork } = this;
+    const { deadline = Number.POSITIVE_INFINITY } = this.options;
     while (!this.over) {
       if (this.record.steps >= this.#limit && this.#cutOff()) return;
       if (agenda.tasks.length === 0 && !hostWork.drained) {
         await hostWork.settle();
         continue;
       }
-      if (this.record.steps % STEPS_OF_A_LOOK === 0 && host.now() > this.options.deadline) {
+      if (this.record.steps % STEPS_OF_A_LOOK === 0 && host.now() > deadline) {
         this.late = true;
         return;
       }
@@ -177,7 +182,7 @@ export class World {
     if (this.bounded) return true;
     this.#limit = maxSteps;
     this.halfway = [...this.agenda.tasks];
-    if (fairTail) this.oracle.chooser = ORDINARY;
+    if (fairTail === true) this.oracle.chooser = ORDINARY;
     return false;
   }
 
