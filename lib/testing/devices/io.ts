@@ -150,7 +150,7 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
     this.#fn = fn;
     this.#left = this.#plan.atMost;
     this.#outlives = outlives;
-    this.#actor = world.systems.outside(text("name", name));
+    this.#actor = world.actors.outside(text("name", name));
   }
 
   /** A request of the running code. Its effect becomes a possible step at once, or after the latency. */
@@ -215,7 +215,7 @@ export class SimulatedIo<Args extends readonly unknown[], Answer> {
   #fate({ caller, signal }: Request<Args>): Fate<Args, Answer> {
     const world = this.#world;
     const { failures, refusals } = this.#plan;
-    if (caller !== world.systems.main) world.footprints.read(caller.state);
+    if (caller !== world.actors.main) world.footprints.read(caller.state);
     const ended = !this.#outlives && caller.process !== undefined && !caller.alive;
     const gone = this.#isAborted(signal) || caller.lost || ended;
     // A request that its caller has given up may have been cut off before it was sent.

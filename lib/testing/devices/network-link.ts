@@ -33,10 +33,10 @@ export class NetworkLink {
     this.systems = [a, b];
     this.#noticeMs = noticeMs;
     this.#key = `net:${a.node.id} ${b.node.id}`;
-    const [from, to] = [a, b].map((system) => world.systems.rootOf(system.node) ?? world.systems.main);
+    const [from, to] = [a, b].map((system) => world.systems.rootOf(system.node) ?? world.actors.main);
     this.#channels = [
-      new NetworkChannel(world, from ?? world.systems.main, to ?? world.systems.main),
-      new NetworkChannel(world, to ?? world.systems.main, from ?? world.systems.main),
+      new NetworkChannel(world, from ?? world.actors.main, to ?? world.actors.main),
+      new NetworkChannel(world, to ?? world.actors.main, from ?? world.actors.main),
     ];
   }
 

@@ -181,7 +181,7 @@ export class SimulatedNode<T = unknown> {
     this.#return = undefined;
     if (this.#life !== undefined) return;
     this.#boots++;
-    const actor = this.#world.systems.outside(this.#boots === 1 ? this.name : `${this.name}#${this.#boots}`);
+    const actor = this.#world.actors.outside(this.#boots === 1 ? this.name : `${this.name}#${this.#boots}`);
     const life: Life<T> = { actor, systems: [], ended: undefined };
     this.#life = life;
     this.#world.footprints.wrote(this.#key);

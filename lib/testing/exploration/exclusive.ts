@@ -25,11 +25,11 @@ export function exclusively<T>(work: () => Promise<T>): Promise<T> {
     const unwatchRejections = production.watchRejections((owner, error) => {
       const { world } = active;
       if (owner instanceof Actor) {
-        if (world?.systems.actors.includes(owner) === true && !owner.lost) world.fail(error);
+        if (world?.actors.all.includes(owner) === true && !owner.lost) world.fail(error);
         return true;
       }
       if (!(owner instanceof Pid) || !isSimulated(owner)) return false;
-      const actor = world?.systems.actorOf(owner);
+      const actor = world?.actors.of(owner);
       // A rejection from a finished schedule is ignored. A stopped system has no listener any more, so the world decides.
       if (world === undefined || actor === undefined || actor.lost) return true;
       if (actor.process?.kernel.stopped !== true) return false;
@@ -52,7 +52,7 @@ export function exclusively<T>(work: () => Promise<T>): Promise<T> {
 function onHostUse(kind: "timer" | "io", name: string): void {
   const { world } = active;
   const code = runningOwner();
-  const ours = code instanceof Actor || (code instanceof Pid && world?.systems.actorOf(code) !== undefined);
+  const ours = code instanceof Actor || (code instanceof Pid && world?.actors.of(code) !== undefined);
   if (world === undefined || !ours || world.options.allowed(world.code.current.path)) return;
   const [path, place] = [world.code.current.path, placeOf(host.stack())];
   const error = kind === "timer" ? new HostTimerError(path, name, place) : new HostIoError(path, name, place);

@@ -78,7 +78,6 @@ export async function runSchedule(
     world.atQuiet = () => checker.quiet();
     world.atCircle = (paths) => checker.circle(paths);
   }
-  recorder?.attach(world);
   active.world = world;
   host.aborts = () => world.footprints.wrote("abort");
   if (settings.plainAwaits)
@@ -132,7 +131,7 @@ function resultOf(
     shared: world.memory?.all ?? [],
     state: stateOf(world, sim),
     fresh: world.options.progress?.fresh ?? [],
-    actors: world.systems.actors.length,
+    actors: world.actors.all.length,
     ...matchesOf(world),
     elapsedMs: world.time.now,
   };
@@ -161,7 +160,7 @@ function recordPlaces(world: World): void {
 function start(scenario: Scenario, sim: Simulation, world: World): void {
   const done = (): void => {
     world.finished = true;
-    world.systems.main.done = true;
+    world.actors.main.done = true;
     world.faults.stop();
   };
   try {
@@ -174,15 +173,15 @@ function start(scenario: Scenario, sim: Simulation, world: World): void {
 }
 
 /** The rules that have matched nothing, and what there was to match. */
-function matchesOf({ faults, systems }: World): Pick<ScheduleResult, "idle" | "paths"> {
+function matchesOf({ faults, actors }: World): Pick<ScheduleResult, "idle" | "paths"> {
   if (faults.idle.size === 0) return { idle: [], paths: [] };
-  const processes = systems.actors.filter(({ process }) => process !== undefined).map(({ path }) => path);
+  const processes = actors.all.filter(({ process }) => process !== undefined).map(({ path }) => path);
   return { idle: [...faults.idle.keys()], paths: [...processes, ...faults.nodes.map(({ name }) => name)] };
 }
 
 /** The living processes, how much each has handled, and the states of the scenario. */
 function stateOf(world: World, sim: Simulation): string {
-  const alive = world.systems.actors.map((actor) =>
+  const alive = world.actors.all.map((actor) =>
     actor.process === undefined || !actor.alive
       ? "-"
       : `${actor.process.state},${actor.process.depth},${actor.process.handled}`,

@@ -183,7 +183,7 @@ export class Simulation {
           goal,
           withinMs,
           next === undefined ? "and no timer is set" : `the next timer is at ${next} ms`,
-          waitsOf(this.#world, this.#world.code.current),
+          waitsOf(this.#world.actors, this.#world.code.current),
         );
       await this.#world.gates.gated<void>(`this: ${goal}`, (resolve) =>
         this.#world.quiet.afterChange(resolve),
@@ -250,7 +250,7 @@ export class Simulation {
 
   /** Crashes a process now, with an error in its own code or with the given reason. */
   crash(pid: Pid<never>, reason: "error" | ExitInput = "error"): void {
-    const actor = this.#world.systems.actorOf(pid as Pid);
+    const actor = this.#world.actors.of(pid as Pid);
     if (actor === undefined) throw new OptionError("pid", pid, "the pid of a process of this simulation");
     this.#world.options.recorder?.note(`the scenario crashes ${actor.path}`);
     this.#world.faults.crash(actor, reason === "error" ? undefined : toReason(reason), undefined);
@@ -263,7 +263,7 @@ export class Simulation {
 
   /** The path of a process in the tree. Schedules that begin alike give the process the same path. */
   path(pid: Pid<never>): string {
-    return this.#world.systems.pathOf(pid as Pid);
+    return this.#world.actors.pathOf(pid as Pid);
   }
 
   /**

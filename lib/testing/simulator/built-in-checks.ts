@@ -51,7 +51,7 @@ export class BuiltInChecker {
   quiet(): void {
     if (this.#options.cycles !== false) this.#lookForCycle();
     if (this.#options.mailboxes === false) return;
-    for (const actor of this.#world.systems.actors) {
+    for (const actor of this.#world.actors.all) {
       const depth = actor.alive ? (actor.process?.depth ?? 0) : 0;
       const known = this.#depths.get(actor);
       if (known === undefined) {
@@ -74,7 +74,7 @@ export class BuiltInChecker {
     const world = this.#world;
     const options = this.#options;
     const findings: string[] = [];
-    for (const actor of world.systems.actors) {
+    for (const actor of world.actors.all) {
       const { process, parent } = actor;
       if (process === undefined || !actor.alive) continue;
       if (options.awaits !== false && actor.adrift)
@@ -98,20 +98,20 @@ export class BuiltInChecker {
       .filter(([, count]) => count > 1)
       .map(
         ([target, count]) =>
-          `${actor.path} has ${count} monitors on ${this.#world.systems.pathOf(target)}: demonitor those that are no longer needed`,
+          `${actor.path} has ${count} monitors on ${this.#world.actors.pathOf(target)}: demonitor those that are no longer needed`,
       );
   }
 
   #lookForCycle(): void {
     const done = new Set<Process>();
-    for (const { process } of this.#world.systems.actors) {
+    for (const { process } of this.#world.actors.all) {
       const path: Process[] = [];
       let at: Process | undefined = process;
       while (at !== undefined && awaits(at) && !done.has(at)) {
         const start = path.indexOf(at);
         if (start >= 0) {
           this.#world.fail(
-            new WaitCycleError(path.slice(start).map((one) => this.#world.systems.pathOf(one.pid))),
+            new WaitCycleError(path.slice(start).map((one) => this.#world.actors.pathOf(one.pid))),
           );
           return;
         }

@@ -2,9 +2,9 @@
 
 import { StuckError, UncontrolledAwaitError } from "../report/errors.js";
 import type { Actor } from "./actor.js";
+import type { Actors } from "./actors.js";
 import { host } from "./host.js";
 import { waitsOf } from "./waits.js";
-import type { World } from "./world.js";
 
 /** After this many idle turns of the event loop, the earlier work was not the code's, but for instance a test runner's. */
 const IDLE_TURNS = 3;
@@ -28,9 +28,9 @@ export async function realWork(adrift: Actor): Promise<Error | undefined> {
 }
 
 /** The error for a schedule in which nothing can run and no timer is set. */
-export function stalemate(world: World): Error {
-  const adrift = world.systems.actors.find((actor) => actor.adrift && actor !== world.systems.main);
+export function stalemate(actors: Actors): Error {
+  const adrift = actors.all.find((actor) => actor.adrift && actor !== actors.main);
   if (adrift !== undefined)
-    return new UncontrolledAwaitError(adrift.path, adrift.place, [], waitsOf(world, adrift));
-  return new StuckError(waitsOf(world));
+    return new UncontrolledAwaitError(adrift.path, adrift.place, [], waitsOf(actors, adrift));
+  return new StuckError(waitsOf(actors));
 }

@@ -7,9 +7,10 @@ import { crash, type ExitInput, type ExitReason, KILLED, toReason } from "../../
 import type { Timer } from "../../process/timer-queue.js";
 import { InjectedCrash } from "../report/errors.js";
 import type { Actor } from "./actor.js";
+import type { WorldCore } from "./core.js";
 import { durations, times } from "./options.js";
 import { type ProcessPattern, patternMatcher } from "./process-pattern.js";
-import type { World } from "./world.js";
+import type { Time } from "./time.js";
 
 /** The targets of a fault, and how often it may strike in one schedule. */
 export interface FaultRule {
@@ -194,7 +195,8 @@ interface ActiveRule {
 const CALM = "calm";
 
 export class Faults {
-  readonly #world: World;
+  readonly #core: WorldCore;
+  readonly #time: Time;
   readonly #live: ActiveRule[];
   readonly #nodeRules: { readonly rule: NodeRule; left: number }[];
   readonly nodes: FaultyNode[] = [];
@@ -212,8 +214,9 @@ export class Faults {
   /** Undo lasting faults that are not by rule. */
   readonly remedies: (() => void)[] = [];
 
-  constructor(world: World, plan: FaultPlan) {
-    this.#world = world;
+  constructor(core: WorldCore, time: Time, plan: FaultPlan) {
+    this.#core = core;
+    this.#time = time;
     this.#live = plan.rules.map((rule) => ({ rule, targets: [], left: rule.atMost }));
     this.#nodeRules = plan.nodes.map((rule) => ({ rule, left: rule.atMost }));
     this.idle = new Map();
@@ -232,19 +235,19 @@ export class Faults {
 
   /** Whether the running step may inject a fault. */
   get allowed(): boolean {
-    this.#world.footprints.read(CALM);
+    this.#core.footprints.read(CALM);
     return !this.calm;
   }
 
   /** Allows faults again. */
   start(): void {
-    this.#world.footprints.wrote(CALM);
+    this.#core.footprints.wrote(CALM);
     this.calm = false;
   }
 
   /** Stops faults, and resumes paused processes. */
   stop(): void {
-    this.#world.footprints.wrote(CALM);
+    this.#core.footprints.wrote(CALM);
     this.calm = true;
     for (const actor of this.#pauses.keys()) this.#release(actor);
     for (const remedy of this.remedies) remedy();
@@ -254,7 +257,7 @@ export class Faults {
     for (const { rule, targets } of this.#live) {
       if (!rule.of(actor.path)) continue;
       targets.push(actor);
-      this.#world.footprints.read(CALM);
+      this.#core.footprints.read(CALM);
     }
     for (const [text, of] of this.idle) if (of(actor.path)) this.idle.delete(text);
   }
@@ -270,14 +273,14 @@ export class Faults {
       const index = targets.indexOf(actor);
       if (index < 0) continue;
       targets.splice(index, 1);
-      this.#world.footprints.read(CALM);
+      this.#core.footprints.read(CALM);
     }
   }
 
   /** Decides whether this message is delayed. */
   delays(from: Actor, to: Actor): boolean {
     if (!this.delaying || from.process === undefined || this.#delayOf?.(to.path) !== true) return false;
-    if (this.#world.oracle.draw(2, "delay:message", undefined, from.number) === 0) return false;
+    if (this.#core.oracle.draw(2, "delay:message", undefined, from.number) === 0) return false;
     this.#delaysLeft--;
     return true;
   }
@@ -292,7 +295,7 @@ export class Faults {
   }
 
   #strikeNode(one: { readonly rule: NodeRule; left: number }): boolean {
-    const { oracle } = this.#world;
+    const { oracle } = this.#core;
     const able = this.nodes.filter((node) => node.powered && one.rule.of(node.name));
     const choice = oracle.draw(able.length + 1, "node:crash");
     if (choice === 0) return false;
@@ -300,7 +303,7 @@ export class Faults {
     const { downMs } = one.rule;
     const ms = downMs[oracle.draw(downMs.length, "ms:down")] as number;
     const node = able[choice - 1] as FaultyNode;
-    this.#world.options.recorder?.faultOf(node.name, `loses power for ${ms} ms`);
+    this.#core.options.recorder?.faultOf(node.name, `loses power for ${ms} ms`);
     node.lose(ms);
     return true;
   }
@@ -310,10 +313,11 @@ export class Faults {
     // A start fails before the process has run at all.
     const targets = rule.kind === "start" ? live.targets.filter((actor) => !actor.run.started) : live.targets;
     const able = rule.kind === "pause" ? targets.filter((actor) => actor.parked === undefined) : targets;
-    const names = this.#world.options.observe
-      ? able.map((actor) => `${this.#live.indexOf(live)} ${actor.key}`)
-      : undefined;
-    const choice = this.#world.oracle.draw(
+    const names =
+      this.#core.options.observe === true
+        ? able.map((actor) => `${this.#live.indexOf(live)} ${actor.key}`)
+        : undefined;
+    const choice = this.#core.oracle.draw(
       able.length + 1,
       `${rule.kind}:process`,
       undefined,
@@ -327,9 +331,9 @@ export class Faults {
     else {
       this.crash(actor, rule.reason, rule.kind === "start" ? "fails to start" : "crashes");
       this.hasFootprint = true;
-      this.#world.footprints.read(CALM);
-      this.#world.footprints.wrote(actor.state);
-      this.#world.footprints.wrote(actor.mailbox);
+      this.#core.footprints.read(CALM);
+      this.#core.footprints.wrote(actor.state);
+      this.#core.footprints.wrote(actor.mailbox);
     }
     return true;
   }
@@ -338,33 +342,33 @@ export class Faults {
   crash(actor: Actor, reason: ExitReason | undefined, fault: string | undefined): void {
     const { process } = actor;
     if (process === undefined || !actor.alive) return;
-    if (fault !== undefined) this.#world.options.recorder?.fault(actor, fault);
+    if (fault !== undefined) this.#core.options.recorder?.fault(actor, fault);
     if (reason === undefined) process.kernel.stop(process, crash(new InjectedCrash()), undefined);
     else process.kernel.end(process, reason.type === "kill" ? KILLED : reason);
   }
 
   #pause(actor: Actor, rule: Rule): void {
     // The label names no kind of fault: a fault is rare, but all durations are equally likely.
-    const ms = rule.forMs[this.#world.oracle.draw(rule.forMs.length, "ms:pause")] as number;
-    this.#world.options.recorder?.fault(actor, `is paused for ${ms} ms`);
-    this.#world.agenda.park(actor);
-    this.#pauses.set(actor, this.#world.time.after(ms, { fire: () => this.#release(actor) }));
+    const ms = rule.forMs[this.#core.oracle.draw(rule.forMs.length, "ms:pause")] as number;
+    this.#core.options.recorder?.fault(actor, `is paused for ${ms} ms`);
+    this.#core.agenda.park(actor);
+    this.#pauses.set(actor, this.#time.after(ms, { fire: () => this.#release(actor) }));
   }
 
   #release(actor: Actor): void {
-    this.#world.time.cancel(this.#pauses.get(actor) as Timer);
+    this.#time.cancel(this.#pauses.get(actor) as Timer);
     this.#pauses.delete(actor);
-    this.#world.agenda.release(actor);
+    this.#core.agenda.release(actor);
   }
 
   #rush(): boolean {
     // A scenario that sleeps waits for what happens until then, so its sleeps are not overtaken.
     // Nor does time leap over a timer that is due.
-    if (this.#world.agenda.tasks[0]?.kind === "timer") return false;
-    if (!this.#world.time.sleepsOn || this.#world.oracle.draw(2, "rush:time") === 0) return false;
+    if (this.#core.agenda.tasks[0]?.kind === "timer") return false;
+    if (!this.#time.sleepsOn || this.#core.oracle.draw(2, "rush:time") === 0) return false;
     this.#rushesLeft--;
-    this.#world.options.recorder?.fault(this.#world.systems.main, "time overtakes queued work");
-    this.#world.time.pass();
+    this.#core.options.recorder?.fault(this.#core.actors.main, "time overtakes queued work");
+    this.#time.pass();
     return true;
   }
 }

@@ -5,23 +5,29 @@ import type { Settler } from "../../process/interception.js";
 import type { Pid } from "../../process/pid.js";
 import type { Actor, Wait } from "./actor.js";
 import { type Continue, SettledHere } from "./awaits.js";
+import type { WorldCore } from "./core.js";
 import { UNDECLARED } from "./footprints.js";
 import { freeze } from "./freeze.js";
 import { host } from "./host.js";
+import type { Memory } from "./memory.js";
 import type { Ending } from "./recorder.js";
-import type { World } from "./world.js";
+import type { Time } from "./time.js";
 
 export class Gates {
-  readonly #world: World;
+  readonly #core: WorldCore;
+  readonly #time: Time;
+  readonly #memory: Memory | undefined;
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(core: WorldCore, time: Time, memory: Memory | undefined) {
+    this.#core = core;
+    this.#time = time;
+    this.#memory = memory;
   }
 
   /** Lets code of `actor` continue in a step of its own, which calls `settle`. */
   resume(actor: Actor, what: string, settle: () => void, ending?: Ending): void {
     if (actor.lost) return;
-    const { record, footprints, options, code, agenda } = this.#world;
+    const { record, footprints, options, code, agenda } = this.#core;
     record.mark(actor.number);
     footprints.wrote(actor.mailbox);
     footprints.queued("r", actor.key, settle);
@@ -38,14 +44,14 @@ export class Gates {
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const ends: Settler = { resolve, reject };
-      this.gate(this.#world.code.current, what, ends);
+      this.gate(this.#core.code.current, what, ends);
       begin(ends.resolve as (value: T) => void, ends.reject as (error: unknown) => void);
     });
   }
 
   /** An actor awaits the promise that was made last, and whose ends these are: they settle it in a step of its own. */
   gate(actor: Actor, what: string, ends: Settler, about?: Pid): void {
-    const { options, code, memory, record, time } = this.#world;
+    const { options, code, record } = this.#core;
     const { last } = host.promises;
     actor.gatedIn = record.steps;
     if (last !== undefined && !SettledHere.has(last)) new SettledHere(last);
@@ -55,7 +61,7 @@ export class Gates {
     }
     const { recorder } = options;
     const place = recorder?.place();
-    const wait: Wait = { what, of: ends, about, step: record.steps + 1, at: time.now, place };
+    const wait: Wait = { what, of: ends, about, step: record.steps + 1, at: this.#time.now, place };
     const { resolve, reject } = ends;
     const settle = (fn: () => void, ended?: Ending["ended"]): void => {
       if (!actor.waits.delete(wait)) return;
@@ -66,7 +72,7 @@ export class Gates {
     actor.waits.add(wait);
     ends.resolve = (value) => {
       if (options.freeze) freeze(value);
-      memory?.passed(code.current, actor, value);
+      this.#memory?.passed(code.current, actor, value);
       settle(() => resolve?.(value), recorder && { value });
     };
     ends.reject = (error) => settle(() => reject?.(error), recorder && { error });
@@ -77,9 +83,9 @@ export class Gates {
    * between: the code goes on in a step of its own. The keys that both steps share are unknown, so they share everything.
    */
   awaited(promise: object, isAwait: () => boolean): Continue | undefined {
-    const { code, record, options, footprints } = this.#world;
+    const { code, record, options, footprints } = this.#core;
     const actor = code.owner;
-    if (actor === undefined || actor.done || SettledHere.has(promise) || this.#world.over) return undefined;
+    if (actor === undefined || actor.done || SettledHere.has(promise) || this.#core.over) return undefined;
     const { steps } = record;
     // Code that stands between an open call and the code that awaits it would hide circles of calls.
     if (actor.gatedIn === steps && promise !== host.promises.lastSettled) return undefined;

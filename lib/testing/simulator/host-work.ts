@@ -4,9 +4,9 @@
 import { origin } from "../../process/origin.js";
 import { placeOf } from "../../process/own-code.js";
 import { EndlessStepError, UncontrolledAwaitError } from "../report/errors.js";
+import type { WorldCore } from "./core.js";
 import { realWork } from "./diagnosis.js";
 import { host } from "./host.js";
-import type { World } from "./world.js";
 
 /** Promises that one step may make and settle. Code that makes so many awaits in a loop without an end. */
 const MOST_PROMISES = 1_000_000;
@@ -14,24 +14,24 @@ const MOST_PROMISES = 1_000_000;
 export class HostWork {
   /** Worker files of pools that are being loaded: no step is made meanwhile. */
   readonly loading: Set<Promise<unknown>> = new Set();
-  readonly #world: World;
+  readonly #core: WorldCore;
   /** The host has been idle since the last step. */
   drained = true;
   /** Promises made and settled before the present step. */
   #made = 0;
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(core: WorldCore) {
+    this.#core = core;
   }
 
   /** A step that makes too many promises is stopped, and fails the schedule. */
   limitPromises(): void {
     this.begin();
     host.promises.endless = () => {
-      const { code, systems, record } = this.#world;
-      const who = code.current === systems.main ? "the scenario" : code.current.path;
+      const { code, actors, record } = this.#core;
+      const who = code.current === actors.main ? "the scenario" : code.current.path;
       const error = new EndlessStepError(who, record.steps + 1, placeOf(host.stack()));
-      this.#world.fail(error);
+      this.#core.fail(error);
       return error.message;
     };
   }
@@ -50,12 +50,12 @@ export class HostWork {
 
   /** Lets the host finish everything that the last step caused and that needs no I/O. */
   async settle(): Promise<void> {
-    const { code } = this.#world;
+    const { code } = this.#core;
     code.endTurn();
     // A turn of the event loop could hide that code waits for the host: the code is looked at before.
     const { batched } = host;
     await (batched ? host.drain() : host.microtasks());
-    if (this.#world.failure?.error instanceof EndlessStepError) {
+    if (this.#core.failure?.error instanceof EndlessStepError) {
       // The code was stopped in the middle.
       origin.current = undefined;
       origin.over();
@@ -73,14 +73,14 @@ export class HostWork {
 
   /** Handles an await that the simulator does not control: waits in real time where that is allowed, else fails the schedule. */
   async #settleReal(): Promise<void> {
-    const { options, code } = this.#world;
+    const { options, code } = this.#core;
     const actor = code.stepper;
     if (!options.allowed(actor.path)) {
       const obstacle = await realWork(actor);
-      if (obstacle !== undefined) this.#world.fail(obstacle);
+      if (obstacle !== undefined) this.#core.fail(obstacle);
     } else if (!(await host.until(() => !actor.adrift, options.patienceMs))) {
       const patience = `more than ${options.patienceMs} ms of real time`;
-      this.#world.fail(new UncontrolledAwaitError(actor.path, actor.place, [patience]));
+      this.#core.fail(new UncontrolledAwaitError(actor.path, actor.place, [patience]));
     }
   }
 }

@@ -32,8 +32,6 @@ const FIRST_MIXED = 1_000_000;
 export class Interceptor implements Interception {
   readonly processClass: typeof WatchedProcess = WatchedProcess;
   readonly world: World;
-  /** Footprint keys of calls and timers. */
-  readonly #objects = new WeakMap<object, string>();
   /** Numbers of pids and monitors that processes have made. */
   readonly #numbers = new Set<number>();
   /** Channels of delayed messages, by sender and receiver. */
@@ -125,10 +123,10 @@ export class Interceptor implements Interception {
 
   /** The sender of an item. The sender of a signal is the process that ended. */
   #senderOf(item: unknown): Actor {
-    const { code, systems } = this.world;
+    const { code, actors } = this.world;
     if (!(item instanceof SignalEntry)) return code.current;
     const { signal } = item;
-    return systems.actorOf(signal.type === "exit" ? signal.from : signal.pid) ?? systems.main;
+    return actors.of(signal.type === "exit" ? signal.from : signal.pid) ?? actors.main;
   }
 
   recall(to: WatchedProcess, fits: (item: unknown) => boolean): boolean {
@@ -149,7 +147,7 @@ export class Interceptor implements Interception {
   }
 
   sharedState(node: RemoteNode): SharedState | undefined {
-    return this.world.options.observe ? new SharedState(this, node) : undefined;
+    return this.world.options.observe === true ? new SharedState(this, node) : undefined;
   }
 
   /** Hardly any code sees the order of all processes, so spawns depend on each other only in a search that asks for it. */
@@ -160,17 +158,11 @@ export class Interceptor implements Interception {
   }
 
   keyOf(pid: Pid): string {
-    return this.world.systems.actorOf(pid)?.key ?? `${pid.node.id}.${pid.id}`;
+    return this.world.actors.of(pid)?.key ?? `${pid.node.id}.${pid.id}`;
   }
 
   keyOfObject(object: object): string {
-    let key = this.#objects.get(object);
-    if (key === undefined) {
-      const actor = this.world.code.setter;
-      key = `o:${actor.key}/${++actor.objects}`;
-      this.#objects.set(object, key);
-    }
-    return key;
+    return this.world.code.keyOfObject(object);
   }
 
   timers(enter: (fn: () => void) => void): SimulatedTimers {
@@ -181,7 +173,7 @@ export class Interceptor implements Interception {
   number(of: "pid" | "monitor"): number {
     const actor = this.world.code.setter;
     const count = of === "pid" ? ++actor.pids : ++actor.monitors;
-    if (actor === this.world.systems.main) return count;
+    if (actor === this.world.actors.main) return count;
     let number = FIRST_MIXED + mix(actor.hash, count, of === "pid" ? 0 : 1);
     while (this.#numbers.has(number)) number++;
     this.#numbers.add(number);
@@ -197,7 +189,7 @@ export class Interceptor implements Interception {
   }
 
   circle(processes: readonly Pid[]): void {
-    this.world.atCircle(processes.map((pid) => this.world.systems.pathOf(pid)));
+    this.world.atCircle(processes.map((pid) => this.world.actors.pathOf(pid)));
   }
 
   touched(key: string, access: Access): void {

@@ -29,7 +29,7 @@ export function isFair({ agenda, halfway, record }: World): boolean {
 /** The repeating end of a schedule, by which processes ran. A restarted process counts as the one before. */
 export function cycleOf(world: World): Cycle | undefined {
   const numbers = new Map<string, number>();
-  const kinds = world.systems.actors.map((actor) => {
+  const kinds = world.actors.all.map((actor) => {
     const path = sameIfRestarted(actor.path);
     const known = numbers.get(path) ?? numbers.size;
     numbers.set(path, known);
@@ -87,7 +87,7 @@ function showCycle(world: World, recorder: Recorder): Cycling | undefined {
 /** The processes that ran at the end. */
 function namesOf(world: World): readonly string[] {
   const labels = world.record.trail.slice(world.record.trail.length >> 1).filter((label) => label >= 0);
-  const names = new Set(labels.map((label) => sameIfRestarted(world.systems.actors[label >> 2]?.path ?? "")));
+  const names = new Set(labels.map((label) => sameIfRestarted(world.actors.all[label >> 2]?.path ?? "")));
   const shown = [...names].sort();
   return shown.length > MOST_NAMES
     ? [...shown.slice(0, MOST_NAMES), `${shown.length - MOST_NAMES} more`]

@@ -10,8 +10,8 @@ import * as stores from "../../store/index.js";
 import * as supervisors from "../../supervisor/index.js";
 import { System } from "../../system.js";
 import type { Actor } from "./actor.js";
+import type { WorldCore } from "./core.js";
 import { contentOf } from "./freeze.js";
-import type { World } from "./world.js";
 
 /** Memory that several processes use without a message between them. */
 export interface SharedMemory {
@@ -36,20 +36,20 @@ interface Watched {
 export class Memory {
   /** The findings, by the object. */
   readonly found: Map<object, Watched> = new Map();
-  readonly #world: World;
+  readonly #core: WorldCore;
   readonly #watched = new Map<object, Watched>();
   /** Those that several actors have. */
   readonly #common = new Set<Watched>();
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(core: WorldCore) {
+    this.#core = core;
   }
 
   /** A process begins with its arguments. The code that starts the process may keep them. */
   born(actor: Actor, behaviour: unknown): void {
     const { args } = behaviour as { readonly args?: unknown };
     if (!Array.isArray(args)) return;
-    const giver = this.#world.code.current;
+    const giver = this.#core.code.current;
     for (const arg of args) this.#give(arg, giver.supervises ? [actor] : [giver, actor], true);
   }
 
@@ -109,7 +109,7 @@ export class Memory {
   #isShared(watched: Watched): void {
     this.#common.delete(watched);
     this.found.set(watched.object, watched);
-    for (const { key } of watched.holders) this.#world.oracle.chooser.knowledge?.sawSharing(key);
+    for (const { key } of watched.holders) this.#core.oracle.chooser.knowledge?.sawSharing(key);
   }
 }
 

@@ -1,25 +1,31 @@
 // Quiet moments: nothing can run unless time passes. Code can wait for one.
 
-import type { World } from "./world.js";
+import type { WorldCore } from "./core.js";
+import type { Gates } from "./gates.js";
+import type { Time } from "./time.js";
 
 export class Quiet {
-  readonly #world: World;
+  readonly #core: WorldCore;
+  readonly #time: Time;
+  readonly #gates: Gates;
   readonly #waiting: (() => void)[] = [];
   readonly #patient: { readonly fn: () => void; readonly since: number }[] = [];
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(core: WorldCore, time: Time, gates: Gates) {
+    this.#core = core;
+    this.#time = time;
+    this.#gates = gates;
   }
 
   /** Resolves at the next quiet moment. */
   reached(what: string): Promise<void> {
-    this.#world.footprints.wrote("quiet");
-    return this.#world.gates.gated<void>(what, (resolve) => this.#waiting.push(resolve));
+    this.#core.footprints.wrote("quiet");
+    return this.#gates.gated<void>(what, (resolve) => this.#waiting.push(resolve));
   }
 
   /** Calls `fn` at the next quiet moment after another step, or when no further step is possible. */
   afterChange(fn: () => void): void {
-    const { record, code } = this.#world;
+    const { record, code } = this.#core;
     // The present step belongs to the caller, and changes nothing for it.
     this.#patient.push({ fn, since: record.steps + (code.performing === undefined ? 0 : 1) });
   }
@@ -33,8 +39,8 @@ export class Quiet {
   }
 
   #wakePatient(): boolean {
-    const { time, record } = this.#world;
-    const hopeless = time.next === undefined;
+    const { record } = this.#core;
+    const hopeless = this.#time.next === undefined;
     const woken = this.#patient.filter(({ since }) => hopeless || since < record.steps);
     for (const one of woken) {
       this.#patient.splice(this.#patient.indexOf(one), 1);

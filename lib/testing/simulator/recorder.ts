@@ -13,11 +13,13 @@ import { endingText, eventText, messageText, reasonText } from "../report/messag
 import { relativePlace } from "../report/place.js";
 import type { ProcessChange, RequestOutcome, TraceEffect, TraceStep } from "../report/trace.js";
 import type { Actor } from "./actor.js";
+import type { Actors } from "./actors.js";
 import { host } from "./host.js";
 import { type Letter, Letters } from "./letters.js";
 import { Packet } from "./packet.js";
+import type { RunningCode } from "./running-code.js";
+import type { ScheduleRecord } from "./schedule-record.js";
 import type { DeliverTask, RunTask, SimulatedTask } from "./tasks.js";
-import type { World } from "./world.js";
 
 /** How an awaited promise ended, and where the code awaits it. */
 export interface Ending {
@@ -30,6 +32,13 @@ export interface Ending {
 interface Shown {
   readonly result: string | undefined;
   readonly place: string | undefined;
+}
+
+/** The schedule that is recorded. */
+interface Recorded {
+  readonly actors: Actors;
+  readonly record: ScheduleRecord;
+  readonly code: RunningCode;
 }
 
 type DistributedOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
@@ -57,7 +66,7 @@ function known<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], un
 
 export class Recorder {
   readonly steps: TraceStep[] = [];
-  #world!: World;
+  #of!: Recorded;
   readonly #placed: number;
   #doing: Doing | undefined = undefined;
   #effects: TraceEffect[] = [];
@@ -83,8 +92,8 @@ export class Recorder {
     this.#placed = placed;
   }
 
-  attach(world: World): void {
-    this.#world = world;
+  attach(recorded: Recorded): void {
+    this.#of = recorded;
   }
 
   /** Shows these values with each step that changes them. */
@@ -173,14 +182,14 @@ export class Recorder {
   /** A message was sent; `item` is as mailboxes hold it. */
   sent(from: Actor, to: Actor, item: unknown, held: boolean): void {
     const arriving = this.#arriving;
-    if (arriving !== undefined && !held && from === this.#world.systems.main) {
+    if (arriving !== undefined && !held && from === this.#of.actors.main) {
       // The message was recorded when it was sent to the network.
       this.#arriving = undefined;
       this.#letters.enter(to, { ...arriving, item });
       return;
     }
     const ends = item instanceof Packet ? item.ends() : undefined;
-    const running = ends === undefined ? from : this.#world.code.current;
+    const running = ends === undefined ? from : this.#of.code.current;
     const sender = ends?.from ? this.#nameOf(ends.from) : this.#senderOf(running);
     const receiver = ends?.to ? this.#nameOf(ends.to) : to.path;
     const letter = this.#letters.written(sender, item);
@@ -200,12 +209,12 @@ export class Recorder {
   /** Path of the running code. No code runs while a timer fires: its message is from the process that set it. */
   #senderOf(running: Actor): string {
     const doing = this.#doing;
-    return running === this.#world.systems.main && doing?.type === "timer" ? doing.process : running.path;
+    return running === this.#of.actors.main && doing?.type === "timer" ? doing.process : running.path;
   }
 
   /** A message was discarded: no process will handle it. */
   lost(to: Pid | string, message: unknown, why: DeadLetterReason): void {
-    const actor = typeof to === "string" ? undefined : this.#world.systems.actorOf(to);
+    const actor = typeof to === "string" ? undefined : this.#of.actors.of(to);
     const letter = actor && this.#letters.lost(actor, message);
     this.#effects.push({
       type: "lost",
@@ -218,7 +227,7 @@ export class Recorder {
 
   /** Code has sent a request to the outside world. */
   requested(outside: Actor, args: readonly unknown[]): void {
-    const from = this.#world.code.current.path;
+    const from = this.#of.code.current.path;
     const { number } = this.#letters.written(from, args);
     this.#requests.set(args, number);
     this.#effects.push({
@@ -289,7 +298,7 @@ export class Recorder {
 
   /** The place of the caller in the code of the test or the service. */
   place(): string | undefined {
-    if (this.#world.record.steps > this.#placed) return undefined;
+    if (this.#of.record.steps > this.#placed) return undefined;
     const place = placeOf(host.stack());
     return place === undefined ? undefined : relativePlace(place, host.folder());
   }
@@ -299,7 +308,8 @@ export class Recorder {
     this.#effects = [];
   }
 
-  ended(): void {
+  /** @param at - the time of the step */
+  ended(at: number): void {
     this.#unfound();
     this.#machines();
     const doing = this.#doing ?? { type: "run" as const, process: "scenario", took: "starts" };
@@ -307,14 +317,14 @@ export class Recorder {
     const effects = this.#effects;
     const number = this.steps.length + 1;
     const more = known({ place, changes: this.#changes(), states: this.#states() });
-    this.steps.push({ ...doing, number, at: this.#world.time.now, effects, ...more });
+    this.steps.push({ ...doing, number, at, effects, ...more });
     this.#doing = undefined;
     this.#effects = [];
   }
 
   /** The state machines that have gone to another state. */
   #machines(): void {
-    for (const actor of this.#world.systems.actors) {
+    for (const actor of this.#of.actors.all) {
       const behaviour = actor.process?.behaviour;
       if (!(behaviour instanceof MachineProcess) || !actor.alive || actor.process?.state === STARTING)
         continue;
@@ -329,7 +339,7 @@ export class Recorder {
   /** The processes that differ from what the trace said last. */
   #changes(): ProcessChange[] | undefined {
     const changes: ProcessChange[] = [];
-    for (const actor of this.#world.systems.actors) {
+    for (const actor of this.#of.actors.all) {
       const { process } = actor;
       if (process === undefined) continue;
       const change = actor.alive ? this.#living(actor, process) : ended(actor.path);
@@ -402,7 +412,7 @@ export class Recorder {
   }
 
   #nameOf(pid: Pid): string {
-    return this.#world.systems.actorOf(pid)?.path ?? String(pid);
+    return this.#of.actors.pathOf(pid);
   }
 
   #show(item: unknown): string {

@@ -6,7 +6,7 @@ import { runningOwner } from "../../process/origin.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { Actor } from "./actor.js";
-import type { Systems } from "./systems.js";
+import type { Actors } from "./actors.js";
 import type { SimulatedTask } from "./tasks.js";
 
 export class RunningCode {
@@ -16,23 +16,25 @@ export class RunningCode {
   running: Process | undefined = undefined;
   /** Whose timer fires in the present step. */
   firing: Actor | undefined = undefined;
-  readonly #systems: Systems;
+  readonly #actors: Actors;
+  /** Footprint keys of calls and timers. */
+  readonly #objects = new WeakMap<object, string>();
   #turn: { readonly kernel: Kernel; readonly context: AsyncContext } | undefined = undefined;
 
-  constructor(systems: Systems) {
-    this.#systems = systems;
+  constructor(actors: Actors) {
+    this.#actors = actors;
   }
 
   /** The actor that owns the code which is running, if any does. */
   get owner(): Actor | undefined {
     const owner = runningOwner();
     if (owner === undefined || owner instanceof Actor) return owner;
-    return this.#systems.actorOf(owner as Pid);
+    return this.#actors.of(owner as Pid);
   }
 
   /** The actor whose code is running: by default the scenario. */
   get current(): Actor {
-    return this.owner ?? this.#systems.main;
+    return this.owner ?? this.#actors.main;
   }
 
   /** The author of what is created now: the actor whose code runs. While a timer fires outside of all actors, its owner. */
@@ -40,9 +42,20 @@ export class RunningCode {
     return this.firing === undefined || runningOwner() !== undefined ? this.current : this.firing;
   }
 
+  /** The footprint key of an object, by the order in which its author has made such objects. */
+  keyOfObject(object: object): string {
+    let key = this.#objects.get(object);
+    if (key === undefined) {
+      const actor = this.setter;
+      key = `o:${actor.key}/${++actor.objects}`;
+      this.#objects.set(object, key);
+    }
+    return key;
+  }
+
   /** The actor whose step this is. */
   get stepper(): Actor {
-    return this.performing?.owner ?? this.#systems.main;
+    return this.performing?.owner ?? this.#actors.main;
   }
 
   /** Consecutive steps of one system share a context until the host has run, like the activations of a turn in production. */

@@ -1,15 +1,17 @@
-// The systems of a world, and its actors: the processes, the scenario, the boots of machines, and fakes of the outside world.
+// The systems of a world: they join it, stop, and lose power with their machines.
 
 import { checkConsistency } from "../../process/consistency.js";
 import type { Environment, Scheduler } from "../../process/environment.js";
 import { SystemStoppedError } from "../../process/errors.js";
 import type { WatchedProcess } from "../../process/intercepted.js";
 import type { Kernel } from "../../process/kernel.js";
-import type { Pid, RemoteNode } from "../../process/pid.js";
+import type { RemoteNode } from "../../process/pid.js";
 import { losePower } from "../../process/power-loss.js";
 import { Actor } from "./actor.js";
+import type { WorldCore } from "./core.js";
+import type { Quiet } from "./quiet.js";
+import type { Time } from "./time.js";
 import type { SimulatedTimers } from "./timers.js";
-import type { World } from "./world.js";
 
 /** One system of the world. */
 interface Part {
@@ -19,22 +21,21 @@ interface Part {
 }
 
 export class Systems {
-  readonly actors: Actor[] = [];
-  /** The scenario's own code. */
-  readonly main: Actor;
   /** What stands for the machine of a system, by its environment. The systems of the scenario are on none. */
   readonly machines: WeakMap<Environment, object> = new WeakMap();
   /** Called for each system that loses power, before it ends. */
   readonly powerLosses: ((kernel: Kernel) => void)[] = [];
-  readonly #world: World;
+  readonly #core: WorldCore;
+  readonly #time: Time;
+  readonly #quiet: Quiet;
   readonly #parts: Part[] = [];
   /** Names of all systems so far. */
   readonly #names: string[] = [];
-  readonly #pids = new Map<Pid, Actor>();
 
-  constructor(world: World) {
-    this.#world = world;
-    this.main = this.#add(new Actor(0, undefined, undefined, "scenario"));
+  constructor(core: WorldCore, time: Time, quiet: Quiet) {
+    this.#core = core;
+    this.#time = time;
+    this.#quiet = quiet;
   }
 
   /** Adds a system. */
@@ -44,7 +45,7 @@ export class Systems {
     const path = namesakes > 0 ? `${name}#${namesakes + 1}` : name;
     const part: Part = { kernel, root: new Actor(-this.#names.length, undefined, undefined, path) };
     this.#parts.push(part);
-    const { code, agenda, quiet } = this.#world;
+    const { code, agenda } = this.#core;
     return {
       get running() {
         return code.running;
@@ -54,7 +55,7 @@ export class Systems {
       resume: (one) => one.resume(),
       nudge: () => undefined,
       alarm: () => undefined,
-      idle: () => quiet.reached("the system to be idle"),
+      idle: () => this.#quiet.reached("the system to be idle"),
       stop: () => this.#leave(part),
     };
   }
@@ -63,21 +64,10 @@ export class Systems {
     const index = this.#parts.indexOf(part);
     if (index < 0) return;
     this.#parts.splice(index, 1);
-    const { time, agenda } = this.#world;
-    time.drop(part.kernel.timers as SimulatedTimers);
-    agenda.remove(
+    this.#time.drop(part.kernel.timers as SimulatedTimers);
+    this.#core.agenda.remove(
       ({ kind, owner }) => kind !== "resume" && kind !== "timer" && owner.process?.kernel === part.kernel,
     );
-  }
-
-  /** The actor of a pid, also after its process has ended. */
-  actorOf(pid: Pid): Actor | undefined {
-    return this.#pids.get(pid);
-  }
-
-  /** The path of the process of a pid. */
-  pathOf(pid: Pid): string {
-    return this.#pids.get(pid)?.path ?? String(pid);
   }
 
   /** Parent of the processes of a system that no process has started. */
@@ -88,27 +78,13 @@ export class Systems {
   /** Registers a new process. A process that no process has started gets its system's root as parent. */
   adopt(process: WatchedProcess, parent: Actor | undefined): Actor {
     const root = this.#parts.find((part) => part.kernel === process.kernel)?.root;
-    const actor = new Actor(this.actors.length, process, parent ?? root, root?.path ?? "scenario");
-    this.#pids.set(process.pid, actor);
-    return this.#add(actor);
-  }
-
-  /** Adds an actor that stands for a part of the outside world. */
-  outside(name: string): Actor {
-    const actor = new Actor(this.actors.length, undefined, undefined, name);
-    actor.done = true;
-    return this.#add(actor);
-  }
-
-  #add(actor: Actor): Actor {
-    this.actors.push(actor);
-    return actor;
+    return this.#core.actors.adopt(process, parent ?? root, root?.path);
   }
 
   /** A machine loses power: neither the code of its boot nor its systems ever continue. */
   lose(boot: Actor, kernels: readonly Kernel[]): void {
     const roots = this.#parts.filter(({ kernel }) => kernels.includes(kernel)).map(({ root }) => root);
-    const processes = this.actors.filter(
+    const processes = this.#core.actors.all.filter(
       ({ process }) => process !== undefined && kernels.includes(process.kernel),
     );
     for (const actor of [boot, ...roots, ...processes]) {
@@ -116,8 +92,8 @@ export class Systems {
       actor.waits.clear();
       actor.parked = undefined;
     }
-    this.#world.footprints.wrote(boot.state);
-    this.#world.agenda.remove(({ owner }) => owner.lost);
+    this.#core.footprints.wrote(boot.state);
+    this.#core.agenda.remove(({ owner }) => owner.lost);
     for (const kernel of kernels) {
       for (const gone of this.powerLosses) gone(kernel);
       losePower(kernel);
@@ -129,13 +105,13 @@ export class Systems {
     try {
       for (const { kernel } of this.#parts) checkConsistency(kernel);
     } catch (error) {
-      this.#world.fail(error);
+      this.#core.fail(error);
     }
   }
 
   /** Ends everything at once, and aborts the processes' signals so that they free host resources. Pending promises stay pending. */
   close(): void {
-    for (const { process } of this.actors)
+    for (const { process } of this.#core.actors.all)
       process?.rare?.abort?.abort(new SystemStoppedError(process.kernel.node.name));
     for (const part of [...this.#parts]) part.kernel.close();
   }

@@ -2,32 +2,32 @@
 // those of the simulator end faults, and fire between steps.
 
 import { type Due, type Timer, TimerQueue } from "../../process/timer-queue.js";
+import type { WorldCore } from "./core.js";
 import { inOrder, type SimulatedTimer, SimulatedTimers, type TimerHost } from "./timers.js";
-import type { World } from "./world.js";
 
 export class Time {
   /** Virtual milliseconds since the scenario began. */
   now = 0;
-  readonly #world: World;
+  readonly #core: WorldCore;
   readonly #own = new TimerQueue();
   /** Timers of the scenario, and of each system. */
   readonly #queues: SimulatedTimers[] = [];
   #set = 0;
   readonly #timers: TimerHost;
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(core: WorldCore) {
+    this.#core = core;
     this.#timers = {
-      setter: () => world.code.setter,
+      setter: () => core.code.setter,
       next: () => ++this.#set,
       touched: (due, how) => {
-        if (!world.options.observe) return;
-        const key = world.interceptor.keyOfObject(due);
-        if (how !== "set") world.footprints.touched(key, how);
+        if (core.options.observe !== true) return;
+        const key = core.code.keyOfObject(due);
+        if (how !== "set") core.footprints.touched(key, how);
       },
       withdrawn: (task, timer) => {
         task.withdraw(timer);
-        if (task.pending === 0) world.agenda.disable(task);
+        if (task.pending === 0) core.agenda.disable(task);
       },
     };
     this.timersOf((fn) => fn());
@@ -57,10 +57,10 @@ export class Time {
   /** A system has stopped: its timers do not fire. */
   drop(queue: SimulatedTimers): void {
     this.#queues.splice(this.#queues.indexOf(queue), 1);
-    for (const { timers } of this.#world.systems.actors) {
+    for (const { timers } of this.#core.actors.all) {
       if (timers === undefined || timers.pending === 0) continue;
       timers.drop(queue);
-      if (timers.pending === 0) this.#world.agenda.disable(timers);
+      if (timers.pending === 0) this.#core.agenda.disable(timers);
     }
   }
 
@@ -93,7 +93,7 @@ export class Time {
     this.now = Math.max(this.now, this.next ?? this.now);
     let fired = false;
     for (let timer = this.#own.take(this.now); timer !== undefined; timer = this.#own.take(this.now)) {
-      this.#world.options.recorder?.time();
+      this.#core.options.recorder?.time();
       timer.due.fire();
       fired = true;
     }
@@ -101,7 +101,7 @@ export class Time {
     for (const timers of this.#queues)
       for (let timer = timers.takeDue(this.now); timer !== undefined; timer = timers.takeDue(this.now))
         due.push(timer);
-    const { agenda } = this.#world;
+    const { agenda } = this.#core;
     for (const timer of due.sort(inOrder)) {
       const { owner } = timer;
       owner.timers ??= agenda.timers(owner);

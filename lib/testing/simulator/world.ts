@@ -5,48 +5,32 @@
 import type { WatchedProcess } from "../../process/intercepted.js";
 import { origin } from "../../process/origin.js";
 import { SharedState, search } from "../../process/shared-state.js";
-import type { Chooser } from "../strategies/strategy.js";
-import { Agenda } from "./agenda.js";
+import { type CoreOptions, WorldCore } from "./core.js";
 import { realWork, stalemate } from "./diagnosis.js";
 import { type FaultPlan, Faults } from "./faults.js";
-import { Footprints, UNDECLARED } from "./footprints.js";
+import { UNDECLARED } from "./footprints.js";
 import { Gates } from "./gates.js";
 import { host } from "./host.js";
 import { HostWork } from "./host-work.js";
 import { Interceptor } from "./interceptor.js";
 import { Memory } from "./memory.js";
-import { ORDINARY, Oracle } from "./oracle.js";
-import type { Progress } from "./progress.js";
+import { ORDINARY } from "./oracle.js";
 import { Quiet } from "./quiet.js";
-import type { Recorder } from "./recorder.js";
-import { RunningCode } from "./running-code.js";
-import { kindNumber, ScheduleRecord } from "./schedule-record.js";
+import { kindNumber } from "./schedule-record.js";
 import { Systems } from "./systems.js";
 import type { SimulatedTask } from "./tasks.js";
 import { Time } from "./time.js";
 
 /** What holds for all schedules of an exploration. */
-export interface WorldSettings {
+export interface WorldSettings extends Pick<CoreOptions, "freeze" | "allowed" | "patienceMs"> {
   readonly maxSteps: number;
   readonly faults: FaultPlan;
-  readonly freeze: boolean;
-  /** Whether the process of a path may use the host's timers and I/O. */
-  readonly allowed: (path: string) => boolean;
-  /** Most real milliseconds that such a process may take. */
-  readonly patienceMs: number;
 }
 
 /** How one schedule runs. */
-export interface WorldRun {
-  readonly chooser: Chooser;
-  /** Whether the strategy needs footprints. Default false. */
-  readonly observe?: boolean | undefined;
+export interface WorldRun extends Pick<CoreOptions, "chooser" | "observe" | "recorder" | "progress"> {
   /** Whether the second half of `maxSteps` steps is ordinary, and therefore fair. Default false. */
   readonly fairTail?: boolean | undefined;
-  /** Present when the schedule runs for a report. */
-  readonly recorder?: Recorder | undefined;
-  /** Present when the schedule counts in a search. */
-  readonly progress?: Progress | undefined;
   /** The host's time at which the schedule is given up. */
   readonly deadline?: number | undefined;
 }
@@ -54,17 +38,11 @@ export interface WorldRun {
 /** Steps between two looks at the host's clock. */
 const STEPS_OF_A_LOOK = 16;
 
-export class World {
-  readonly options: WorldSettings & WorldRun;
-  readonly oracle: Oracle;
-  readonly agenda: Agenda = new Agenda();
-  readonly record: ScheduleRecord = new ScheduleRecord();
-  readonly footprints: Footprints;
-  readonly systems: Systems;
-  readonly code: RunningCode;
+export class World extends WorldCore<WorldSettings & WorldRun> {
   readonly time: Time;
   readonly gates: Gates;
   readonly quiet: Quiet;
+  readonly systems: Systems;
   readonly hostWork: HostWork;
   readonly interceptor: Interceptor;
   readonly faults: Faults;
@@ -74,12 +52,6 @@ export class World {
   readonly points: Map<string, boolean> = new Map();
   /** Faults that are not by rule. Each is called before each step, and returns whether it struck. */
   readonly strikes: (() => boolean)[] = [];
-  /** The failure of the schedule. */
-  failure: { readonly error: unknown } | undefined = undefined;
-  /** The schedule was cut off at `maxSteps`. */
-  bounded = false;
-  /** The schedule was given up at its deadline. */
-  late = false;
   /** The scenario's promise is settled. */
   finished = false;
   /** What was possible after half of `maxSteps` steps. */
@@ -96,43 +68,25 @@ export class World {
   atQuiet: () => void = () => undefined;
 
   constructor(options: WorldSettings & WorldRun) {
-    this.options = options;
+    super(options);
     this.#limit = Math.ceil(options.maxSteps / 2);
-    this.oracle = new Oracle(options.chooser);
-    this.footprints = new Footprints(options.observe === true, this.oracle);
-    this.systems = new Systems(this);
-    this.code = new RunningCode(this.systems);
-    this.time = new Time(this);
-    this.gates = new Gates(this);
-    this.quiet = new Quiet(this);
-    this.hostWork = new HostWork(this);
-    this.interceptor = new Interceptor(this);
     // Only a search that skips orders needs it.
     this.memory =
       options.observe === true && options.chooser.knowledge !== undefined ? new Memory(this) : undefined;
+    this.time = new Time(this);
+    this.gates = new Gates(this, this.time, this.memory);
+    this.quiet = new Quiet(this, this.time, this.gates);
+    this.systems = new Systems(this, this.time, this.quiet);
+    this.hostWork = new HostWork(this);
+    this.faults = new Faults(this, this.time, options.faults);
+    this.interceptor = new Interceptor(this);
     if (options.observe === true) search.shared = new SharedState(this.interceptor, { name: "", id: "" });
-    this.faults = new Faults(this, options.faults);
-  }
-
-  fail(error: unknown): void {
-    this.failure ??= { error };
-  }
-
-  /** Whether the schedule is over, for any reason. */
-  get over(): boolean {
-    return (
-      this.failure !== undefined ||
-      this.bounded ||
-      this.late ||
-      this.oracle.chooser.redundant === true ||
-      this.oracle.broken !== undefined
-    );
   }
 
   /** Runs the scenario's code for the first time. */
   async begin(scenario: () => void): Promise<void> {
     origin.wake();
-    origin.current = this.systems.main;
+    origin.current = this.actors.main;
     this.hostWork.limitPromises();
     scenario();
     origin.current = undefined;
@@ -204,10 +158,10 @@ export class World {
       return false;
     }
     if (this.finished) return undefined;
-    const adrift = this.systems.actors.find((actor) => actor.adrift);
+    const adrift = this.actors.all.find((actor) => actor.adrift);
     const obstacle = adrift === undefined ? undefined : await realWork(adrift);
     if (obstacle === undefined && this.time.next !== undefined) return this.time.pass();
-    this.fail(obstacle ?? stalemate(this));
+    this.fail(obstacle ?? stalemate(this.actors));
     return undefined;
   }
 
@@ -265,7 +219,7 @@ export class World {
     if (task !== undefined) chooser.ran?.(task, known);
     else if (this.faults.hasFootprint) chooser.struck?.(known);
     this.faults.hasFootprint = false;
-    recorder?.ended();
+    recorder?.ended(this.time.now);
     this.afterStep();
   }
 

@@ -48,8 +48,8 @@ interface Insides {
   readonly interceptor: {
     born(process: WatchedProcess): void;
     keyOf(pid: Pid): string;
-    keyOfObject(object: object): string;
   };
+  readonly code: { keyOfObject(object: object): string };
 }
 
 /** The number of the pids that stand for no process. */
@@ -103,12 +103,9 @@ class Ledger {
   constructor(world: Insides, found: Map<string, string>) {
     this.world = world;
     this.found = found;
-    const { interceptor } = world;
+    const { interceptor, code } = world;
     const [perform, ended] = [world.perform.bind(world), world.ended.bind(world)];
-    const [born, keyOfObject] = [
-      interceptor.born.bind(interceptor),
-      interceptor.keyOfObject.bind(interceptor),
-    ];
+    const [born, keyOfObject] = [interceptor.born.bind(interceptor), code.keyOfObject.bind(code)];
     world.perform = (task) => {
       this.task = task;
       perform(task);
@@ -122,7 +119,7 @@ class Ledger {
       this.newborn.add(process);
       this.watchProcess(process);
     };
-    interceptor.keyOfObject = (object) => {
+    code.keyOfObject = (object) => {
       const key = keyOfObject(object);
       if (!this.known.has(object)) {
         this.known.add(object);
