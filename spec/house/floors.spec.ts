@@ -195,7 +195,7 @@ const CIRCLES: { readonly [floor: string]: number } = {
   process: 19,
   dispatch: 5,
   topology: 7,
-  testing: 7,
+  testing: 3,
   flow: 8,
   pipeline: 8,
   service: 6,

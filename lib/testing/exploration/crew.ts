@@ -5,7 +5,7 @@ import { ThreadError } from "../report/errors.js";
 import { host, type SimulatorThread } from "../simulator/host.js";
 import type { CrewPlan } from "./crew-plan.js";
 import type { ScheduleOutcome } from "./share.js";
-import { type Block, type News, THREAD, type Work } from "./thread.js";
+import { type Block, THREAD, type ThreadReport, type Work } from "./thread.js";
 
 /** A thread that is silent for so long hangs. It gives a sign of life between two schedules, once a second. */
 const SILENCE_MS = 60_000;
@@ -31,7 +31,7 @@ export class Crew {
     signal?.addEventListener("abort", this.#aborted);
     this.#threads = Array.from({ length: threads }, (_, thread) =>
       host.thread(THREAD, { ...work, thread, threads } satisfies Work, {
-        said: (news) => this.#said(thread, news as News),
+        said: (report) => this.#said(thread, report as ThreadReport),
         ended: (why) => this.#fail(new ThreadError(why)),
       }),
     );
@@ -58,11 +58,11 @@ export class Crew {
     await Promise.all(this.#threads.map((thread) => thread.end()));
   }
 
-  #said(thread: number, news: News): void {
+  #said(thread: number, report: ThreadReport): void {
     this.#watches.get(thread)?.();
-    if (news.type === "failed") this.#fail(new ThreadError(news.why));
-    else if (news.type === "alive") this.#watch(thread);
-    else this.#waiting.get(thread)?.(news.outcomes);
+    if (report.type === "failed") this.#fail(new ThreadError(report.why));
+    else if (report.type === "alive") this.#watch(thread);
+    else this.#waiting.get(thread)?.(report.outcomes);
   }
 
   #watch(thread: number): void {

@@ -1,4 +1,4 @@
-// The findings of an exploration: counts, and the news of each schedule.
+// The findings of an exploration: counts, and what each schedule shows first.
 
 import type { SharedMemory } from "../simulator/memory.js";
 import type { SearchHistory, SearchStrategy, StrategyYield } from "../strategies/strategy.js";

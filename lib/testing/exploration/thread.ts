@@ -35,12 +35,12 @@ export interface Block {
 }
 
 /** What a thread says. */
-export type News =
+export type ThreadReport =
   | { readonly type: "alive" }
   | { readonly type: "done"; readonly outcomes: readonly ScheduleOutcome[] }
   | { readonly type: "failed"; readonly why: string };
 
-const say = (news: News): void => host.work?.say(news);
+const say = (report: ThreadReport): void => host.work?.say(report);
 
 async function serve({ source, options, strategy, thread, threads }: Work): Promise<void> {
   const scenario = await scenarioOf(source);

@@ -15,10 +15,10 @@ import type { ProcessChange, RequestOutcome, TraceEffect, TraceStep } from "../r
 import type { Actor } from "./actor.js";
 import type { Actors } from "./actors.js";
 import { host } from "./host.js";
-import { type Letter, Letters } from "./letters.js";
 import { Packet } from "./packet.js";
 import type { RunningCode } from "./running-code.js";
 import type { ScheduleRecord } from "./schedule-record.js";
+import { type SentMessage, SentMessages } from "./sent-messages.js";
 import type { DeliverTask, RunTask, SimulatedTask } from "./tasks.js";
 
 /** How an awaited promise ended, and where the code awaits it. */
@@ -70,7 +70,7 @@ export class Recorder {
   readonly #placed: number;
   #doing: Doing | undefined = undefined;
   #effects: TraceEffect[] = [];
-  readonly #letters = new Letters();
+  readonly #sent = new SentMessages();
   /** How the promises ended whose code has not gone on yet. */
   readonly #endings = new Map<Actor, Shown[]>();
   /** A body runs: until it takes a message, this is where it looks for one. */
@@ -78,7 +78,7 @@ export class Recorder {
   /** Requests to the outside world, by their arguments. */
   readonly #requests = new WeakMap<readonly unknown[], number>();
   /** The message that arrives over a network in this step. */
-  #arriving: Letter | undefined = undefined;
+  #arriving: SentMessage | undefined = undefined;
 
   /** The states of state machines, by name. */
   readonly #stateNames = new Map<Actor, string>();
@@ -132,15 +132,15 @@ export class Recorder {
 
   #deliver({ from, owner, held }: DeliverTask): Doing {
     const [item] = held;
-    const letter = this.#letters.arriving(wayOf(from, owner), item);
+    const sent = this.#sent.arriving(wayOf(from, owner), item);
     const message = this.#show(plain(item));
-    const doing = { type: "deliver", message, ...known({ letter: letter?.number }) } as const;
+    const doing = { type: "deliver", message, ...known({ letter: sent?.number }) } as const;
     if (item instanceof Packet) {
-      this.#arriving = letter;
+      this.#arriving = sent;
       const { to } = item.ends();
-      return { ...doing, process: to ? this.#nameOf(to) : owner.path, from: letter?.from ?? from.path };
+      return { ...doing, process: to ? this.#nameOf(to) : owner.path, from: sent?.from ?? from.path };
     }
-    if (letter !== undefined) this.#letters.enter(owner, letter);
+    if (sent !== undefined) this.#sent.enter(owner, sent);
     return { ...doing, process: owner.path, from: from.path };
   }
 
@@ -153,17 +153,17 @@ export class Recorder {
 
   #taken(owner: Actor, index: number): Pick<Doing & { type: "run" }, "took" | "sender" | "letter"> {
     const item = owner.process?.peek(index);
-    const letter = this.#letters.take(owner, index);
+    const sent = this.#sent.take(owner, index);
     const ownText = item instanceof SignalEntry || item instanceof TaskEntry;
     const behaviour = owner.process?.behaviour;
     const event = behaviour instanceof MachineProcess ? behaviour.ownEvent : undefined;
     if (item instanceof TaskEntry && event !== undefined)
       return {
         took: `its own event ${eventText(event, (one) => this.#show(one))}`,
-        ...known({ letter: letter?.number }),
+        ...known({ letter: sent?.number }),
       };
-    const sender = ownText ? undefined : letter?.from;
-    return { took: this.#show(plain(item)), ...known({ sender, letter: letter?.number }) };
+    const sender = ownText ? undefined : sent?.from;
+    return { took: this.#show(plain(item)), ...known({ sender, letter: sent?.number }) };
   }
 
   /** A fault has lasted its time. */
@@ -185,25 +185,25 @@ export class Recorder {
     if (arriving !== undefined && !held && from === this.#of.actors.main) {
       // The message was recorded when it was sent to the network.
       this.#arriving = undefined;
-      this.#letters.enter(to, { ...arriving, item });
+      this.#sent.enter(to, { ...arriving, item });
       return;
     }
     const ends = item instanceof Packet ? item.ends() : undefined;
     const running = ends === undefined ? from : this.#of.code.current;
     const sender = ends?.from ? this.#nameOf(ends.from) : this.#senderOf(running);
     const receiver = ends?.to ? this.#nameOf(ends.to) : to.path;
-    const letter = this.#letters.written(sender, item);
+    const sent = this.#sent.send(sender, item);
     this.#effects.push({
       type: "send",
       to: receiver,
       from: sender,
       message: this.#show(plain(item)),
       held,
-      letter: letter.number,
+      letter: sent.number,
       ...known({ place: this.place() }),
     });
-    if (held) this.#letters.hold(wayOf(from, to), letter);
-    else this.#letters.enter(to, letter);
+    if (held) this.#sent.hold(wayOf(from, to), sent);
+    else this.#sent.enter(to, sent);
   }
 
   /** Path of the running code. No code runs while a timer fires: its message is from the process that set it. */
@@ -215,20 +215,20 @@ export class Recorder {
   /** A message was discarded: no process will handle it. */
   lost(to: Pid | string, message: unknown, why: DeadLetterReason): void {
     const actor = typeof to === "string" ? undefined : this.#of.actors.of(to);
-    const letter = actor && this.#letters.lost(actor, message);
+    const sent = actor && this.#sent.lost(actor, message);
     this.#effects.push({
       type: "lost",
       to: actor?.path ?? String(to),
       message: this.#show(message),
       reason: LOSSES[why],
-      ...known({ letter: letter?.number }),
+      ...known({ letter: sent?.number }),
     });
   }
 
   /** Code has sent a request to the outside world. */
   requested(outside: Actor, args: readonly unknown[]): void {
     const from = this.#of.code.current.path;
-    const { number } = this.#letters.written(from, args);
+    const { number } = this.#sent.send(from, args);
     this.#requests.set(args, number);
     this.#effects.push({
       type: "send",
@@ -244,14 +244,14 @@ export class Recorder {
   /** The present step decides about a request to the outside world. */
   decided(outside: Actor, caller: Actor, args: readonly unknown[], outcome: RequestOutcome): void {
     const request = this.#arguments(args);
-    const letter = this.#requests.get(args);
+    const sent = this.#requests.get(args);
     this.#doing = {
       type: "effect",
       process: outside.path,
       from: caller.path,
       request,
       outcome,
-      ...known({ letter }),
+      ...known({ letter: sent }),
     };
   }
 
@@ -353,7 +353,7 @@ export class Recorder {
   #living(actor: Actor, process: WatchedProcess): ProcessChange {
     const { status, links, monitors } = processInfo(process.kernel, process);
     const paths = (pids: readonly Pid[]): string[] => pids.map((pid) => this.#nameOf(pid));
-    const mailbox = this.#letters.mailbox(actor).map(({ number }) => number);
+    const mailbox = this.#sent.mailbox(actor).map(({ number }) => number);
     return { process: actor.path, status, mailbox, links: paths(links), monitors: paths(monitors) };
   }
 

@@ -113,7 +113,7 @@ function shown(step: TraceStep, lanes: Lanes, messages: ReadonlyMap<number, stri
     changes: (step.changes ?? []).map((change) => ({
       ...change,
       lane: lanes.of(change.process),
-      mailbox: change.mailbox.map((letter) => messages.get(letter) ?? `message ${letter}`),
+      mailbox: change.mailbox.map((number) => messages.get(number) ?? `message ${number}`),
     })),
     ...(step.states !== undefined && { states: step.states }),
   };
