@@ -1,5 +1,8 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Client } from "pg";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { describePostgres, type PostgresServer, startPostgres } from "./postgres.js";
 
 async function asked(server: PostgresServer, sql: string): Promise<unknown[]> {
@@ -28,5 +31,22 @@ describePostgres("a PostgreSQL server for tests", () => {
       await server.stop();
     }
     expect(() => process.kill(server.pid, 0)).toThrow();
+  });
+
+  it.each([
+    ["that its user cannot enter", "private", 0o700],
+    ["whose path is too long for a socket", "long".repeat(20), 0o755],
+  ])("starts where temporary files are in a folder %s", async (_, name, mode) => {
+    const folder = mkdtempSync(join(tmpdir(), "signalbox-tmp-"));
+    try {
+      chmodSync(folder, mode);
+      mkdirSync(join(folder, name));
+      vi.stubEnv("TMPDIR", join(folder, name));
+      await using server = await startPostgres();
+      expect(await asked(server, "select 1 as n")).toEqual([{ n: 1 }]);
+    } finally {
+      vi.unstubAllEnvs();
+      rmSync(folder, { recursive: true });
+    }
   });
 });

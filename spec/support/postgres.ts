@@ -14,6 +14,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -187,6 +188,20 @@ interface RunAs extends Partial<User> {
   readonly env: NodeJS.ProcessEnv;
 }
 
+/** Longest path of a Unix socket, in bytes. */
+const LONGEST_SOCKET = 107;
+const ROOM_FOR_NAMES = "/signalbox-pg-123456/.s.PGSQL.5432".length;
+const EVERYBODY_ENTERS = 0o001;
+
+/** The folder for temporary files, if the server's user can enter it and a socket in it has a path of a length that is allowed. */
+function placeFor(user: User | undefined): string {
+  const folder = tmpdir();
+  if (folder.length + ROOM_FOR_NAMES > LONGEST_SOCKET) return "/tmp";
+  for (let path = folder; user !== undefined && path !== dirname(path); path = dirname(path))
+    if ((statSync(path).mode & EVERYBODY_ENTERS) === 0) return "/tmp";
+  return folder;
+}
+
 /** A server in a folder of its own. @param fill - makes its data */
 async function started(
   options: PostgresOptions,
@@ -195,7 +210,7 @@ async function started(
   const bin = programs();
   const user = serverUser();
   if (noPostgres !== undefined || bin === undefined || user === "none") throw new Error(noPostgres);
-  const folder = mkdtempSync(join(tmpdir(), "signalbox-pg-"));
+  const folder = mkdtempSync(join(placeFor(user), "signalbox-pg-"));
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
   const as: RunAs = { cwd: folder, ...user, env: { LC_ALL: "C", PATH: process.env.PATH } };
   const data = join(folder, "data");
