@@ -11,12 +11,16 @@ const asked: string | undefined = process.env.SCHEDULES;
 /** True in `npm run prove`, which also runs whatever takes minutes or kills real processes. */
 export const proving: boolean = asked !== undefined;
 
+/** `npm test` runs this part of a size that is the least of `npm run prove`, too. */
+const SMALL = 0.4;
+
 /**
- * The number of schedules, or of random inputs, of one proof: `quick` in `npm test`, else a share of those asked for, and
- * `least` at least.
+ * The number of schedules, or of random inputs, of one proof: in `npm run prove` a share of those asked for, and `least` at least; in
+ * `npm test` `quick`, or a part of it where no `least` is stated.
  */
-export function sized(quick: number, share = 1, least: number = quick): number {
-  return asked === undefined ? quick : Math.max(least, Math.ceil(Number(asked) * share));
+export function sized(quick: number, share = 1, least?: number): number {
+  if (asked !== undefined) return Math.max(least ?? quick, Math.ceil(Number(asked) * share));
+  return least === undefined ? Math.ceil(quick * SMALL) : quick;
 }
 
 /** Fewer schedules are the short size of the proofs that take minutes, whatever they count. */
@@ -29,7 +33,7 @@ export function graded<T>({ quick, short, full }: Record<"quick" | "short" | "fu
 }
 
 interface Sampled extends ExploreOptions {
-  /** Schedules in `npm test`: enough for every state that the proof has to reach. */
+  /** Schedules in `npm test`: enough for every state that the proof has to reach. Some of them, if it has to reach none. */
   readonly quick: number;
   /** The part of the schedules that this proof runs in `npm run prove`, if its schedules take long. Default 1. */
   readonly share?: number;
@@ -40,10 +44,10 @@ interface Sampled extends ExploreOptions {
 /** Explores at random. Every schedule has to come to its end. */
 export async function explored(
   scenario: Scenario,
-  { quick, share, least, ...options }: Sampled,
+  { quick, share, least, ...given }: Sampled,
 ): Promise<void> {
-  const schedules = sized(quick, share, least);
-  const result = await explore(scenario, { ...options, schedules });
+  const schedules = sized(quick, share, least ?? (given.sometimes && quick));
+  const result = await explore(scenario, { ...given, schedules });
   expect({ schedules: result.schedules, bounded: result.bounded }).toEqual({ schedules, bounded: 0 });
 }
 

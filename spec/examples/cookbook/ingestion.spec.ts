@@ -74,6 +74,7 @@ it("writes each valid record once and sets each other one aside once, whenever t
     },
     {
       quick: 60,
+      least: 60,
       share: 0.02,
       seed: 1,
       faults: { nodeCrash: { of: "machine", downMs: [0, 100], atMost: 2 } },

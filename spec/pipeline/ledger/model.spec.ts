@@ -52,7 +52,7 @@ async function drivenOf(
         await at.dispose();
       }
     }),
-    { numRuns: sized(quick, share), seed },
+    { numRuns: sized(quick, share, quick), seed },
   );
 }
 

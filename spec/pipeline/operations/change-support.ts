@@ -14,6 +14,8 @@ import { type Queue, queue } from "../../../lib/pipeline/definition/queue.js";
 import { type AnyRoute, route } from "../../../lib/pipeline/definition/route.js";
 import { type PipelineHost, type PipelineRun, pipelineHost } from "../../../lib/pipeline/host.js";
 import type { StrandedExecution } from "../../../lib/pipeline/runtime/stranded.js";
+import { runsOnPglite } from "../../support/pglite.js";
+import { proving } from "../../support/proof.js";
 import { seen } from "../../support/until.js";
 import { KINDS } from "../ledger/bench.js";
 
@@ -151,7 +153,10 @@ export async function stranded(
 }
 
 /** The stores of a test. */
-export const PLACES: typeof KINDS = KINDS.filter(({ name }) => name !== "volatile");
+/** Kinds of stores. The first test on PGlite in a process waits for its start, which takes longer than all others together. */
+export const PLACES: typeof KINDS = KINDS.filter(
+  ({ name }) => name !== "volatile" && (name !== "PGlite" || runsOnPglite(proving)),
+);
 
 /** A store that goes with the test. */
 export async function placeOf({ place }: (typeof KINDS)[number]): Promise<StoreSource> {

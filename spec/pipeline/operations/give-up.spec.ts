@@ -1,4 +1,5 @@
 // People give up what cannot go on, or shall not: it is counted apart, and the execution comes to its end.
+// On PGlite in `npm run prove`: see spec/support/proof.js.
 
 import { describe, expect, test } from "vitest";
 import {

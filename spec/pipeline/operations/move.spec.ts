@@ -1,4 +1,5 @@
 // People move messages to another route, where the route of their queue is gone or cannot do them.
+// On PGlite in `npm run prove`: see spec/support/proof.js.
 
 import { describe, expect, test } from "vitest";
 import { definePipeline, type PipelineDefinition } from "../../../lib/pipeline/definition/pipeline.js";

@@ -1,4 +1,5 @@
 // An execution keeps the version of its pipeline with which it began, however many versions a host has.
+// On PGlite in `npm run prove`: see spec/support/proof.js.
 
 import { memory, type StoreSource } from "signalbox/store";
 import { testClock } from "signalbox/testing";

@@ -180,7 +180,7 @@ describe("transactions of users by optimistic replay", () => {
         }
         expect(data).toEqual(database.data);
       }),
-      { numRuns: sized(500) },
+      { numRuns: sized(500, 1, 500) },
     );
     expect(commits).toBeGreaterThan(100);
     expect(overtaken).toBeGreaterThan(20);

@@ -70,7 +70,7 @@ const WAYS: readonly Way[] = [
 ];
 
 const MOST_STEPS = 15;
-const MENDED_SCHEDULES = sized(100);
+const MENDED_SCHEDULES = sized(100, 1, 100);
 /** Far more than any of the scenarios has: a search that stops here is not complete. */
 const MOST_SCHEDULES = 20_000;
 

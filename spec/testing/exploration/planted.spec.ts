@@ -21,7 +21,7 @@ const WITHIN = 500;
 const MOST_SCHEDULES = 5 * WITHIN;
 const MOST_STEPS = 40;
 const SEEDS = proving ? [1, 2, 3, 4, 5] : [1];
-const MENDED_SCHEDULES = sized(60, 0.2);
+const MENDED_SCHEDULES = sized(60, 0.2, 60);
 
 const known = new Map<Planted, Promise<readonly ScheduleFailedError[]>>();
 

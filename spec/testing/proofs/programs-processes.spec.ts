@@ -11,9 +11,9 @@ import { instructionTable } from "./programs/table.js";
 import { THEMES } from "./programs/themes.js";
 
 describe.each<[string, number, number, number]>([
-  ["messages", 4, sized(4, 0.013), 200],
-  ["exits", 4, sized(4, 0.013), 80],
-  ["names", 4, sized(4, 0.01), 60],
+  ["messages", 4, sized(4, 0.013, 4), 200],
+  ["exits", 4, sized(4, 0.013, 4), 80],
+  ["names", 4, sized(4, 0.01, 4), 60],
 ])("random programs about %s", (theme, least, programs, samples) => {
   it("have the same outcomes in a search with reduction as in one without [T12]", () =>
     expectSameOutcomes(theme, least, programs));

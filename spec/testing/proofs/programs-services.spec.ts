@@ -5,8 +5,8 @@ import { sized } from "../../support/proof.js";
 import { expectAllInstructions, expectSameOutcomes } from "./programs/compared.js";
 
 describe.each<[string, number, number, number]>([
-  ["supervision", 4, sized(4, 0.007), 120],
-  ["dispatch", 3, sized(3, 0.005), 50],
+  ["supervision", 4, sized(4, 0.007, 4), 120],
+  ["dispatch", 3, sized(3, 0.005, 3), 50],
 ])("random programs about %s", (theme, least, programs, samples) => {
   it("have the same outcomes in a search with reduction as in one without [T12]", () =>
     expectSameOutcomes(theme, least, programs));
