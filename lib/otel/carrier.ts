@@ -52,7 +52,7 @@ export function spanKept(kept: string): SpanContext | undefined {
   return spanFrom({ traceparent, tracestate: tracestate.join(" ") });
 }
 
-/** What a thread of a pool needs to go on in a context. */
+/** The context in which a thread of a pool goes on. */
 export function jobTraceOf(from: Context): JobTrace | undefined {
   const span = trace.getSpanContext(from);
   if (span === undefined || !isSpanContextValid(span)) return undefined;

@@ -11,7 +11,7 @@ export interface Migration {
 }
 
 /**
- * What an acknowledged write survives. `power-loss`: the loss of power or of the operating system, because every group is written to
+ * The failures that an acknowledged write survives. `power-loss`: the loss of power or of the operating system, because every group is written to
  * the disk. `process-kill`: the end of the process by any means, SIGKILL included; a power loss may take the last writes, never a part of one.
  */
 export type Durability = "power-loss" | "process-kill";
@@ -32,7 +32,7 @@ export interface Schema {
    */
   readonly requires?: readonly string[];
   /**
-   * What acknowledged writes have to survive, on a store in a file whose options do not say: see {@link Durability}. A file that several
+   * The failures that acknowledged writes have to survive, on a store in a file whose options do not say: see {@link Durability}. A file that several
    * schemas share has the stricter one. Default `power-loss`.
    */
   readonly durability?: Durability;

@@ -7,7 +7,7 @@ import { type StoreLimits, storeLimits } from "./limits.js";
 import type { Schema } from "./schema.js";
 import type { Store, StoreContext, StoreSource } from "./store.js";
 
-/** What a kind of store gives to be opened. */
+/** A kind of store that can be opened. */
 export interface SourceOptions {
   /** For people, without passwords. */
   readonly label: string;

@@ -3,7 +3,7 @@
 import type { AnyRow, ColumnType, Table, Value } from "./table.js";
 import type { Key } from "./write-set.js";
 
-/** What a column holds, and whether it may be null. */
+/** The values of a column, and whether it may be null. */
 export interface ColumnShape {
   readonly name: string;
   readonly kind: "text" | "integer" | "real" | "payload";

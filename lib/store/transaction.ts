@@ -28,7 +28,7 @@ export interface TransactionScan {
   readonly reverse?: boolean;
 }
 
-/** What the function of a {@link transact} reads and writes with. */
+/** The function of a {@link transact} reads and writes with it. */
 export interface StoreTransaction {
   /** The row with this key, with what this transaction has written. */
   get<C extends Columns>(table: Table<C>, key: Key): Promise<RowOf<C> | undefined>;

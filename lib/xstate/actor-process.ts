@@ -11,7 +11,7 @@ import { crash, type ExitReason } from "../process/reason.js";
 import { Request } from "../process/request.js";
 import { clockOf, Host } from "./host.js";
 
-/** What a handle asks. `holds` is asked of each snapshot until it is true; then the snapshot is the reply. */
+/** A question of a handle. `holds` is asked of each snapshot until it is true; then the snapshot is the reply. */
 export class SnapshotRequest extends Request {
   readonly holds: (snapshot: unknown) => boolean;
   readonly pick: (snapshot: never) => unknown;

@@ -95,7 +95,7 @@ export class XStateRef<L extends AnyActorLogic> {
     }
   }
 
-  /** What can be stored of the actor and its children, for `restored` of the definition. */
+  /** The actor and its children as they can be stored, for `restored` of the definition. */
   persisted(options?: XStateCallOptions): Promise<Snapshot<unknown>> {
     return this.#ask(new PersistRequest(), options) as Promise<Snapshot<unknown>>;
   }

@@ -1,4 +1,4 @@
-// What can be wrong between processes and actors of XState.
+// Faults between processes and actors of XState.
 
 import { SignalboxError } from "../process/errors.js";
 import { type ExitReason, formatReason } from "../process/reason.js";

@@ -13,7 +13,7 @@ export type PeerSnapshot<E extends EventObject> = Snapshot<ExitReason> & {
   readonly to: Pid<E> | string;
 };
 
-/** What an actor of a process is made of. */
+/** The input of an actor of a process. */
 export interface PeerInput<E extends EventObject> {
   /** The process that gets the events, or its name. */
   readonly to: Pid<E> | string;

@@ -7,7 +7,7 @@ import type { Ending } from "./ending.js";
 export interface ConfigurationProblem {
   /** Where it is, such as `DATABASE_URL` or `http.port`. Empty when the whole is wrong. */
   readonly path: string;
-  /** What is wrong, in the words of the schema, without the values given. */
+  /** The faults, in the words of the schema, without the values given. */
   readonly message: string;
 }
 

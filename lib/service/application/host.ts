@@ -4,7 +4,7 @@ import { node } from "../../process/node-modules.js";
 import { shared } from "../../process/origin.js";
 
 /**
- * What a service needs of its host. `run` uses the Node process. Tests pass an object of their own, or `host: false`.
+ * The host of a service. `run` uses the Node process. Tests pass an object of their own, or `host: false`.
  */
 export interface Host {
   /** Calls `listener` at each signal of this name. Returns the function that ends this. */

@@ -43,7 +43,7 @@ export const APPLICATION_DEFAULTS: ApplicationLimits = {
 };
 
 /**
- * What a signal does: `stop` asks for the stop, and forces it the second time. A function runs instead, and an error in it is
+ * The action of a signal: `stop` asks for the stop, and forces it the second time. A function runs instead, and an error in it is
  * reported. `false` leaves the signal to the host.
  */
 export type SignalAction = "stop" | ((service: Service<unknown>) => unknown) | false;
@@ -69,7 +69,7 @@ export interface RunOptions<Schema extends StandardSchema | undefined = Standard
    * `false` leaves these to Node and to listeners of your own.
    */
   readonly hostErrors?: boolean;
-  /** What makes the service healthy: checks of your own, and limits. */
+  /** Conditions of a healthy service: checks of your own, and limits. */
   readonly health?: HealthOptions;
   /**
    * The path of an admin socket, at which `signalbox system --socket PATH` looks at the processes of this program, also while it starts or

@@ -6,7 +6,7 @@ import { readConfiguration, type StandardSchema } from "./configuration.js";
 import { checkOptions, type RunOptions } from "./options.js";
 import { Service } from "./service.js";
 
-/** What a schema's valid values become; undefined without a schema. */
+/** The output of a schema; undefined without a schema. */
 export type ConfigOf<Schema extends StandardSchema | undefined> =
   Schema extends StandardSchema<infer Output> ? Output : undefined;
 

@@ -16,7 +16,7 @@ export interface HealthCheck {
   /** The check. */
   readonly check: CheckFunction;
   /**
-   * What it counts for. A service that is not `ready` gets no requests; one that is not `live` is restarted. Default `ready`: a
+   * Its use: readiness or liveness. A service that is not `ready` gets no requests; one that is not `live` is restarted. Default `ready`: a
    * restart does not help when a database is down.
    */
   readonly for?: "ready" | "live";

@@ -25,7 +25,7 @@ export interface PartHealth {
 export interface CheckHealth {
   /** The name of the check. */
   readonly name: string;
-  /** What it counts for. */
+  /** Its use: readiness or liveness. */
   readonly for: "ready" | "live";
   /** The part of the tree that it is about. Empty for the whole. */
   readonly part: string;

@@ -86,7 +86,7 @@ export function statusOf(error: unknown): number | undefined {
 /** The body of a response: null when it has none, undefined when it has to be read from its stream. */
 type BodyAtHand = (response: Response) => string | Uint8Array | null | undefined;
 
-/** What undici knows of a response. */
+/** A response as undici describes it. */
 interface ResponseState {
   readonly body?: {
     readonly source: unknown;

@@ -1,4 +1,4 @@
-// What the functions of a worker file see of their job, and how their types look from outside.
+// The job as the functions of a worker file see it, and the types of these functions from outside.
 
 /**
  * The job that a function of a worker file works on: its `this`, if the function asks for it. Callers do not see this parameter.

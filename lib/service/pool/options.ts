@@ -24,7 +24,7 @@ export interface JobDefaults {
    * its timeout is over. Otherwise the job goes on and its result is dropped. Default false.
    */
   readonly killOnAbort?: boolean;
-  /** What happens to a job that finds a full queue: PoolFullError, or a wait behind the queue. Default `reject`. */
+  /** The fate of a job that finds a full queue: PoolFullError, or a wait behind the queue. Default `reject`. */
   readonly whenFull?: "reject" | "wait";
 }
 
@@ -50,7 +50,7 @@ export interface PoolOptions extends JobDefaults {
   /** Limits on the memory of a thread. A thread that exceeds them ends, and its jobs are lost. Default: those of the host. */
   readonly resourceLimits?: ThreadLimits;
   /**
-   * What becomes of jobs that wait when the pool stops. `running` refuses them and waits for the jobs that run; `all` runs them
+   * The jobs that a stopping pool still runs. `running` refuses them and waits for the jobs that run; `all` runs them
    * too. The shutdown time of the pool, an option of its child spec, limits both. Default `running`.
    */
   readonly drain?: "running" | "all";
@@ -77,7 +77,7 @@ export const POOL_DEFAULTS: {
   readonly maxAttempts: number;
   /** Whether the worker of a withdrawn job is killed. */
   readonly killOnAbort: boolean;
-  /** What happens to a job that finds a full queue. */
+  /** The fate of a job that finds a full queue. */
   readonly whenFull: "reject" | "wait";
   /** The jobs that a stopping pool still runs. */
   readonly drain: "running" | "all";

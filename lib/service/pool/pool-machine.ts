@@ -27,7 +27,7 @@ export interface Config extends RestartLimits {
   readonly maxQueue: number;
   /** Jobs after which a worker is replaced. */
   readonly maxJobs: number;
-  /** What becomes of jobs that wait when the pool stops. */
+  /** The jobs that a stopping pool still runs. */
   readonly drain: "running" | "all";
 }
 

@@ -10,7 +10,7 @@ import { CallWindow, type Tally, TimeWindow, type Window } from "./window.js";
 /** `closed`: calls pass. `open`: calls are rejected. `half-open`: a few calls pass as probes. */
 export type BreakerState = "closed" | "open" | "half-open";
 
-/** What the end of a call says about the service behind the breaker. */
+/** The meaning of a call's end for the service behind the breaker. */
 export type Verdict = "success" | "failure" | "ignore";
 
 /** The rule of one breaker. */
@@ -114,7 +114,7 @@ export interface BreakerRoom {
   readonly againMs: number | undefined;
 }
 
-/** What a breaker would admit now. */
+/** The calls that a breaker would admit now. */
 export function roomOf(
   { state, config, reopenAt, probes, succeeded }: BreakerMachine,
   now: number,

@@ -19,7 +19,7 @@ export type CallOutcome =
     }
   | {
       readonly ok: false;
-      /** What the function threw, or the reason for which the attempt was cancelled. */
+      /** The error of the function, or the reason for which the attempt was cancelled. */
       readonly error: unknown;
       /** How long the call took, in milliseconds. */
       readonly durationMs: number;
@@ -51,7 +51,7 @@ export interface BreakerOptions {
   /** How many calls a half-open breaker admits. When all of them have succeeded, it closes. Default 1. */
   readonly probes?: number;
   /**
-   * What the end of a call says about the service behind the breaker. Default: an error is a `failure`, except for refusals of
+   * The meaning of a call's end for the service behind the breaker. Default: an error is a `failure`, except for refusals of
    * policies inside the breaker. A call that its own caller gave up is always ignored.
    */
   readonly judge?: (outcome: CallOutcome) => Verdict;

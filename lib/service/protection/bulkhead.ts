@@ -57,7 +57,7 @@ export interface BulkheadStatus {
 export interface Bulkhead {
   <A extends readonly unknown[], R>(
     inner: {
-      /** What another policy returned. */
+      /** The function that another policy returned. */
       readonly [guarded]: Work<A, Promise<R>>;
     },
     options?: CompartmentOptions<A>,

@@ -22,7 +22,7 @@ export class CircuitOpenError extends SignalboxError {
   readonly code = "ERR_CIRCUIT_OPEN";
   /** The label of the breaker. */
   readonly breaker: string;
-  /** What the breaker was: `open`, or `half-open` with all probes under way. */
+  /** The state of the breaker: `open`, or `half-open` with all probes under way. */
   readonly state: "open" | "half-open";
   /** After this many milliseconds the breaker admits a call again, 0 or more. */
   readonly retryAfterMs: number;

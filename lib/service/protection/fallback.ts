@@ -26,7 +26,7 @@ export interface FallbackOptions {
 /** A fallback: put it around functions. */
 export interface Fallback<F> {
   <A extends readonly unknown[], R>(inner: {
-    /** What another policy returned. */
+    /** The function that another policy returned. */
     readonly [guarded]: Work<A, Promise<R>>;
   }): Guarded<A, R | Awaited<F>>;
   <A extends readonly unknown[], R>(work: Work<A, R>): Guarded<A, Awaited<R> | Awaited<F>>;

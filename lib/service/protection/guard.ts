@@ -30,7 +30,7 @@ export interface Guarded<A extends readonly unknown[], R> {
 /** Puts a guard around a function. */
 export interface Policy {
   <A extends readonly unknown[], R>(inner: {
-    /** What another policy returned. */
+    /** The function that another policy returned. */
     readonly [guarded]: Work<A, Promise<R>>;
   }): Guarded<A, R>;
   <A extends readonly unknown[], R>(work: Work<A, R>): Guarded<A, Awaited<R>>;

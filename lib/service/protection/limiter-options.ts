@@ -64,7 +64,7 @@ export function checkLimiter(given: LimiterOptions): LimiterSettings {
   return { ...settings, burst, config: { ...rate, maxWaiting, maxKeys } };
 }
 
-/** What one call wants of a limiter. */
+/** The permits that one call asks of a limiter. */
 export interface Wanted {
   readonly key: string;
   readonly permits: number;

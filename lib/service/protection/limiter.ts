@@ -24,7 +24,7 @@ import {
 } from "./limiter-options.js";
 import { type GuardOptions, type Scope, sleep, Wait } from "./scope.js";
 
-/** What a guarded function takes from its limiter. */
+/** The share of a guarded function in its limiter. */
 export interface LimitOptions<A extends readonly unknown[]> {
   /** Which bucket a call uses, from its arguments. Default: one for all calls. */
   readonly key?: (...args: A) => string;
@@ -44,7 +44,7 @@ export interface AcquireOptions extends GuardOptions {
 export interface RateLimiter {
   <A extends readonly unknown[], R>(
     inner: {
-      /** What another policy returned. */
+      /** The function that another policy returned. */
       readonly [guarded]: Work<A, Promise<R>>;
     },
     options?: LimitOptions<A>,

@@ -10,7 +10,7 @@ export interface Depths {
   readonly deepest: number;
 }
 
-/** What waits in the mailboxes of a system, sorted by label. */
+/** The entries that wait in the mailboxes of a system, sorted by label. */
 export function mailboxDepths(kernel: Kernel, { labels }: Recorder): readonly Depths[] {
   kernel.shared?.listed();
   const byLabel = new Map<string, { processes: number; depth: number; deepest: number }>();

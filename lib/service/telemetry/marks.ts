@@ -1,4 +1,4 @@
-// What telemetry notes on messages, in their field `tap`: when a message was sent, and which span sent it. Only the library's own
+// Notes of telemetry on messages, in their field `tap`: when a message was sent, and which span sent it. Only the library's own
 // classes are read here: a message of the user is never touched.
 
 import { Cast } from "../../behaviour/handle/methods.js";
@@ -14,7 +14,7 @@ export interface Mark extends Pick<MessageBegin, "kind" | "name" | "cause"> {
   readonly isPrivate?: boolean;
 }
 
-/** What is noted in a `tap`: a mark, or something that leads to one. */
+/** The content of a `tap`: a mark, or something that leads to one. */
 export interface Marker {
   readonly isMarker: true;
   readonly mark: Mark | undefined;

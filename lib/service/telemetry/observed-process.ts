@@ -9,7 +9,7 @@ import type { CallMeter, MessageMeter } from "./meters.js";
 import type { Recorder } from "./recorder.js";
 import type { MessageSpan } from "./spans.js";
 
-/** What such a process has in addition. */
+/** The additional fields of such a process. */
 export interface Observed {
   /** The message that it handles. */
   handling: MessageSpan | undefined;
@@ -73,7 +73,7 @@ function observedClass(Base: typeof Process): typeof Process {
       const span = this.isFollowed ? recorder?.opened(this, entry) : undefined;
       if (recorder === undefined || span === undefined) return super.open(entry);
       this.handling = span;
-      const result = recorder.within(span, () => super.open(entry));
+      const result = recorder.around(span.number, () => super.open(entry));
       if (result === undefined) this.#finish("handled");
       return result;
     }

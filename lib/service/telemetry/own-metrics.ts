@@ -7,7 +7,7 @@ import { checkBounds } from "./metrics.js";
 import type { MetricRegistry } from "./registry.js";
 import { Counter, Family, type FamilyHead, Gauge, Histogram } from "./series.js";
 
-/** What every metric of your own says of itself. */
+/** The description of a metric of your own. */
 export interface OwnMetricOptions<Label extends string = never> {
   /**
    * Words with underscores, such as `orders_paid`. The page adds the unit, and `_total` to a counter. Names that begin like those of

@@ -22,7 +22,7 @@ import { Causes, crashId } from "./causes.js";
 import { CHANNELS, type EventChannel } from "./channels.js";
 import { DispatchSpan } from "./dispatch-span.js";
 import type { JobTrace, ReceivedHeaders, RequestTap } from "./edges.js";
-import type { FlowStepBegin, QueueBegin, RouteBegin, TelemetryEvent } from "./events.js";
+import type { FlowStepBegin, QueueBegin, RouteBegin, SpanBegin, SpanEnd, TelemetryEvent } from "./events.js";
 import type { Instrument, MetricSink } from "./instruments.js";
 import { Labels } from "./labels.js";
 import { castOf, type Marker, markOf, methodOf, PlainMark } from "./marks.js";
@@ -178,33 +178,14 @@ export class Recorder implements Taps {
     this.meters?.ended(this.labels.of(pid), reason, process.handled);
     if (isCrash && CHANNELS.crash.hasSubscribers) {
       const path = pathOf(pid, process.parent);
-      this.publish(CHANNELS.crash, {
-        ...this.common(),
-        crash: crashId(pid),
-        process: pid,
-        path,
-        reason,
-        cause,
-        message,
-      });
+      const crash = crashId(pid);
+      this.publish(CHANNELS.crash, { ...this.common(), crash, process: pid, path, reason, cause, message });
     }
     if (seen?.life === undefined || !CHANNELS["process:end"].hasSubscribers) return;
-    const { at: begun, span, parent } = seen.life;
-    const common = this.common();
-    const durationMs = common.at - begun;
+    const { path: _, ...life } = this.over(seen.life);
     const crash = isCrash ? crashId(pid) : undefined;
     const { handled } = process;
-    this.publish(CHANNELS["process:end"], {
-      ...common,
-      span,
-      process: pid,
-      parent,
-      durationMs,
-      reason,
-      by,
-      crash,
-      handled,
-    });
+    this.publish(CHANNELS["process:end"], { ...life, reason, by, crash, handled });
   }
 
   private supervisorOf(process: Process): Pid | undefined {
@@ -249,17 +230,8 @@ export class Recorder implements Taps {
     this.count(KERNEL_METRICS.restarts, 1, this.labels.of(supervisor), countedAs ?? child, String(gaveUp));
     if (!CHANNELS.restart.hasSubscribers) return;
     const path = `${pathOf(supervisor)}/${child}`;
-    this.publish(CHANNELS.restart, {
-      ...this.common(),
-      supervisor,
-      path,
-      child,
-      crash,
-      reason,
-      siblings,
-      delayMs,
-      gaveUp,
-    });
+    const common = { ...this.common(), supervisor, path, child };
+    this.publish(CHANNELS.restart, { ...common, crash, reason, siblings, delayMs, gaveUp });
   }
 
   // ── calls and casts ───────────────────────────────────────────────────────────────────────────────────────────
@@ -371,11 +343,10 @@ export class Recorder implements Taps {
     if (seen?.isFollowed === true) seen.handling = this.opened(seen, entry);
   }
 
-  /** Runs a handler, in the context that `tracing` gives it. */
-  within(span: MessageSpan, run: () => unknown): unknown {
+  /** Runs code in the context that `tracing` gives to a span. */
+  around<R>(span: number | undefined, run: () => R): R {
     const { tracing } = this;
-    const { number } = span;
-    return tracing === undefined || number === undefined ? run() : tracing.around(number, run);
+    return tracing === undefined || span === undefined ? run() : tracing.around(span, run);
   }
 
   // ── the edges of the system ───────────────────────────────────────────────────────────────────────────────────
@@ -512,6 +483,12 @@ export class Recorder implements Taps {
       CHANNELS["attempt:end"].hasSubscribers ||
       this.listens
     );
+  }
+
+  /** The end of a span that ends now: the facts of its begin, and its duration. */
+  over<Begin extends SpanBegin>(begin: Begin): Begin & SpanEnd {
+    const at = this.now();
+    return { ...begin, at, durationMs: at - begin.at };
   }
 
   /** The fields of all events. */

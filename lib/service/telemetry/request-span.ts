@@ -21,17 +21,14 @@ export class RequestSpan implements RequestTap {
   }
 
   around<R>(run: () => R): R {
-    const { tracing } = this.#recorder;
-    return tracing === undefined ? run() : tracing.around(this.#begin.span, run);
+    return this.#recorder.around(this.#begin.span, run);
   }
 
   ended(outcome: RequestOutcome, status: number | undefined, route: string | undefined): void {
     const recorder = this.#recorder;
-    const begin = this.#begin;
     const channel = CHANNELS["http:end"];
-    if (!channel.hasSubscribers) return;
-    const at = recorder.now();
-    recorder.publish(channel, { ...begin, at, durationMs: at - begin.at, outcome, status, route });
+    if (channel.hasSubscribers)
+      recorder.publish(channel, { ...recorder.over(this.#begin), outcome, status, route });
   }
 }
 

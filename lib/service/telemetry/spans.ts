@@ -24,16 +24,10 @@ export class CallSpan implements CallTap, Marker {
   }
 
   ended(outcome: CallOutcome, error: unknown): void {
-    const { begin } = this;
     const recorder = this.#recorder;
     this.#next?.ended(outcome, error);
     const channel = CHANNELS["call:end"];
-    if (!channel.hasSubscribers) return;
-    const { system, node, span, from, to, label, method } = begin;
-    const at = recorder.now();
-    const durationMs = at - begin.at;
-    const end = { system, node, at, span, from, to, label, method, durationMs, outcome, error };
-    recorder.publish(channel, end);
+    if (channel.hasSubscribers) recorder.publish(channel, { ...recorder.over(this.begin), outcome, error });
   }
 }
 
@@ -58,36 +52,17 @@ export class MessageSpan {
   }
 
   ended(outcome: MessageEnd["outcome"]): void {
-    const { begin } = this;
     const recorder = this.#recorder;
-    const at = recorder.now();
-    const durationMs = at - begin.at;
-    this.#meter?.handled(begin.waitedMs, durationMs);
+    const { begin } = this;
+    this.#meter?.handled(begin.waitedMs, recorder.now() - begin.at);
     const channel = CHANNELS["message:end"];
-    if (!this.#isPublic || !channel.hasSubscribers) return;
-    const { system, node, span, process, label, kind, name, cause, waitedMs } = begin;
-    const end = { system, node, at, span, process, label, kind, name, cause, waitedMs, durationMs, outcome };
-    recorder.publish(channel, end);
+    if (this.#isPublic && channel.hasSubscribers)
+      recorder.publish(channel, { ...recorder.over(begin), outcome });
   }
 }
 
 /** Ends the span of a start. */
 export function startEnded(recorder: Recorder, begin: StartBegin, outcome: StartEnd["outcome"]): void {
   const channel = CHANNELS["start:end"];
-  if (!channel.hasSubscribers) return;
-  const { system, node, span, process, path, supervisor, crash } = begin;
-  const at = recorder.now();
-  const durationMs = at - begin.at;
-  recorder.publish(channel, {
-    system,
-    node,
-    at,
-    span,
-    process,
-    path,
-    supervisor,
-    crash,
-    durationMs,
-    outcome,
-  });
+  if (channel.hasSubscribers) recorder.publish(channel, { ...recorder.over(begin), outcome });
 }

@@ -14,7 +14,7 @@ import { checkTelemetry, TELEMETRY_DEFAULTS, type TelemetryOptions } from "./opt
 import { Recorder, type Tracing } from "./recorder.js";
 import { readGauges, type TakeGauge } from "./sources.js";
 
-/** What one user of a system's telemetry holds. */
+/** The hold of one user on a system's telemetry. */
 export interface Hold {
   readonly recorder: Recorder;
   release(): void;

@@ -30,17 +30,12 @@ export class WorkSpan<Begin extends SpanBegin, Outcome> implements WorkTap<Outco
   }
 
   around<R>(run: () => R): R {
-    const { tracing } = this.#recorder;
-    return tracing === undefined ? run() : tracing.around(this.#begin.span, run);
+    return this.#recorder.around(this.#begin.span, run);
   }
 
   ended(outcome: Outcome | "aborted"): void {
     const recorder = this.#recorder;
-    const begin = this.#begin;
-    const by = this.#by;
-    if (!recorder.work.ended(by, this)) return;
-    const at = recorder.now();
-    this.#finish({ ...begin, at, durationMs: at - begin.at, outcome });
+    if (recorder.work.ended(this.#by, this)) this.#finish({ ...recorder.over(this.#begin), outcome });
   }
 }
 

@@ -14,7 +14,7 @@ export class StoreUnreachableError extends StoreError {
   override readonly code = "ERR_STORE_UNREACHABLE";
   /** How many milliseconds this operation waited. The outage may be longer. */
   readonly waitedMs: number;
-  /** What became of the operation. */
+  /** The known outcome of the operation. */
   readonly known: "nothing" | "unknown";
   constructor(label: string, waitedMs: number, known: "nothing" | "unknown", cause: unknown) {
     const outcome =

@@ -9,7 +9,7 @@ import { type Catalog, FORMAT } from "./catalog.js";
 import type { Command, Connection, Received } from "./connection.js";
 import { quoted, TableSql } from "./table-sql.js";
 
-/** What a migration works on. */
+/** The connection and the tables of a migration. */
 export interface Migrating {
   readonly connection: Connection;
   readonly catalog: Catalog;

@@ -12,7 +12,7 @@ import {
 import { PARSED, parserOf } from "./types.js";
 
 /**
- * What a store needs of a PGlite database. Declared here, as the types of the package need those of browsers and of Emscripten.
+ * A PGlite database, as far as a store uses it. Declared here, as the types of the package need those of browsers and of Emscripten.
  */
 export interface PgliteDatabase {
   /** Fulfilled when the database can be used. */

@@ -20,7 +20,7 @@ interface Field {
   /** The column of the table to which it belongs. */
   readonly column: string;
   readonly type: "text" | "bigint" | "float8" | "bytea";
-  /** What it holds of a value of the column: null where the value belongs to the other field of a payload. */
+  /** Its part of a value of the column: null where the value belongs to the other field of a payload. */
   of(value: Value | undefined): Value;
 }
 

@@ -4,7 +4,7 @@ import { node, optionalModule } from "../../process/node-modules.js";
 import type { EngineKit } from "./engine.js";
 
 /**
- * What the engine needs of Node. The source of this function, too, travels as text.
+ * The parts of Node that the engine uses. The source of this function, too, travels as text.
  *
  * @param load - gives a module of Node, or the package at a path
  */

@@ -11,7 +11,7 @@ import { StoreError } from "../errors.js";
 export class StoreLockedError extends StoreError {
   static override readonly name: string = "StoreLockedError";
   override readonly code = "ERR_STORE_LOCKED";
-  /** Who holds the file, as far as the file beside it tells. */
+  /** The process that holds the file, as far as the file beside it tells. */
   readonly owner: string | undefined;
   constructor(path: string, owner: string | undefined) {
     super(

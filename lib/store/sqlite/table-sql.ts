@@ -117,7 +117,7 @@ export class TableSql {
     return [...groups.values()].map((keys) => ({ type: "delete", table, keys }));
   }
 
-  /** What a statement of a plan asks for. `numbers`: of the rows of a counted table. */
+  /** The step that carries out a statement of a plan. `number` gives the next number of a row of a counted table. */
   step(statement: Statement, number: () => number): StatementBatch {
     switch (statement.type) {
       case "insert":
@@ -190,8 +190,7 @@ export class TableSql {
     return this.shape.byName.get(index.columns[0] as string)?.nullable === true;
   }
 
-  /** The number of a counted row is its first value. Columns that are null in all rows are left out. */
-  /** Columns that are null in all rows are left out. `replace`: rows with the same keys get these values, and null elsewhere. */
+  /** The number of a counted row is its first value. Columns that are null in all rows are left out. `replace`: rows with the same keys get these values, and null elsewhere. */
   #insert(rows: readonly AnyRow[], number: () => number, replace: boolean): StatementBatch {
     const { counted } = this.shape;
     const used = this.#names.filter(

@@ -11,7 +11,7 @@ export interface WalLimits {
   readonly walBytes: number;
   /** A log that stays larger than this gives a warning. */
   readonly walWarnBytes: number;
-  /** What counts as idle: no write for at least this long. */
+  /** The log is idle after so long without a write. */
   readonly idleMs: number;
 }
 
