@@ -76,7 +76,7 @@ class Server implements Callbacks<typeof OPEN> {
 
   async #open(ctx: Context<typeof OPEN>): Promise<void> {
     const accept = ctx.wrap((socket: Socket) => {
-      // A socket that fails is closed, and that is what its process listens for.
+      // A socket that fails is closed, and its process listens for the close.
       socket.on("error", () => undefined);
       if (this.#hasRoom(ctx)) this.#connections.set(this.#connect(ctx, socket), true);
       else socket.destroy();

@@ -17,7 +17,7 @@ const MAX_PATH_BYTES = 103;
 /** The directories in which sockets are made. */
 const PREFIX = "signalbox-";
 const NAME = "sock";
-/** Stands for what mkdtemp puts behind the name of a directory: six characters. */
+/** Stands for the six characters that mkdtemp puts behind the name of a directory. */
 const SUFFIX = "XXXXXX";
 
 /** Whether this host has Unix sockets beside files. */
@@ -42,7 +42,7 @@ export function socketOf(options: {
   return socket && store?.file !== undefined && hasUnixSockets() ? socketPathOf(store.file) : undefined;
 }
 
-/** Where to connect: the socket itself, or what the link at its place points to. Undefined: there is none. */
+/** The path to connect to: the socket itself, or the target of the link at its place. Undefined: there is none. */
 export function socketTarget(path: string): string | undefined {
   const found = node.fs.lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return undefined;
@@ -82,7 +82,7 @@ export async function openSocket(path: string, accept: (socket: Socket) => void)
   return { close: () => closeSocket(server, path, own) };
 }
 
-/** Of what is at a path. Numbers of inodes are used again. */
+/** Identifies the file at a path. Numbers of inodes are used again. */
 function identity(path: string): string | undefined {
   const found = node.fs.lstatSync(path, { throwIfNoEntry: false, bigint: true });
   return found && `${found.dev} ${found.ino} ${found.ctimeNs}`;

@@ -1,5 +1,5 @@
 // One connection to an admin socket as a pure state machine: one request at a time, each with a limit, and none that can hold the
-// host: not by what it sends, not by what it does not read.
+// host: neither by long requests nor by unread answers.
 
 export interface Limits {
   /** How many milliseconds a connection may be without a request. */
@@ -58,7 +58,7 @@ export function initial(limits: Limits): readonly [State, readonly Effect[]] {
   ];
 }
 
-/** The state after `event`, and what to do about it, in order. */
+/** The state after `event`, and the effects in their order. */
 export function decide(state: State, event: Event): readonly [State, readonly Effect[]] {
   const { phase } = state;
   if (phase === "closed") return [state, []];
@@ -124,7 +124,7 @@ function writing(state: State, effects: readonly Effect[]): readonly [State, rea
   return [{ ...state, phase: "writing" }, [...effects, { type: "expire", afterMs: state.limits.readMs }]];
 }
 
-/** A client that does not read what is left is cut off. */
+/** A client that does not read the rest is cut off. */
 function ending(state: State): readonly [State, readonly Effect[]] {
   return [
     { ...state, phase: "closing", waiting: [] },

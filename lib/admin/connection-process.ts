@@ -1,4 +1,4 @@
-// The process of one connection to an admin socket: it turns what the socket tells into events of connection-machine.ts, and
+// The process of one connection to an admin socket: it turns events of the socket into those of connection-machine.ts, and
 // carries the effects out.
 
 import { type Callbacks, type Stop, stop } from "../process/behaviour.js";

@@ -5,7 +5,7 @@ import type { AdminOperation, AdminOperations } from "./protocol.js";
 
 /** A service that a host offers at its socket. */
 export interface AdminService {
-  /** What it is about: `flows` or `pipelines`. */
+  /** Its subject: `flows`, `pipelines`, `queues` or `system`. */
   readonly name: string;
   /** Whether other hosts of this program may offer the same at this socket. */
   readonly shares: boolean;

@@ -199,7 +199,7 @@ export function requestLine(id: number, op: string, args: object): string {
   return JSON.stringify({ v: PROTOCOL_VERSION, id, op, args });
 }
 
-/** What an answer gives. @throws RemoteOperationError when it is an error, or no answer to this request */
+/** The result in an answer. @throws RemoteOperationError when it is an error, or no answer to this request */
 export function readAnswer(id: number, line: string): Json {
   let answer: { id?: unknown; ok?: Json; error?: { name?: unknown; code?: unknown; message?: unknown } };
   try {
@@ -225,7 +225,7 @@ export function readAnswer(id: number, line: string): Json {
 }
 
 /**
- * Sends a request, and gives what its answer gives.
+ * Sends a request. Resolves with the result in its answer.
  *
  * @param changes - the operation changes something: it may take as long as the host gives itself
  */

@@ -7,7 +7,7 @@ import { EXIT } from "./shell/exit.js";
 /** Runs with the words and options behind its own name. Resolves with the exit code. */
 export type Subcommand = (args: readonly string[]) => Promise<number>;
 
-/** What the command uses of the host. */
+/** The surroundings of the command. */
 export interface Shell {
   print(text: string): void;
   complain(text: string): void;

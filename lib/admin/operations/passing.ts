@@ -8,7 +8,7 @@ export interface Reach<Operations> {
   on(): Promise<Operations>;
   /** Whether an error says that the host has ended: the next one is asked, if the operation changes nothing. */
   isOver(error: unknown): boolean;
-  /** What is done in another way than by the operations there. */
+  /** Operations that are done in another way than there. */
   readonly own: Partial<Operations>;
 }
 
@@ -40,7 +40,7 @@ export function passedOn<Operations extends object>(
   return passed;
 }
 
-/** What comes later is known at that host: its end ends the list. */
+/** Only that host knows the later items, so its end ends the list. */
 async function* followed(
   name: string,
   { on }: Reach<object>,

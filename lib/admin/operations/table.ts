@@ -5,7 +5,7 @@
 
 import type { Json } from "../json-view.js";
 
-/** Who may do it: those who look, those who change something that can be changed again, and those who remove for good. */
+/** The right that an operation needs: to look, to change something that can be changed again, or to remove for good. */
 export type Leave = "look" | "change" | "remove";
 
 /** How an option goes over the wire: under its own name, under another one, or not at all. */
@@ -36,7 +36,7 @@ interface Common {
 type Ask<A extends readonly unknown[]> = Common &
   Arguments<A> & {
     readonly kind: "ask";
-    /** Checks the options before they are sent: what JSON would hide. */
+    /** Checks the options before they are sent: JSON would hide some wrong values. */
     check?(options: Last<A>): unknown;
     /** The error when no answer comes, and the change may have taken place. Undefined: the error that says so. */
     unknown?(cause: unknown, ...args: A): Error | undefined;
@@ -62,7 +62,7 @@ type Wait<A extends readonly unknown[]> = Common & {
   late(timeoutMs: number, ...placed: Init<A>): Error;
 };
 
-/** A list that goes on with what comes later, until there is nothing more to come. */
+/** A list that waits for later items, until none can come any more. */
 type Follow<A extends readonly unknown[], Item> = Common & {
   readonly kind: "follow";
   readonly placed: Names<Init<A>>;

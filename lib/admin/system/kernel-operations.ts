@@ -1,4 +1,4 @@
-// The operations on a system, over its kernel. Nothing registers anything for them: the behaviour of a process says what it runs, by what
+// The operations on a system, over its kernel. Nothing registers anything for them: the behaviour of a process says its kind, which
 // inspection uses, too.
 
 import type { GroupState } from "../../dispatch/watcher.js";
@@ -46,7 +46,7 @@ export class KernelOperations implements SystemOperations {
   }
 
   async *processes(filter: PidRange = {}): AsyncGenerator<ProcessSummary, void, undefined> {
-    // As for everybody who looks: dispatches in flight become processes. Once for a list, and not for each of its pages.
+    // As in every list of processes: dispatches in flight become processes. Once for a list, and not for each of its pages.
     if (filter.after === undefined) this.#kernel.appear();
     yield* this.#listed(filter, (process) => this.#summary(process));
   }
@@ -175,7 +175,7 @@ export class KernelOperations implements SystemOperations {
     return found;
   }
 
-  /** The state of a process of this kind, by its pid or name, or by what its state says. @throws NoProcessError */
+  /** The state of a process of this kind, by its pid or name, or by the name in its state. @throws NoProcessError */
   #one<Kind extends keyof States>(kind: Kind, id: string): States[Kind] {
     const named = this.#all(0)
       .map((process) => stateOf(process, kind))
@@ -186,7 +186,7 @@ export class KernelOperations implements SystemOperations {
   }
 }
 
-/** What a process runs. One that starts may not say so yet. */
+/** The kind of behaviour that a process runs. One that starts may not say so yet. */
 const kindOf = (process: Process): string | undefined =>
   process.state === STARTING ? undefined : inspectedOf(process)?.kind;
 

@@ -31,7 +31,7 @@ export interface ProcessSummary {
   readonly pid: string;
   readonly label?: string | undefined;
   readonly name?: string | undefined;
-  /** What it runs: `server`, `supervisor`, `topology`. Undefined: a function, or callbacks of its own. */
+  /** The kind of its behaviour: `server`, `supervisor`, `topology`. Undefined: a function, or callbacks of its own. */
   readonly kind?: string | undefined;
   readonly status: ProcessStatus;
   readonly mailboxDepth: number;

@@ -1,4 +1,4 @@
-// The table of the operations on a system: from it are made what the host of a store offers at its admin socket, and its client.
+// The table of the operations on a system: the service at the admin socket of a host and its client are made of it.
 
 import type { Kernel } from "../../process/kernel.js";
 import { remoteOf } from "../operations/remote.js";

@@ -6,7 +6,7 @@ import type { PayloadOptions } from "../../host/payload/payloads.js";
 import type { Values } from "../../host/payload/values.js";
 import { exportsOf, lacks, loadModule, payloadOptions, unusable } from "../shell/module.js";
 
-/** What a module says about flows. */
+/** The exports of a module that are about flows. */
 export interface Code {
   readonly definitions: readonly AnyFlow[];
   /** As the module exports them. */

@@ -8,7 +8,7 @@ import type { CommandContext as Common, Opened, StoreCommandHost } from "../shel
 import { CommandKit } from "../shell/kit.js";
 import type { Code } from "./code.js";
 
-/** What the command uses of its surroundings. */
+/** The surroundings of the command. */
 export interface FlowsHost extends StoreCommandHost {
   /**
    * Reaches the flows of a store: a file, or a URL of PostgreSQL. `payloads` read its values where no host does it. @throws Error
@@ -20,9 +20,9 @@ export interface FlowsHost extends StoreCommandHost {
   absolute(path: string): string;
 }
 
-/** What a command is given besides its arguments. */
+/** The context of a command. */
 export interface CommandContext extends Common<FlowOperations, FlowsHost, FlowStatus> {
-  /** What `--store` names. */
+  /** The value of `--store`. */
   readonly store: string;
   /** The module that `--code` names. */
   readonly code: Code | undefined;

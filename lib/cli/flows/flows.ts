@@ -1,4 +1,4 @@
-// `signalbox flows COMMAND`: opens the store of a command, and prints what it gives.
+// `signalbox flows COMMAND`: opens the store of a command, and prints its result.
 
 import type { FlowStatus } from "../../flow/operations/operations.js";
 import { PayloadUnreadableError } from "../../host/payload/errors.js";

@@ -1,4 +1,4 @@
-// Commands about what flows wait in and are started by: queues and schedules.
+// Commands about the queues and the schedules of flows.
 
 import type { QueueInfo } from "../../flow/queues/info.js";
 import type { ScheduleInfo } from "../../flow/schedules/schedules.js";

@@ -7,7 +7,7 @@ import { type PipelineRegistry, pipelineRegistry } from "../../pipeline/yaml/reg
 import { shippedAdapters, shippedSources } from "../../pipeline/yaml/shipped-types.js";
 import { exportsOf, lacks, loadModule, payloadOptions, unusable } from "../shell/module.js";
 
-/** What a module says about pipelines. */
+/** The exports of a module that are about pipelines. */
 export interface Code {
   readonly pipelines: readonly AnyPipeline[];
   readonly registry: PipelineRegistry;

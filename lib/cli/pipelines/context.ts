@@ -28,7 +28,7 @@ export interface Interruption {
   release(): void;
 }
 
-/** What the command uses of its surroundings. */
+/** The surroundings of the command. */
 export interface PipelinesHost extends LetterHost {
   /** Reaches the executions of a store: a file, or a URL of PostgreSQL. @throws Error */
   open(store: string, reach: Reach): Promise<Opened<PipelineOperations>>;
@@ -42,12 +42,12 @@ export interface PipelinesHost extends LetterHost {
   interruption(): Interruption;
 }
 
-/** What a command is given besides its arguments. Its operations know the pipelines of the module, and those that the command adds. */
+/** The context of a command. Its operations know the pipelines of the module, and those that the command adds. */
 export interface CommandContext
   extends Common<PipelineOperations, PipelinesHost, ExecutionStatus, [more?: readonly AnyPipeline[]]> {
-  /** What `--store` names. */
+  /** The value of `--store`. */
   readonly store: string | undefined;
-  /** The module that `--code` names, or what comes with the library. */
+  /** The module that `--code` names, or the types that come with the library. */
   readonly code: Code;
 }
 

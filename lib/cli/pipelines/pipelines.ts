@@ -1,4 +1,4 @@
-// `signalbox pipelines COMMAND`: opens the store of a command when it is needed, and prints what the command gives.
+// `signalbox pipelines COMMAND`: opens the store of a command when it is needed, and prints its result.
 
 import type { AnyPipeline } from "../../pipeline/definition/pipeline.js";
 import type { ExecutionStatus } from "../../pipeline/ledger/tables.js";

@@ -11,7 +11,7 @@ import { count, valueText } from "../shell/style.js";
 import { type Column, column, figure } from "../shell/table.js";
 import { most } from "../shell/values.js";
 
-/** What the command uses of its surroundings. */
+/** The surroundings of the command. */
 export interface QueuesHost extends LetterHost {
   /** Reaches the queues of a store: a file, or a URL of PostgreSQL. @param payloads - of values, where no host has the store open @throws Error */
   open(store: string, payloads: PayloadOptions): Promise<Opened<QueueOperations>>;

@@ -1,4 +1,4 @@
-// `signalbox queues COMMAND`: opens the store of a command, and prints what it gives.
+// `signalbox queues COMMAND`: opens the store of a command, and prints its result.
 
 import type { PayloadOptions } from "../../host/payload/payloads.js";
 import type { OptionSpecs } from "../shell/arguments.js";

@@ -9,7 +9,7 @@ import { renderViewer } from "../../testing/viewer/page.js";
 import { lacks, loadModule } from "../shell/module.js";
 import { type Arguments, parseReplay, USAGE } from "./usage.js";
 
-/** What the command uses of the host. */
+/** The surroundings of the command. */
 export interface ReplayHost {
   /** The text of a file. @throws Error when there is none */
   read(path: string): string;

@@ -20,7 +20,7 @@ export interface AdminClient {
   close(): void;
 }
 
-/** What a client uses beside its socket. */
+/** The options of a client. */
 export interface AdminClientOptions {
   /** How long a host may take for the answer to a request that changes nothing, in milliseconds. Default 30,000. */
   readonly lookMs?: number;

@@ -10,7 +10,7 @@ export interface OptionSpec {
   readonly value?: string;
   /** Can be given several times. */
   readonly many?: boolean;
-  /** What it does, for the help. */
+  /** Its effect, for the help. */
   readonly help: string;
   /** The option of the operation that it gives. Default: its own name. */
   readonly gives?: string;
@@ -42,7 +42,7 @@ export type Given<O extends OptionSpecs> = {
     : Name]?: ValueOf<O[Name]>;
 };
 
-/** What the arguments of a command say. */
+/** The arguments of a command, taken apart. */
 export interface Arguments<O extends OptionSpecs> {
   readonly words: readonly string[];
   readonly given: Given<O>;

@@ -1,5 +1,5 @@
-// A subcommand that has commands of its own, such as `signalbox flows list`: finds the command and its arguments, prints help, and says what
-// went wrong.
+// A subcommand that has commands of its own, such as `signalbox flows list`: finds the command and its arguments, prints help, and reports
+// errors.
 
 import { toJson } from "../../admin/json-view.js";
 import { printable } from "../../process/printable.js";
@@ -52,7 +52,7 @@ export interface CommandSet<Context, Common extends OptionSpecs> {
   readonly name: string;
   /** The words behind it, for the help. */
   readonly usage: string;
-  /** What it is for, and its exit codes: for the help. */
+  /** Its purpose and its exit codes, for the help. */
   readonly about: string;
   readonly exits: string;
   /** Options that every command has. */
@@ -63,7 +63,7 @@ export interface CommandSet<Context, Common extends OptionSpecs> {
   carryOut(given: Given<Common>, run: (context: Context) => Promise<number>): Promise<number>;
   /** The codes of errors by which a host or store that works refuses. */
   readonly answers: RegExp;
-  /** What else helps after a failure. */
+  /** A hint after a failure. */
   advice?(error: unknown, args: readonly string[]): string | undefined;
 }
 

@@ -31,7 +31,7 @@ export interface CommandContext<
   readonly json: boolean;
   /** Prints one JSON document, or the text. */
   show(value: unknown, text: () => string): void;
-  /** The operations. They are opened when they are first asked for. @param more - what the opening uses then @throws Error */
+  /** The operations. They are opened when they are first asked for. @param more - arguments of the opening @throws Error */
   operations(...more: More): Promise<Operations>;
 }
 

@@ -29,7 +29,7 @@ export function failure(error: unknown): object {
  * document with `error`.
  *
  * @param name - of the list in the object
- * @param rest - what else the object has, known at its end
+ * @param rest - the other fields of the object, known at its end
  * @throws Told
  */
 export async function printList(

@@ -1,6 +1,6 @@
 // JSON on a terminal.
 
-/** JSON in which what a terminal would obey is escaped, also where JSON itself does not ask for it. */
+/** JSON without control characters of terminals: they are escaped, also where JSON itself does not ask for it. */
 export function jsonText(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, undefined, indent);
   return text.replace(/[\u007f-\u009f\p{Cf}\u2028\u2029]/gu, (character) =>

@@ -93,7 +93,7 @@ async function eachLetter(
 
 /** How the commands of a subcommand differ. */
 interface Kind<Context, On, Letter> {
-  /** The word for what has the letters: `ID` or `QUEUE`. */
+  /** The word for the owner of the letters: `ID` or `QUEUE`. */
   readonly word: string;
   /** The help of `dead --limit`, of `dead --records`, and the summary of `retry`. */
   readonly limit: string;
@@ -197,7 +197,7 @@ export function letterText(
   return [head, `    ${valueText(value)}`, ...lines].join("\n");
 }
 
-/** What became of a letter, as some lines. */
+/** The fate of a letter, as some lines. */
 function recordText(
   record: DeadLetterRecord & { readonly into?: string },
   { style, host }: CommandContext<unknown>,

@@ -5,7 +5,7 @@ import { Misuse } from "./arguments.js";
 /** The exports of a module, by name. */
 export type Exports = Readonly<Record<string, unknown>>;
 
-/** @param command - what to put behind the loader of a TypeScript module, such as `flows … --code MODULE`. @throws Misuse */
+/** @param command - the words behind the loader of a TypeScript module, such as `flows … --code MODULE`. @throws Misuse */
 export async function loadModule(
   module: string,
   command: string,
@@ -27,7 +27,7 @@ function notLoaded(module: string, error: unknown, command: string): string {
   return `cannot load ${module}: ${why}${isTypeScript ? remedy : ""}`;
 }
 
-/** A module lacks what the command needs. @param wanted - such as `no flow and no payloads` */
+/** A module lacks an export that the command needs. @param wanted - such as `no flow and no payloads` */
 export function lacks(module: string, wanted: string, exports: Exports): Misuse {
   return new Misuse(`${module} exports ${wanted}, only: ${Object.keys(exports).join(", ") || "nothing"}`);
 }
@@ -37,7 +37,7 @@ export function unusable(module: string, problem: string): Misuse {
   return new Misuse(`${module} cannot be used: ${problem}`);
 }
 
-/** What a module exports of one kind, alone or in lists. */
+/** The exports of one kind, alone or in lists. */
 export function exportsOf<T>(exports: Exports, isOne: (value: unknown) => value is T): readonly T[] {
   return [...new Set(Object.values(exports).flat().filter(isOne))];
 }

@@ -32,7 +32,7 @@ const LIMIT = 200;
 const SHORT = { limit: LIMIT, most: `most of them. Default ${LIMIT}` } as const;
 const BEHIND = "only those behind this one";
 
-/** What the lists of parts and of the whole system have in common, but for their items. */
+/** A list without its operation. */
 interface List<Item> {
   readonly name: string;
   readonly summary: string;

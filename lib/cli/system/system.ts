@@ -1,4 +1,4 @@
-// `signalbox system COMMAND`: asks the program that has a file open for its processes, and prints what it says.
+// `signalbox system COMMAND`: asks the program that has a file open for its processes, and prints its answer.
 
 import type { SystemOperations } from "../../admin/system/operations.js";
 import { remoteOperations } from "../../admin/system/system-table.js";
@@ -9,7 +9,7 @@ import { inContext, type Opened, type StoreCommandHost } from "../shell/context.
 import { isUrl, STORE, storeNeeded } from "../shell/store-option.js";
 import { COMMANDS } from "./commands.js";
 
-/** What the command uses of its surroundings. */
+/** The surroundings of the command. */
 export interface SystemHost extends StoreCommandHost {
   /** Reaches the program that has a store open, or that listens at a socket. Undefined: there is none. @throws Error */
   reach(at: { readonly store: string } | { readonly socket: string }): Promise<AdminClient | undefined>;
