@@ -14,7 +14,7 @@ import { factLines, momentText } from "../shell/facts.js";
 import { LIST_LIMIT } from "../shell/kit.js";
 import { lengthOf, valueText, whenText } from "../shell/style.js";
 import { type Column, column, figure, renderTable } from "../shell/table.js";
-import { among, moment, most, whole } from "../shell/values.js";
+import { moment, most, statuses, whole } from "../shell/values.js";
 import { type CommandContext, type FlowsCommands, kit } from "./context.js";
 
 const PAGE = {
@@ -27,10 +27,7 @@ const list = kit.pages({
   name: "flows",
   none: "no flows",
   options: {
-    status: {
-      ...among("STATUS", FLOW_STATUSES, `only this status, may be repeated: ${FLOW_STATUSES.join(", ")}`),
-      many: true,
-    },
+    status: statuses(FLOW_STATUSES),
     name: { value: "NAME", help: "only flows of this definition" },
     version: whole("VERSION", 1, "only flows of this version of it"),
     id: { value: "PREFIX", help: "only flows whose ids begin with this", gives: "idPrefix" },

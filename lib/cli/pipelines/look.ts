@@ -16,7 +16,7 @@ import { factLines, momentText } from "../shell/facts.js";
 import { LIST_LIMIT, printItems } from "../shell/kit.js";
 import { count, firstLine, lengthOf, valueText, whenText } from "../shell/style.js";
 import { type Column, column, figure, renderTable, some } from "../shell/table.js";
-import { among, moment, most } from "../shell/values.js";
+import { moment, most, statuses } from "../shell/values.js";
 import { type CommandContext, kit, type PipelinesCommands } from "./context.js";
 
 const list = kit.pages({
@@ -24,14 +24,7 @@ const list = kit.pages({
   name: "executions",
   none: "no executions",
   options: {
-    status: {
-      ...among(
-        "STATUS",
-        EXECUTION_STATUSES,
-        `only this status, may be repeated: ${EXECUTION_STATUSES.join(", ")}`,
-      ),
-      many: true,
-    },
+    status: statuses(EXECUTION_STATUSES),
     pipeline: { value: "NAME", help: "only executions of this pipeline" },
     id: { value: "PREFIX", help: "only executions whose ids begin with this", gives: "idPrefix" },
     "created-after": { ...moment('a time, or an age such as "2 hours"'), gives: "createdFrom" },

@@ -67,6 +67,12 @@ export function among<T extends string>(value: string, known: readonly T[], help
   return { value, help, read };
 }
 
+/** Only the items with some of these statuses. */
+export function statuses<T extends string>(known: readonly T[]): ReadOption<T> & { readonly many: true } {
+  const help = `only this status, may be repeated: ${known.join(", ")}`;
+  return { ...among("STATUS", known, help), many: true };
+}
+
 /** A value as JSON. */
 export function json(help: string): ReadOption<unknown> {
   return { value: "JSON", help, read: (text, option) => jsonGiven(`--${option}`, text) };
