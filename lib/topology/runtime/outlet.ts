@@ -86,7 +86,6 @@ export class Outlet {
   ): void {
     if (anchors instanceof Tuple) this.checkAnchor(anchors);
     else if (anchors !== undefined) for (const anchor of anchors) this.checkAnchor(anchor);
-    const { env } = this.run.kernel;
     const { only } = out;
     if (only !== undefined && options === undefined) {
       // Most emits are of this kind. Nothing is allocated beside the one copy.
@@ -94,21 +93,21 @@ export class Outlet {
       const channel = only.route();
       if (channel === undefined) return;
       const copy = channel.copy(values);
-      if (anchors !== undefined && only.anchored) {
-        joinTrees(copy, anchors, env);
-        this.run.results?.join(copy, anchors, this.incarnation.tuples.result);
-      }
+      if (anchors !== undefined && only.anchored) this.join(copy, anchors);
       channel.send(copy);
       return;
     }
     const copies = this.copies(out, values, options);
     if (anchors !== undefined)
-      for (const copy of copies)
-        if ((copy.channel as Channel).anchored) {
-          joinTrees(copy, anchors, env);
-          this.run.results?.join(copy, anchors, this.incarnation.tuples.result);
-        }
+      for (const copy of copies) if ((copy.channel as Channel).anchored) this.join(copy, anchors);
     this.send(out, values, copies, options);
+  }
+
+  /** The copy joins the trees of its anchors. Most tuples without a tree are anchored to one without a tree. */
+  private join(copy: Tuple, anchors: Tuple | readonly Tuple[]): void {
+    if (anchors instanceof Tuple && !anchors.anchored) return;
+    joinTrees(copy, anchors, this.run.kernel.env);
+    this.run.results?.join(copy, anchors, this.incarnation.tuples.result);
   }
 
   /** Makes the copies of a new tree, whose root is random. Undefined when no acker runs. */
