@@ -4,6 +4,7 @@
 import type { Store } from "../../store/index.js";
 import type { Columns, RowOf, Table } from "../../store/table.js";
 import { descendantsOf, hopsOf, type MessageId } from "../definition/message-id.js";
+import { pagesOf, type RecordPlace, recordsIn } from "../messages/pages.js";
 import {
   type DeadLetterRow,
   type DeadRecordRow,
@@ -116,35 +117,12 @@ export class MessageRows {
   /** The records of dead letters, in the order of queues, ids and turns. */
   async *allRecords(
     id?: MessageId,
-    behind?: { readonly queue: string; readonly id: MessageId; readonly turn: number },
+    behind?: RecordPlace & { readonly queue: string },
   ): AsyncGenerator<DeadRecordRow, void, undefined> {
     for (const queue of await this.#queuesIn(deadRecords)) {
       if (behind !== undefined && queue < behind.queue) continue;
       const place = queue === behind?.queue ? behind : undefined;
-      const prefix = [this.#scope, queue];
-      const one = id ?? place?.id;
-      // The rest of one message first, then those behind it.
-      if (one !== undefined) {
-        const bounds = place?.id === one ? { after: place.turn } : {};
-        yield* await this.#store.scan(deadRecords, { prefix: [...prefix, one], ...bounds });
-      }
-      if (id === undefined) yield* this.#turns(prefix, place?.id);
-    }
-  }
-
-  async *#turns(
-    prefix: readonly (string | number)[],
-    after: MessageId | undefined,
-  ): AsyncGenerator<DeadRecordRow, void, undefined> {
-    for (let last = after; ; ) {
-      const bounds = last === undefined ? {} : { after: last };
-      const page = await this.#store.scan(deadRecords, { prefix, ...bounds, limit: PAGE });
-      last = page.at(-1)?.id;
-      if (last === undefined) return;
-      // All turns of a message together: the page may end between two of them.
-      for (const row of page) if (row.id !== last) yield row;
-      yield* await this.#store.scan(deadRecords, { prefix: [...prefix, last] });
-      if (page.length < PAGE) return;
+      yield* recordsIn(this.#store, deadRecords, [this.#scope, queue], id, place);
     }
   }
 
@@ -185,7 +163,7 @@ export class MessageRows {
       const [next] = await this.#store.scan(messages, { prefix, from: lane, limit: 1 });
       if (next === undefined) return;
       ({ lane } = next);
-      yield* this.#pages(messages, [...prefix, lane]);
+      yield* pagesOf(this.#store, messages, [...prefix, lane]);
       lane++;
     }
   }
@@ -203,28 +181,12 @@ export class MessageRows {
 
   /** The dead letters of a queue, in the order of their ids. */
   dead(queue: string, after?: MessageId): AsyncGenerator<DeadLetterRow, void, undefined> {
-    return this.#pages(deadLetters, [this.#scope, queue], after);
+    return pagesOf(this.#store, deadLetters, [this.#scope, queue], after);
   }
 
   /** What was settled, in the order of the ids. */
   settled(after?: MessageId): AsyncGenerator<LineageRow, void, undefined> {
-    return this.#pages(lineage, [this.#scope], after);
-  }
-
-  async *#pages<C extends Columns>(
-    table: Table<C>,
-    prefix: readonly (string | number)[],
-    after?: MessageId,
-  ): AsyncGenerator<RowOf<C>, void, undefined> {
-    for (let last = after; ; ) {
-      const bounds = last === undefined ? {} : { after: last };
-      const rows = await this.#store.scan(table, { prefix, ...bounds, limit: PAGE });
-      for (const row of rows) {
-        yield row;
-        last = (row as unknown as Placed).id;
-      }
-      if (rows.length < PAGE) return;
-    }
+    return pagesOf(this.#store, lineage, [this.#scope], after);
   }
 
   /** The ids of the children of a message, in their order. Their own descendants are passed by. */

@@ -19,6 +19,7 @@ import {
 } from "../messages/dead-options.js";
 import { type DeadLetterRecord, shownRecord } from "../messages/dead-records.js";
 import { DeadLetterNotFoundError } from "../messages/errors.js";
+import { type RecordPlace, recordsIn } from "../messages/pages.js";
 import { type Consequences, type Judged, type Shelf, settleLetters } from "../messages/shelf.js";
 import type { QueueStore } from "./queue-store.js";
 import { type Failure, historyOf } from "./status.js";
@@ -54,9 +55,6 @@ export interface QueueReplayOptions extends DeedOptions {
   readonly again?: boolean;
 }
 
-/** Rows that are read at a time. */
-const PAGE = 500;
-
 /**
  * The dead letters of a queue. Each of them leaves the dead ones once, however many ask, and a record says what became of it. An operation is
  * fulfilled when that is durable.
@@ -84,7 +82,7 @@ export class DeadLetters<in out T> {
     const limit = count("limit", options.limit ?? 1_000, 1);
     const { store, name } = this.#queue;
     const rows = await store.scan(deadMessages, { index: "at", prefix: [name], limit });
-    return Promise.all(rows.map((row) => this.#letter(row)));
+    return Promise.all(rows.map(async (row) => shownLetter(row, (await this.#payloads.load(row.body)) as T)));
   }
 
   /**
@@ -174,11 +172,11 @@ export class DeadLetters<in out T> {
     const deed = deedOf();
     return settleLetters(this.#shelf, checkChosen(which, letterId), { event, deed });
   }
+}
 
-  async #letter({ id, body, tag, attempts, history, at }: DeadRow): Promise<DeadLetter<T>> {
-    const value = (await this.#payloads.load(body)) as T;
-    return { id, value, key: tag ?? undefined, attempts, history: historyOf(history), at };
-  }
+/** A row as people see it. */
+export function shownLetter<T>({ id, tag, attempts, history, at }: DeadRow, value: T): DeadLetter<T> {
+  return { id, value, key: tag ?? undefined, attempts, history: historyOf(history), at };
 }
 
 /** @throws OptionError */
@@ -293,27 +291,7 @@ export class QueueShelf implements Shelf<DeadRow> {
   }
 
   /** Records in the order of ids and turns. @param behind - only those behind this one */
-  async *rows(
-    id: string | undefined,
-    behind?: { readonly id: string; readonly turn: number },
-  ): AsyncGenerator<DeadRecordRow, void, undefined> {
-    const { name } = this.#queue;
-    const one = id ?? behind?.id;
-    if (one !== undefined) {
-      const rest = behind?.id === one ? { after: behind.turn } : {};
-      yield* await this.store.scan(deadRecords, { prefix: [name, one], ...rest });
-    }
-    if (id !== undefined) return;
-    for (let after = behind?.id; ; ) {
-      const bounds = after === undefined ? {} : { after };
-      const page = await this.store.scan(deadRecords, { prefix: [name], ...bounds, limit: PAGE });
-      const last = page.at(-1);
-      if (last === undefined) return;
-      // All turns of a message together: the page may end between two of them.
-      yield* page.filter((row) => row.id !== last.id);
-      yield* await this.store.scan(deadRecords, { prefix: [name, last.id] });
-      if (page.length < PAGE) return;
-      after = last.id;
-    }
+  rows(id: string | undefined, behind?: RecordPlace): AsyncGenerator<DeadRecordRow, void, undefined> {
+    return recordsIn(this.store, deadRecords, [this.#queue.name], id, behind);
   }
 }

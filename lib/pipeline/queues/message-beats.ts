@@ -88,8 +88,13 @@ export class MessageBeats {
   }
 }
 
-/** The heartbeat that a row has. Undefined: it cannot be read, or there is none. */
-export async function shownBeat(
+/** The heartbeats that rows have. One that cannot be read is left out: the next attempt does not get it either. */
+export async function shownBeats(payloads: Payloads, rows: readonly QueuedRow[]): Promise<QueueHeartbeat[]> {
+  const shown = await Promise.all(rows.map((row) => shownBeat(payloads, row)));
+  return shown.filter((one) => one !== undefined);
+}
+
+async function shownBeat(
   payloads: Payloads,
   { id, heartbeats }: QueuedRow,
 ): Promise<QueueHeartbeat | undefined> {
@@ -98,7 +103,6 @@ export async function shownBeat(
     const [first] = (await payloads.load(heartbeats)) as readonly (readonly [string, Heartbeat])[];
     return first === undefined ? undefined : { id, ...first[1] };
   } catch {
-    // The next attempt gets none either.
     return undefined;
   }
 }

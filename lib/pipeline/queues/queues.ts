@@ -40,7 +40,7 @@ import {
   type QueuePolicyOptions,
   type SubscriberPolicy,
 } from "./limits.js";
-import { type MessageBeats, type QueueHeartbeat, shownBeat } from "./message-beats.js";
+import { type MessageBeats, type QueueHeartbeat, shownBeats } from "./message-beats.js";
 import type { QueueOperations } from "./operations.js";
 import { queueService } from "./operations-table.js";
 import { OutboxProcess, type QueueBroker, queuedRows } from "./outbox.js";
@@ -438,9 +438,10 @@ export class MessageQueue<in out T> {
   ): Promise<QueueHeartbeat[]> {
     this.#open();
     only("", options, ["limit"]);
-    const rows = await this.#store.beating(count("limit", options.limit ?? 1_000, 1));
-    const shown = await Promise.all(rows.map((row) => shownBeat(this.#home.payloads, row)));
-    return shown.filter((one) => one !== undefined);
+    return shownBeats(
+      this.#home.payloads,
+      await this.#store.beating(count("limit", options.limit ?? 1_000, 1)),
+    );
   }
 
   #open(): void {

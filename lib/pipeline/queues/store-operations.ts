@@ -8,9 +8,10 @@ import type { Store } from "../../store/index.js";
 import { checkName } from "../definition/queue.js";
 import type { DeedOptions, DeedResult, DropOptions, LetterFilter } from "../messages/dead-options.js";
 import { type DeadLetterRecord, shownRecord } from "../messages/dead-records.js";
-import { type DeadLetter, DeadLetters, QueueShelf } from "./dead-letters.js";
+import { pagesOf } from "../messages/pages.js";
+import { type DeadLetter, DeadLetters, QueueShelf, shownLetter } from "./dead-letters.js";
 import { QUEUE_DEFAULTS, type QueuePolicy } from "./limits.js";
-import { type QueueHeartbeat, shownBeat } from "./message-beats.js";
+import { type QueueHeartbeat, shownBeats } from "./message-beats.js";
 import type {
   QueueLetterFilter,
   QueueListFilter,
@@ -32,9 +33,6 @@ export interface QueueOperationsPort {
   /** The policy of a queue as this program uses it. Undefined: it does not, and the defaults count. */
   policyOf(queue: string): QueuePolicy | undefined;
 }
-
-/** Rows that are read at a time. */
-const PAGE = 500;
 
 export class StoreQueueOperations implements QueueOperations {
   readonly #port: QueueOperationsPort;
@@ -62,9 +60,10 @@ export class StoreQueueOperations implements QueueOperations {
     checkName("queue", queue);
     only("", options, ["limit"]);
     const { limit = 1_000 } = options;
-    const rows = await (await this.#queue(queue)).beating(count("limit", limit, 1));
-    const shown = await Promise.all(rows.map((row) => shownBeat(this.#port.payloads, row)));
-    return shown.filter((one) => one !== undefined);
+    return shownBeats(
+      this.#port.payloads,
+      await (await this.#queue(queue)).beating(count("limit", limit, 1)),
+    );
   }
 
   async *deadLetters(
@@ -76,21 +75,10 @@ export class StoreQueueOperations implements QueueOperations {
     const { limit = Number.POSITIVE_INFINITY, after } = filter;
     let left = count("limit", limit, 1, true);
     if (after !== undefined) text("after", after);
-    for (let last = after; ; ) {
-      const bounds = last === undefined ? {} : { after: last };
-      const rows = await this.#port.store.scan(deadMessages, { prefix: [queue], ...bounds, limit: PAGE });
-      for (const row of rows) {
-        yield await this.#letter(row);
-        if (--left === 0) return;
-        last = row.id;
-      }
-      if (rows.length < PAGE) return;
+    for await (const row of pagesOf(this.#port.store, deadMessages, [queue], after)) {
+      yield shownLetter(row, await this.#shown(row.body));
+      if (--left === 0) return;
     }
-  }
-
-  async #letter({ id, body, tag, attempts, history, at }: DeadRow): Promise<DeadLetter<unknown>> {
-    const key = tag ?? undefined;
-    return { id, value: await this.#shown(body), key, attempts, history: historyOf(history), at };
   }
 
   /** A value for people. For one that cannot be read: the error that says so. */
