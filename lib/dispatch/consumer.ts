@@ -134,27 +134,27 @@ export function consumer<T, R = unknown>(
 class Jobs<T> {
   reason: ExitReason = NORMAL;
   isStopping = false;
-  private readonly ctx: Context<Delivery<T>>;
-  private readonly most: number;
-  private readonly active = new Set<Delivery<T>>();
+  readonly #ctx: Context<Delivery<T>>;
+  readonly #most: number;
+  readonly #active = new Set<Delivery<T>>();
   /** Lets the process take its next message. Set while the consumer has as many jobs as it may. */
-  private gate: (() => void) | undefined = undefined;
+  #gate: (() => void) | undefined = undefined;
 
   constructor(ctx: Context<Delivery<T>>, most: number) {
-    this.ctx = ctx;
-    this.most = most;
+    this.#ctx = ctx;
+    this.#most = most;
   }
 
   /** Follows a job. The process awaits the returned promise before it takes its next message. */
   add(delivery: Delivery<T>, job: PromiseLike<unknown>): Promise<void> | undefined {
-    this.active.add(delivery);
+    this.#active.add(delivery);
     Promise.resolve(job).then(
-      (result) => this.done(delivery, result),
-      (error) => this.failed(delivery, error),
+      (result) => this.#done(delivery, result),
+      (error) => this.#failed(delivery, error),
     );
-    if (this.active.size < this.most) return undefined;
+    if (this.#active.size < this.#most) return undefined;
     return new Promise((open) => {
-      this.gate = open;
+      this.#gate = open;
     });
   }
 
@@ -162,48 +162,48 @@ class Jobs<T> {
   stop(reason: ExitReason): boolean {
     if (!this.isStopping) this.reason = reason;
     this.isStopping = true;
-    return this.active.size > 0;
+    return this.#active.size > 0;
   }
 
   /** A job asks for the end of its consumer. The other jobs may finish first. */
   stopped(end: Stop | undefined): Stop | undefined {
     if (end === undefined) return undefined;
-    giveBack(this.ctx, end.reason);
+    giveBack(this.#ctx, end.reason);
     return this.stop(end.reason) ? undefined : end;
   }
 
   /** The consumer crashes on this delivery. The other jobs did not cause the crash. */
   blame(culprit: Delivery<T>): void {
-    for (const delivery of this.active) delivery.innocent = delivery !== culprit;
+    for (const delivery of this.#active) delivery.innocent = delivery !== culprit;
   }
 
-  private done(delivery: Delivery<T>, result: unknown): void {
-    this.active.delete(delivery);
-    const { process } = this.ctx.self;
+  #done(delivery: Delivery<T>, result: unknown): void {
+    this.#active.delete(delivery);
+    const { process } = this.#ctx.self;
     if (process === undefined) return;
     let end: Stop | undefined;
     try {
       end = this.stopped(settle(delivery, result));
     } catch (error) {
-      this.crash(delivery, error);
+      this.#crash(delivery, error);
       return;
     }
-    if (end !== undefined || (this.isStopping && this.active.size === 0))
+    if (end !== undefined || (this.isStopping && this.#active.size === 0))
       process.kernel.stop(process, this.reason, undefined);
-    else this.gate?.();
+    else this.#gate?.();
   }
 
-  private failed(delivery: Delivery<T>, error: unknown): void {
+  #failed(delivery: Delivery<T>, error: unknown): void {
     if (delivery.isAbort(error)) {
-      this.done(delivery, undefined);
+      this.#done(delivery, undefined);
       return;
     }
-    this.crash(delivery, error);
+    this.#crash(delivery, error);
   }
 
-  private crash(delivery: Delivery<T>, error: unknown): void {
+  #crash(delivery: Delivery<T>, error: unknown): void {
     this.blame(delivery);
-    const { process } = this.ctx.self;
+    const { process } = this.#ctx.self;
     if (process === undefined) throw error;
     process.failed(error, process.rare?.message);
   }

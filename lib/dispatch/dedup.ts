@@ -23,34 +23,34 @@ interface Remembered<T> {
 
 /** `C` is a dispatch in flight. */
 export class Deduplication<T, C = unknown> {
-  private readonly claims = new Map<string, C>();
+  readonly #claims = new Map<string, C>();
   /** In the order of completion. */
-  private readonly receipts = new Map<string, Remembered<T>>();
-  private readonly limits: DedupWindow;
-  private bytes = 0;
+  readonly #receipts = new Map<string, Remembered<T>>();
+  readonly #limits: DedupWindow;
+  #bytes = 0;
 
   constructor(limits: DedupWindow) {
-    this.limits = limits;
+    this.#limits = limits;
   }
 
   /** The receipt of the completed dispatch of this id. */
   receipt(id: string, now: number): Receipt<T> | undefined {
-    this.forgetOld(now);
-    return this.receipts.get(id)?.receipt;
+    this.#forgetOld(now);
+    return this.#receipts.get(id)?.receipt;
   }
 
   /** The dispatch of this id that is in flight, and may be joined. */
   inFlight(id: string): C | undefined {
-    return this.claims.get(id);
+    return this.#claims.get(id);
   }
 
   claim(id: string, conversation: C): void {
-    this.claims.set(id, conversation);
+    this.#claims.set(id, conversation);
   }
 
   /** Forgets a dispatch that failed or lost its last caller, so that the id can be dispatched again. */
   release(id: string, conversation: C): void {
-    if (this.claims.get(id) === conversation) this.claims.delete(id);
+    if (this.#claims.get(id) === conversation) this.#claims.delete(id);
   }
 
   complete(
@@ -58,20 +58,20 @@ export class Deduplication<T, C = unknown> {
     { envelope: _envelope, duplicate: _duplicate, ...receipt }: Outcome<T>,
     now: number,
   ): void {
-    this.claims.delete(id);
+    this.#claims.delete(id);
     const bytes = bytesOf(receipt.reply);
-    if (bytes > this.limits.windowBytes) return;
-    this.receipts.set(id, { receipt, bytes, until: now + this.limits.windowMs });
-    this.bytes += bytes;
-    this.forgetOld(now);
+    if (bytes > this.#limits.windowBytes) return;
+    this.#receipts.set(id, { receipt, bytes, until: now + this.#limits.windowMs });
+    this.#bytes += bytes;
+    this.#forgetOld(now);
   }
 
-  private forgetOld(now: number): void {
-    const { window, windowBytes } = this.limits;
-    for (const [id, { bytes, until }] of this.receipts) {
-      if (until > now && this.receipts.size <= window && this.bytes <= windowBytes) return;
-      this.receipts.delete(id);
-      this.bytes -= bytes;
+  #forgetOld(now: number): void {
+    const { window, windowBytes } = this.#limits;
+    for (const [id, { bytes, until }] of this.#receipts) {
+      if (until > now && this.#receipts.size <= window && this.#bytes <= windowBytes) return;
+      this.#receipts.delete(id);
+      this.#bytes -= bytes;
     }
   }
 }

@@ -5,31 +5,32 @@ import type { Kernel } from "../process/kernel.js";
 import type { Member } from "./member.js";
 
 export class Handoff {
-  private held = true;
+  #held = true;
   readonly member: Member;
-  private readonly kernel: Kernel;
-  private readonly endsAt: number;
+  readonly #kernel: Kernel;
+  readonly #endsAt: number;
 
   constructor(member: Member, kernel: Kernel, windowMs: number) {
     this.member = member;
-    this.kernel = kernel;
-    this.endsAt = kernel.env.now() + windowMs;
+    this.#kernel = kernel;
+    this.#endsAt = kernel.env.now() + windowMs;
     member.take();
   }
 
   /** The dispatch has ended. The consumer cannot be notified, so its slot is held until the window is over. */
   withdraw(): void {
-    const { kernel, member } = this;
+    const { member } = this;
+    const kernel = this.#kernel;
     kernel.shared?.process(member.pid, "read");
     if (member.pid.process === undefined) this.free();
-    else kernel.addTimer(Math.max(0, this.endsAt - kernel.env.now()), { fire: () => this.free() });
+    else kernel.addTimer(Math.max(0, this.#endsAt - kernel.env.now()), { fire: () => this.free() });
   }
 
   abort(): void {}
 
   free(): void {
-    if (!this.held) return;
-    this.held = false;
+    if (!this.#held) return;
+    this.#held = false;
     this.member.free();
   }
 }

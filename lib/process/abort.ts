@@ -10,15 +10,16 @@ export interface Abortable {
 
 class Waiters {
   all: OneOrMany<Abortable> = undefined;
-  private readonly signal: AbortSignal;
+  readonly #signal: AbortSignal;
 
   constructor(signal: AbortSignal) {
-    this.signal = signal;
+    this.#signal = signal;
   }
 
   /** Called by the signal. */
   handleEvent(): void {
-    const { all, signal } = this;
+    const { all } = this;
+    const signal = this.#signal;
     bySignal.delete(signal);
     for (const one of members(all)) one.aborted(signal.reason);
   }

@@ -22,15 +22,15 @@ interface Open {
 export class Copying<T> {
   /** Complete once {@link advance} has returned true. */
   readonly copy: T;
-  private readonly most: number;
-  private readonly copies = new Map<object, unknown>();
-  private readonly open: Open[] = [];
-  private parts = 0;
+  readonly #most: number;
+  readonly #copies = new Map<object, unknown>();
+  readonly #open: Open[] = [];
+  #parts = 0;
 
   /** @param most - parts that are copied: values in arrays, objects, Maps and Sets */
   constructor(value: T, most: number = Number.POSITIVE_INFINITY) {
-    this.most = most;
-    this.copy = this.copyOf(value, DEPTH) as T;
+    this.#most = most;
+    this.copy = this.#copyOf(value, DEPTH) as T;
   }
 
   /**
@@ -40,43 +40,43 @@ export class Copying<T> {
    */
   advance(count: number): boolean {
     for (let left = count; left > 0; left--) {
-      const container = this.open.at(-1);
+      const container = this.#open.at(-1);
       if (container === undefined) return true;
       const { done, value } = container.items.next();
       if (done === true) {
-        this.open.pop();
+        this.#open.pop();
         continue;
       }
-      if (++this.parts > this.most) throw new TooManyParts();
-      container.add(value, (item) => this.copyOf(item, container.depth - 1));
+      if (++this.#parts > this.#most) throw new TooManyParts();
+      container.add(value, (item) => this.#copyOf(item, container.depth - 1));
     }
-    return this.open.length === 0;
+    return this.#open.length === 0;
   }
 
-  private copyOf(item: unknown, depth: number): unknown {
+  #copyOf(item: unknown, depth: number): unknown {
     if (typeof item !== "object" || item === null || depth === 0) return item;
-    const known = this.copies.get(item);
+    const known = this.#copies.get(item);
     if (known !== undefined) return known;
     if (Array.isArray(item)) {
       const made: unknown[] = [];
-      return this.begin(item, made, item.values(), depth, (one, copy) => made.push(copy(one)));
+      return this.#begin(item, made, item.values(), depth, (one, copy) => made.push(copy(one)));
     }
     if (item instanceof Map) {
       const made = new Map<unknown, unknown>();
-      return this.begin(item, made, item.entries(), depth, (entry, copy) => {
+      return this.#begin(item, made, item.entries(), depth, (entry, copy) => {
         const [key, one] = entry as [unknown, unknown];
         made.set(copy(key), copy(one));
       });
     }
     if (item instanceof Set) {
       const made = new Set<unknown>();
-      return this.begin(item, made, item.values(), depth, (one, copy) => made.add(copy(one)));
+      return this.#begin(item, made, item.values(), depth, (one, copy) => made.add(copy(one)));
     }
     if (!isPlain(item)) return item;
     const made: object = Object.create(Object.getPrototypeOf(item));
     const keys = Object.keys(item);
-    if (keys.length > this.most) throw new TooManyParts();
-    return this.begin(item, made, keys.values(), depth, (key, copy) =>
+    if (keys.length > this.#most) throw new TooManyParts();
+    return this.#begin(item, made, keys.values(), depth, (key, copy) =>
       Object.defineProperty(made, key as string, {
         value: copy((item as Record<string, unknown>)[key as string]),
         enumerable: true,
@@ -86,15 +86,15 @@ export class Copying<T> {
     );
   }
 
-  private begin<M>(
+  #begin<M>(
     item: object,
     made: M,
     items: Iterator<unknown>,
     depth: number,
     add: (item: unknown, copy: (item: unknown) => unknown) => unknown,
   ): M {
-    this.copies.set(item, made);
-    this.open.push({ items, depth, add });
+    this.#copies.set(item, made);
+    this.#open.push({ items, depth, add });
     return made;
   }
 }

@@ -11,11 +11,13 @@ const MESSAGE =
 /** Files, and floors, whose members keep the keyword, with the reason. */
 const KEPT: { readonly [reason: string]: readonly string[] } = {
   [MESSAGE]: [
-    ...["abort", "calls", "events", "groups", "kernel", "links", "mailbox", "names", "origin"].map(inProcess),
+    ...["calls", "events", "groups", "kernel", "links", "mailbox", "names", "origin"].map(inProcess),
     ...["owned-timer", "process", "production", "receive", "request", "scheduler"].map(inProcess),
-    ...["shared-state", "snapshot", "timer-queue"].map(inProcess),
-    "lib/behaviour/",
-    "lib/dispatch/",
+    ...["shared-state", "timer-queue"].map(inProcess),
+    ...["server/server-process", "state-machine/machine-process", "state-machine/order-machine"].map(
+      (name) => `lib/behaviour/${name}.ts`,
+    ),
+    ...["conversation", "conversation-process", "flights", "member"].map((name) => `lib/dispatch/${name}.ts`),
   ],
   "they run for each message of a traced system, or each tuple, and were not measured with #": [
     "lib/service/telemetry/recorder.ts",
