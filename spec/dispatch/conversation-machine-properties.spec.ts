@@ -13,6 +13,7 @@ import {
   type State,
 } from "../../lib/dispatch/conversation-machine.js";
 import type { Pressure } from "../../lib/dispatch/member.js";
+import { sized } from "../support/proof.js";
 
 type E = Event<Identified>;
 type Fx = Effect<Identified>;
@@ -240,7 +241,7 @@ function inWords({ before, state, effects }: Step): string[] {
 const holds = (check: (steps: readonly Step[], how: Policy) => void): void =>
   fc.assert(
     fc.property(policy, events, (how, given) => check(run(how, given), how)),
-    { numRuns: 500 },
+    { numRuns: sized(150, 1 / 20, 500) },
   );
 
 describe("whatever happens to a conversation", () => {
@@ -249,7 +250,7 @@ describe("whatever happens to a conversation", () => {
       fc.property(policy, events, (how, given) => {
         expect(run(how, given).flatMap(inWords)).toEqual(naive(how, given));
       }),
-      { numRuns: 2_000 },
+      { numRuns: sized(500, 1 / 5, 2_000) },
     );
   });
 
@@ -329,7 +330,7 @@ describe("whatever happens to a conversation", () => {
         }
         expect(new Set(seen).size).toBe(seen.length);
       }),
-      { numRuns: 500 },
+      { numRuns: sized(150, 1 / 20, 500) },
     );
   });
 

@@ -18,6 +18,7 @@ import { faultsOf, type Report } from "../../examples/shop/report.js";
 import { needsOf, OutOfStockError, Stock } from "../../examples/shop/stock.js";
 import { Compiled } from "../support/compiled.js";
 import { proving } from "../support/proof.js";
+import { until } from "../support/until.js";
 
 const ORDER: Order = { id: "order-1", card: "good", lines: [{ sku: "tea", count: 2 }] };
 const PAID: Paid = { type: "paid", receipt: "receipt-1" };
@@ -224,7 +225,7 @@ describe("the whole shop", () => {
     expect((await post({ ...ORDER, id: "order-2" })).status).toBe(202);
     const fate = async (id: string): Promise<Fate> =>
       (await (await fetch(`${url}/orders/${id}`)).json()) as Fate;
-    while (!(await fate("order-1")).settled || !(await fate("order-2")).settled);
+    await until(async () => (await fate("order-1")).settled && (await fate("order-2")).settled);
     expect([(await fate("order-1")).refused, (await fate("order-2")).refused]).toContain(
       "2 of tea wanted, 1 left",
     );

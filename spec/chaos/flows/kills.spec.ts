@@ -18,7 +18,7 @@ const SEED = 7;
 
 describe("flows on SQLite", () => {
   it("lose nothing and repeat no step, however often their host is killed [J52]", async () => {
-    const kills = graded({ quick: 8, short: 40, full: sized(100, 0.02) });
+    const kills = graded({ quick: 4, short: 40, full: sized(100, 0.02) });
     const report = await killOnSqlite({ kills, seed: SEED, child: program.args });
     expect(report.findings).toMatchObject({ lost: [], repeated: [], bookings: [], wrong: [] });
     expect(report.line).toBe(

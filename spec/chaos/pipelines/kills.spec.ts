@@ -18,7 +18,7 @@ const SEED = 7;
 
 describe("a pipeline on SQLite", () => {
   it("accounts for every input once, however often its host is killed [Y115]", async () => {
-    const kills = graded({ quick: 10, short: 40, full: sized(100, 0.02) });
+    const kills = graded({ quick: 4, short: 40, full: sized(100, 0.02) });
     const report = await killOnSqlite({ kills, seed: SEED, child: program.args });
     expect(report.findings).toEqual({ lost: [], duplicated: [], completions: 1, wrong: [] });
     expect(report.line).toBe(`${kills} kills, ${kills * 10} inputs, 0 lost, 0 duplicated, completed once`);

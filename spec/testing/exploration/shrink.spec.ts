@@ -7,7 +7,7 @@ import { arbitrarySchedules, explore, type Scenario, ScheduleFailedError, simula
 import { describe, expect, test } from "vitest";
 import { shapeOf } from "../../../lib/testing/exploration/failure-identity.js";
 import { shrinkChoices, trimmed } from "../../../lib/testing/exploration/shrink.js";
-import { proving } from "../../support/proof.js";
+import { proving, sized } from "../../support/proof.js";
 import { ELECTION_FAULTS, election } from "../support/election.js";
 import { failureOf } from "../support/found.js";
 
@@ -59,7 +59,7 @@ describe("shrinking a list of choices", () => {
     expect(deviations(result)).toBeGreaterThanOrEqual(10);
   });
 
-  properties.prop([list, fc.nat(39), fc.integer({ min: 1, max: 6 })], { numRuns: 100 })(
+  properties.prop([list, fc.nat(39), fc.integer({ min: 1, max: 6 })], { numRuns: sized(40, 1 / 100, 100) })(
     "what comes of it fails, and has no deviation that it could do without",
     async (given, place, least) => {
       const fails = async (choices: readonly number[]): Promise<boolean> =>
@@ -245,20 +245,19 @@ describe("schedules as input", () => {
   };
   const order = fc.record({ item: fc.constantFrom("tea", "milk"), n: fc.nat(20) });
 
-  properties.prop([arbitrarySchedules(), fc.array(order, { maxLength: 5 })], { numRuns: 100 })(
-    "play in `simulate`, for properties that vary the input as well",
-    async (choices, orders) => {
-      const small = orders.map(({ item, n }) => ({ item, n: n % 5 }));
-      await simulate(selling(small), { choices });
-    },
-  );
+  properties.prop([arbitrarySchedules(), fc.array(order, { maxLength: 5 })], {
+    numRuns: sized(40, 1 / 100, 100),
+  })("play in `simulate`, for properties that vary the input as well", async (choices, orders) => {
+    const small = orders.map(({ item, n }) => ({ item, n: n % 5 }));
+    await simulate(selling(small), { choices });
+  });
 
   test("shrink together with it: to the smallest input and the fewest deviations", async () => {
     const result = await fc.check(
       fc.asyncProperty(arbitrarySchedules(), fc.array(order), async (choices, orders) => {
         await simulate(selling(orders), { choices });
       }),
-      { numRuns: 1_000, seed: 42 },
+      { numRuns: sized(300, 1 / 10, 1_000), seed: 42 },
     );
     expect(result.failed).toBe(true);
     expect(result.errorInstance).toBeInstanceOf(ScheduleFailedError);

@@ -5,6 +5,7 @@ import { describe, expect } from "vitest";
 import { checkLinearizable } from "../../../lib/testing/linearizability/check.js";
 import { type Operation, OperationHistory } from "../../../lib/testing/linearizability/history.js";
 import type { SequentialModel } from "../../../lib/testing/linearizability/model.js";
+import { sized } from "../../support/proof.js";
 import { counter, partitionedStore, queue, register, store, type TextHistory } from "./histories.js";
 
 type Call = Operation<string, string>;
@@ -185,7 +186,7 @@ function tame(
 // ── held ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 describe("the verdict", () => {
-  test.prop([kind, fc.array(number, { maxLength: 16 })], { numRuns: 400 })(
+  test.prop([kind, fc.array(number, { maxLength: 16 })], { numRuns: sized(100, 1 / 25, 400) })(
     "on any small history is that of trying every order [T10]",
     (given, choices) => {
       const history = wild(given, choices, 7);
@@ -196,7 +197,7 @@ describe("the verdict", () => {
   );
 
   test.prop([kind, fc.array(number, { minLength: 8, maxLength: 18 }), fc.integer({ min: 2, max: 9 })], {
-    numRuns: 400,
+    numRuns: sized(100, 1 / 25, 400),
   })("is so, too, when an object gives a wrong answer now and then", (given, choices, lies) => {
     const history = tame(given, choices, 3, lies);
     fc.pre(history.operations.length <= 7);
@@ -221,7 +222,7 @@ describe("the verdict", () => {
     },
   );
 
-  test.prop([kind, fc.array(number, { maxLength: 16 })], { numRuns: 400 })(
+  test.prop([kind, fc.array(number, { maxLength: 16 })], { numRuns: sized(100, 1 / 25, 400) })(
     "names the first answer that is impossible, and an order that nothing extends",
     (given, choices) => {
       const { operations } = wild(given, choices, 7);
