@@ -93,10 +93,9 @@ export function valuesOf(row: AnyRow, columns: readonly string[]): Key {
 export function textOf(key: Key): string {
   if (key.length === 1) return textOfValue(key[0] as Value);
   let text = "";
-  for (const value of key) {
-    const one = textOfValue(value);
-    text += `${one.length}:${one}`;
-  }
+  // A text is told apart by its length, and all other values by what ends them.
+  for (const value of key)
+    text += typeof value === "string" ? `${value.length}:${value}` : `${textOfValue(value)};`;
   return text;
 }
 

@@ -6,9 +6,13 @@ import { MAX_DEPTH } from "./limits.js";
 /** Up to this many objects are compared one by one; a Set costs more than the comparisons. */
 const FEW = 16;
 
-/** The objects met in the present walk, which is synchronous. An object met twice is shared or cyclic, and JSON would copy it. */
-const met: object[] = [];
-let metMany: Set<object> | undefined;
+/**
+ * The objects met in the present walk, which is synchronous. An object met twice is shared or cyclic, and JSON would copy it. The list keeps
+ * its length: an empty one would be allocated again in each walk.
+ */
+const met: (object | undefined)[] = [];
+let metCount = 0;
+let metMany: Set<object | undefined> | undefined;
 
 /** Whether JSON gives the value back unchanged. Never throws. */
 export function isPlainJson(value: unknown): boolean {
@@ -17,7 +21,8 @@ export function isPlainJson(value: unknown): boolean {
   } catch {
     return false; // A getter or Proxy threw.
   } finally {
-    met.length = 0;
+    met.fill(undefined, 0, metCount);
+    metCount = 0;
     metMany = undefined;
   }
 }
@@ -40,8 +45,9 @@ function isPlain(value: unknown, depth: number): boolean {
 
 function isNew(value: object): boolean {
   if (metMany === undefined) {
-    if (met.includes(value)) return false;
-    if (met.push(value) > FEW) metMany = new Set(met);
+    for (let i = 0; i < metCount; i++) if (met[i] === value) return false;
+    met[metCount++] = value;
+    if (metCount > FEW) metMany = new Set(met);
     return true;
   }
   return metMany.size !== metMany.add(value).size;

@@ -89,6 +89,35 @@ const unpacked = (text: string): string => (text.startsWith('"') ? (JSON.parse(t
 const number = (n: number): string => n.toString(36);
 const whole = (text: string | undefined): number => Number.parseInt(text as string, 36);
 
+interface CallLine {
+  readonly letter: string;
+  readonly since: number;
+  readonly took: number;
+  readonly gave: number;
+  readonly text: string;
+}
+
+/** The last line of each adapter. Most of its calls take less than a millisecond, and their lines are equal. */
+const lastLines = new Map<string, CallLine>();
+/** Most adapters whose last line is kept. */
+const MOST_LINES = 1_000;
+
+function callLine(adapter: string, letter: string, since: number, took: number, gave: number): string {
+  const last = lastLines.get(adapter);
+  if (
+    last !== undefined &&
+    last.letter === letter &&
+    last.since === since &&
+    last.took === took &&
+    last.gave === gave
+  )
+    return last.text;
+  const text = `\n${letter}\t${number(since)}\t${number(took)}\t${number(gave)}\t${packed(adapter)}`;
+  if (lastLines.size >= MOST_LINES) lastLines.clear();
+  lastLines.set(adapter, { letter, since, took, gave, text });
+  return text;
+}
+
 /** An entry as its row holds it. */
 export function encodeEntry(entry: LineageEntry): string {
   const { route, status, attempt, calls, children, batch, errors, changes } = entry;
@@ -100,8 +129,8 @@ export function encodeEntry(entry: LineageEntry): string {
   for (const call of calls) {
     const started = Math.floor(call.startedMs);
     const { adapter, gave, input, output, error } = call;
-    const took = number(Math.round(call.tookMs * 1_000));
-    text += `\n${CALL[call.status]}\t${number(started - last)}\t${took}\t${number(gave)}\t${packed(adapter)}`;
+    const took = Math.round(call.tookMs * 1_000);
+    text += callLine(adapter, CALL[call.status], started - last, took, gave);
     last = started;
     if (input === undefined && output === undefined && error === undefined) continue;
     text += `\t${optional(input)}\t${optional(output)}`;

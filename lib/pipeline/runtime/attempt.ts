@@ -436,14 +436,9 @@ function record(
   error?: unknown,
 ): CallRecord {
   const gave = given === undefined ? 0 : given instanceof Many ? given.values.length : 1;
-  return {
-    adapter,
-    status: status === "completed" && gave === 0 ? "ended" : status,
-    startedMs,
-    tookMs: endedMs - startedMs,
-    gave,
-    ...(error === undefined ? {} : { error: String(error) }),
-  };
+  const as = status === "completed" && gave === 0 ? "ended" : status;
+  const made: CallRecord = { adapter, status: as, startedMs, tookMs: endedMs - startedMs, gave };
+  return error === undefined ? made : { ...made, error: String(error) };
 }
 
 /** The hashes of a record. */

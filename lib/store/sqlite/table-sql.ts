@@ -106,11 +106,17 @@ export class TableSql {
     if (statement.type !== "delete" || this.shape.key.length === 1) return [statement];
     const { table } = statement;
     const groups = new Map<string, Key[]>();
+    let group: Key[] = [];
     for (const key of statement.keys) {
+      // Mostly they come in groups already.
+      if (isBeside(group[0], key)) {
+        group.push(key);
+        continue;
+      }
       const text = textOf(key.slice(0, -1));
-      const group = groups.get(text);
-      if (group === undefined) groups.set(text, [key]);
-      else group.push(key);
+      group = groups.get(text) ?? [];
+      groups.set(text, group);
+      group.push(key);
     }
     // Keys that have little in common are one statement as they are.
     if (groups.size * FEWEST_KEYS > statement.keys.length) return [statement];
@@ -343,4 +349,11 @@ function pieces<T>(all: readonly T[], most: number): T[][] {
   const made: T[][] = [];
   for (let i = 0; i < all.length; i += most) made.push(all.slice(i, i + most));
   return made;
+}
+
+/** Whether two keys differ in their last column alone. */
+function isBeside(one: Key | undefined, other: Key): boolean {
+  if (one === undefined) return false;
+  for (let i = 0; i < other.length - 1; i++) if (one[i] !== other[i]) return false;
+  return true;
 }
