@@ -294,7 +294,7 @@ describe("a host", () => {
   const read = route("read", { from: numbers }).via("read", () => undefined);
   const pipeline = oneRoute(read);
 
-  test("names what it does not know", async () => {
+  test("names the unknown parts", async () => {
     const on = system();
     const host = await hostOf(on, memory(), pipeline);
     const other = definePipeline("other", { routes: [read] });
@@ -320,7 +320,7 @@ describe("a host", () => {
     const maxMessageBytes = 10;
     const store = route("store", { from: words }).via("store", () => undefined);
 
-    test("makes a dead letter of the message whose result it is, at once (bug 37)", async () => {
+    test("makes a dead letter of its message at once (bug 37)", async () => {
       const calls: string[] = [];
       const double = route("double", { from: lines, retry: QUICK })
         .via("double", (line) => {
@@ -373,7 +373,7 @@ describe("a host", () => {
     });
   });
 
-  test("takes up what was interrupted, each source behind its last checkpoint [Y30] (bugs 10, 18)", async () => {
+  test("resumes interrupted executions, each source behind its last checkpoint [Y30] (bugs 10, 18)", async () => {
     const store = memory();
     const keep = await store.open([], {
       environment: { now: () => 0, wallTime: () => 0 } as never,

@@ -127,7 +127,7 @@ describe("a message that ends the process of its host", () => {
 });
 
 describe("a host that ends cleanly", () => {
-  it("counts no attempt at what was in work, nor does one that ends without a word [Y34]", async () => {
+  it("counts no attempt at the messages in work, nor does a host that is killed [Y34]", async () => {
     await explored(
       async (sim) => {
         const begun: string[] = [];

@@ -66,7 +66,7 @@ test.each(CHANGES)(
   },
 );
 
-test("a pipeline that another host of the store has is not missing", async () => {
+test("a pipeline of another host of the store is not missing", async () => {
   const store = memory();
   const other = definePipeline("other", { routes: [takes(words)] });
   const first = await Life.of(store, whole);

@@ -45,7 +45,7 @@ describe.each(PLACES)("$name", (kind) => {
 
   // Which pipelines other hosts have, a store that several processes share does not say.
   test.each(CHANGES.filter(([what]) => !isShared || !what.startsWith("a pipeline")))(
-    "an execution completes after %s, when what it lacks is given up [Y461]",
+    "an execution completes after %s, when its stranded parts are given up [Y461]",
     async (_, before, after) => {
       const { life, run } = await stranded(await placeOf(kind), before, after);
       const completed = run.completed();
@@ -62,7 +62,7 @@ describe.each(PLACES)("$name", (kind) => {
     },
   );
 
-  test("a message that is given up in work settles nothing; all else is done and counted once [Y462]", async () => {
+  test("a message given up in work settles nothing; the others are done and counted once [Y462]", async () => {
     const life = await Life.of(await placeOf(kind), holding);
     const values = [HOLD, "a", "b", HOLD, "c"];
     const run = await life.host.start(holding, { messages: { to: lines, values } });
@@ -76,7 +76,7 @@ describe.each(PLACES)("$name", (kind) => {
     await life.system.stop();
   });
 
-  test("a batch goes without what was given up [Y462]", async () => {
+  test("a batch goes on without the messages given up [Y462]", async () => {
     const batches: unknown[][] = [];
     const take = route("take", { from: lines }).batch("all", { size: 3, everyMs: LONG_MS }, (values) => {
       batches.push([...values]);
@@ -118,7 +118,7 @@ describe.each(PLACES)("$name", (kind) => {
     expect(source.left).toBe(1);
   });
 
-  test("a message that was given up says who did it, when and why, and its value is there for a replay [Y464]", async () => {
+  test("a message given up records the operator, the time and the reason, and keeps its value for a replay [Y464]", async () => {
     const store = await placeOf(kind);
     await begun(store, whole);
     const life = await Life.of(store, holding);
@@ -181,7 +181,7 @@ test.each(refusals)("%s is refused, and nothing is changed", async (_, options, 
   expect(await life.host.operations.status("x")).toEqual(before);
 });
 
-test("the command gives up, and shows what was given up [Y466]", async () => {
+test("the command gives messages up, and prints them [Y466]", async () => {
   const store = await placeOf(PLACES[0] as (typeof PLACES)[number]);
   const renamed = CHANGES[0]?.[2] as AnyPipeline;
   const { life } = await stranded(store, whole, renamed);

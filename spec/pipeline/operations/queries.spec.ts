@@ -59,7 +59,7 @@ describe("a list of executions", () => {
     await operations.close();
   });
 
-  test("says what is wrong with its options", async () => {
+  test("names the wrong option", async () => {
     const { operations } = await ended();
     for (const [options, path] of [
       [{ status: "done" }, "status"],

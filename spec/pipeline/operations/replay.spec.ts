@@ -144,7 +144,7 @@ describe("a replay", () => {
     expect(seen.slice(2)).toEqual(["B"]);
   });
 
-  test("of an execution that was cancelled takes what was left in the queue, delayed messages too [Y105]", async () => {
+  test("of a cancelled execution takes the messages left in the queue, delayed ones too [Y105]", async () => {
     let isOpen = false;
     const numbers = queue<number>("numbers");
     const seen: number[] = [];

@@ -38,7 +38,7 @@ function attemptOf(memory: AdapterMemory, value: string) {
 }
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-describe("what adapters remember", () => {
+describe("the memory of adapters", () => {
   test("is there for the next message once it is committed", async () => {
     const { memory, commit } = ledger();
     for (const n of [1, 2, 3]) {

@@ -91,7 +91,7 @@ describe("a message whose attempt has failed", () => {
   });
 });
 
-test("a message that has passed as many routes as its pipeline allows is refused (bug 16)", () => {
+test("a message at the hop limit of its pipeline is refused (bug 16)", () => {
   expect(refusal(rules, { ...message, id: "10.10.10" })).toBeUndefined();
   expect(refusal(rules, { ...message, id: "10.10.10.10" })?.message).toBe(
     "route r: the message has passed 2 routes",

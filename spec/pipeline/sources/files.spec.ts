@@ -97,7 +97,7 @@ describe("a file", () => {
     expect(await values(source, second?.checkpoint)).toEqual([3, 4]);
   });
 
-  test("that is shorter than what was read of it is an error [Y88]", async () => {
+  test("that is shorter than its checkpoint is an error [Y88]", async () => {
     const path = fileOf("1\n2\n3\n");
     const source = jsonLines("lines", { path });
     const all = await read(source);
@@ -123,7 +123,7 @@ describe("a file", () => {
     await expect(reading).rejects.toBeInstanceOf(FileChangedError);
   });
 
-  test("whose last line goes on behind the place is an error [Y88]", async () => {
+  test("whose last line goes on behind its checkpoint is an error [Y88]", async () => {
     const path = fileOf("1\n2");
     const source = jsonLines("lines", { path });
     const [, last] = await read(source);

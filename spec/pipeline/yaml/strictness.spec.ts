@@ -161,7 +161,7 @@ routes: {}
     expect(paths).toEqual(["routes.a.from", "routes.a.adapters[1].type", "routes.b.limit", "routes"]);
   });
 
-  it("a condition that cannot be is reported at its own place [Y340]", async () => {
+  it("an invalid condition is reported at its own place [Y340]", async () => {
     const text = (config: string): string => `version: 1
 name: filtered
 routes:
@@ -189,8 +189,8 @@ routes:
   });
 });
 
-describe("what a file holds", () => {
-  it("is what it looks like: no yes, no sexagesimals, no octals of YAML 1.1 [Y75]", async () => {
+describe("the values of a file", () => {
+  it("keeps plain scalars: YAML 1.1's yes, sexagesimals and octals are no values [Y75]", async () => {
     const text = withConfig(
       "[yes, on, No, 1:30, 012, 0o17, 0x1F, 1_000, ~, null, 2001-01-01, 'true', 9007199254740991]",
     );
@@ -233,7 +233,7 @@ describe("what a file holds", () => {
     expect(await configOf(withConfig("[&x 1, &y [*x], &x 2, *y, *x]"))).toEqual([1, [1], 2, [1], 2]);
   });
 
-  it("a value that an alias repeats has the place where it is written", async () => {
+  it("a value repeated by an alias has the place of its anchor", async () => {
     const lines = await linesOf(`${withConfig("1").replace("from: a", "from: &n 1b")}    to: [*n]\n`);
     expect(lines.map((line) => line.slice(0, line.indexOf(":", 3)))).toEqual([
       "5:14 routes.a.from",
