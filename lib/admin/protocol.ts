@@ -139,14 +139,23 @@ function parse(operations: AdminOperations, line: string): Parsed {
     throw new AdminProtocolError("the id of a request must be a whole number");
   const offers = typeof op === "string" ? operations.find(op) : [];
   const [first] = offers;
-  if (first === undefined) {
-    const meant = typeof op === "string" ? alike(operations.names, op.slice(0, 100)) : [];
-    throw new AdminProtocolError(
-      `there is no operation ${JSON.stringify(op)?.slice(0, 100)}: ${meant.length > 0 ? `did you mean ${meant.join(" or ")}?` : `there is only ${operations.names.join(", ")}`}`,
-    );
-  }
+  if (first === undefined) throw new AdminProtocolError(noOperation(operations.names, op));
   only("args", args as object, first.args);
   return { id: number as number, offers, args: args as Args };
+}
+
+/** Says that there is no such operation, and which was meant; or that this program has nothing of its kind. */
+function noOperation(names: readonly string[], op: unknown): string {
+  const shown = JSON.stringify(op)?.slice(0, 100);
+  if (typeof op !== "string") return `there is no operation ${shown}: there is only ${names.join(", ")}`;
+  // `queues.list`; operations on flows have no prefix.
+  const kindOf = (name: string): string => /^(\w+)\./.exec(name)?.[1] ?? "flows";
+  const kinds = [...new Set(names.map(kindOf))];
+  if (!kinds.includes(kindOf(op)))
+    return `there is no operation ${shown}: this program answers only about ${kinds.join(", ") || "nothing"} here`;
+  const meant = alike(names, op.slice(0, 100));
+  const hint = meant.length > 0 ? `did you mean ${meant.join(" or ")}?` : `there is only ${names.join(", ")}`;
+  return `there is no operation ${shown}: ${hint}`;
 }
 
 /** Items of a list as JSON, as many as a page may have. */

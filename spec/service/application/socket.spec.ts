@@ -44,6 +44,11 @@ test("a service listens at its option `socket` until it has stopped, for its own
     printed: expect.stringMatching(/^supervisor {2}shop\.\d+ {2}one_for_one.*\n {2}till {2}shop\.\d+$/),
   });
   expect(statSync(socket).mode & 0o777).toBe(0o600);
+  const client = await hostAt(socket);
+  await expect(client?.ask("queues.list", {})).rejects.toThrow(
+    'there is no operation "queues.list": this program answers only about system here',
+  );
+  client?.close();
   await service.stop();
   expect(existsSync(socket)).toBe(false);
   expect(await look("tree", "--socket", socket)).toMatchObject({ code: 2 });
