@@ -44,15 +44,21 @@ export interface ShellBoltOptions extends ShellOptions {
   readonly maxHeld?: number;
 }
 
-type Limits = Required<
-  Pick<
-    ShellBoltOptions,
-    "startTimeoutMs" | "timeoutMs" | "graceMs" | "maxMessage" | "heartbeatMs" | "maxHeld"
-  >
->;
-
 /** Defaults. All other options have none. */
-export const SHELL_DEFAULTS: Limits = {
+export const SHELL_DEFAULTS: {
+  /** Milliseconds that the program may take to answer the handshake. */
+  readonly startTimeoutMs: number;
+  /** Milliseconds that the program may take to answer a heartbeat or a command. */
+  readonly timeoutMs: number;
+  /** Milliseconds from SIGTERM to SIGKILL. */
+  readonly graceMs: number;
+  /** Bytes of one message from the program. */
+  readonly maxMessage: number;
+  /** Milliseconds between heartbeats. */
+  readonly heartbeatMs: number;
+  /** Tuples that the program of a bolt may hold without having acked or failed them. */
+  readonly maxHeld: number;
+} = {
   startTimeoutMs: 10_000,
   timeoutMs: 30_000,
   graceMs: 1_000,
@@ -60,6 +66,8 @@ export const SHELL_DEFAULTS: Limits = {
   heartbeatMs: 1_000,
   maxHeld: 100_000,
 };
+
+type Limits = typeof SHELL_DEFAULTS;
 
 /** Options of a shell component, checked. */
 export interface ShellSettings extends Limits {
