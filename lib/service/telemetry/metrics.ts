@@ -2,8 +2,8 @@
 
 import type { FlowEndOutcome, FlowStepOutcome } from "../../flow/runtime/taps.js";
 import { OptionError } from "../../process/errors.js";
-import { only } from "../../process/known-options.js";
-import { count, flag } from "../../process/options.js";
+import { checked, whole } from "../../process/option-schema.js";
+import { flag } from "../../process/options.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { CallOutcome, CallTap } from "../../process/taps.js";
 import { KERNEL_METRICS } from "./catalogue.js";
@@ -39,13 +39,15 @@ export const METRICS_DEFAULTS: Required<MetricsOptions> = {
   runtime: true,
 };
 
+const CHECKS = {
+  timeOneIn: whole(1),
+  bucketsSeconds: (path: string, value: unknown) => checkBounds(path, value as readonly number[], 0),
+  runtime: flag,
+};
+
 /** @throws OptionError */
 export function checkMetrics(options: MetricsOptions): Required<MetricsOptions> {
-  only("", options, Object.keys(METRICS_DEFAULTS));
-  const { timeOneIn, bucketsSeconds, runtime } = { ...METRICS_DEFAULTS, ...options };
-  count("timeOneIn", timeOneIn, 1);
-  flag("runtime", runtime);
-  return { timeOneIn, bucketsSeconds: checkBounds("bucketsSeconds", bucketsSeconds, 0), runtime };
+  return checked("", options, CHECKS, METRICS_DEFAULTS);
 }
 
 /** The bounds of the buckets of a histogram. @throws OptionError */
