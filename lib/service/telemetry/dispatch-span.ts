@@ -89,7 +89,24 @@ export class DispatchSpan implements DispatchTap {
     this.#attempt = undefined;
     const channel = CHANNELS["attempt:end"];
     if (attempt === undefined || !channel.hasSubscribers) return;
-    recorder.publish(channel, { ...recorder.over(attempt), crash, outcome });
+    const { system, node, span, dispatch, group, consumer, process, at: begun } = attempt;
+    const at = recorder.now();
+    const durationMs = at - begun;
+    const number = attempt.attempt;
+    recorder.publish(channel, {
+      system,
+      node,
+      at,
+      span,
+      dispatch,
+      group,
+      attempt: number,
+      consumer,
+      process,
+      crash,
+      durationMs,
+      outcome,
+    });
   }
 
   #ended(outcome: DispatchOutcome): void {
@@ -101,7 +118,12 @@ export class DispatchSpan implements DispatchTap {
     this.#meter?.dispatched(outcome, timedFrom === undefined ? undefined : recorder.now() - timedFrom);
     const channel = CHANNELS["dispatch:end"];
     if (begin === undefined || !channel.hasSubscribers) return;
-    recorder.publish(channel, { ...recorder.over(begin), outcome, attempts: this.#attempts });
+    const { system, node, span, from, group, envelope } = begin;
+    const attempts = this.#attempts;
+    const at = recorder.now();
+    const durationMs = at - begin.at;
+    const end = { system, node, at, span, from, group, envelope, durationMs, outcome, attempts };
+    recorder.publish(channel, end);
   }
 }
 

@@ -182,10 +182,13 @@ export class Recorder implements Taps {
       this.publish(CHANNELS.crash, { ...this.common(), crash, process: pid, path, reason, cause, message });
     }
     if (seen?.life === undefined || !CHANNELS["process:end"].hasSubscribers) return;
-    const { path: _, ...life } = this.over(seen.life);
+    const { system, node, span, parent, at: begun } = seen.life;
+    const at = this.now();
+    const durationMs = at - begun;
     const crash = isCrash ? crashId(pid) : undefined;
     const { handled } = process;
-    this.publish(CHANNELS["process:end"], { ...life, reason, by, crash, handled });
+    const life = { system, node, at, span, process: pid, parent, durationMs, reason, by, crash, handled };
+    this.publish(CHANNELS["process:end"], life);
   }
 
   private supervisorOf(process: Process): Pid | undefined {
@@ -485,7 +488,10 @@ export class Recorder implements Taps {
     );
   }
 
-  /** The end of a span that ends now: the facts of its begin, and its duration. */
+  /**
+   * The end of a span that ends now: the facts of its begin, and its duration. The copy takes a microsecond, so spans of calls, messages,
+   * processes and dispatches name their facts.
+   */
   over<Begin extends SpanBegin>(begin: Begin): Begin & SpanEnd {
     const at = this.now();
     return { ...begin, at, durationMs: at - begin.at };

@@ -24,10 +24,16 @@ export class CallSpan implements CallTap, Marker {
   }
 
   ended(outcome: CallOutcome, error: unknown): void {
+    const { begin } = this;
     const recorder = this.#recorder;
     this.#next?.ended(outcome, error);
     const channel = CHANNELS["call:end"];
-    if (channel.hasSubscribers) recorder.publish(channel, { ...recorder.over(this.begin), outcome, error });
+    if (!channel.hasSubscribers) return;
+    const { system, node, span, from, to, label, method } = begin;
+    const at = recorder.now();
+    const durationMs = at - begin.at;
+    const end = { system, node, at, span, from, to, label, method, durationMs, outcome, error };
+    recorder.publish(channel, end);
   }
 }
 
@@ -52,17 +58,36 @@ export class MessageSpan {
   }
 
   ended(outcome: MessageEnd["outcome"]): void {
-    const recorder = this.#recorder;
     const { begin } = this;
-    this.#meter?.handled(begin.waitedMs, recorder.now() - begin.at);
+    const recorder = this.#recorder;
+    const at = recorder.now();
+    const durationMs = at - begin.at;
+    this.#meter?.handled(begin.waitedMs, durationMs);
     const channel = CHANNELS["message:end"];
-    if (this.#isPublic && channel.hasSubscribers)
-      recorder.publish(channel, { ...recorder.over(begin), outcome });
+    if (!this.#isPublic || !channel.hasSubscribers) return;
+    const { system, node, span, process, label, kind, name, cause, waitedMs } = begin;
+    const end = { system, node, at, span, process, label, kind, name, cause, waitedMs, durationMs, outcome };
+    recorder.publish(channel, end);
   }
 }
 
 /** Ends the span of a start. */
 export function startEnded(recorder: Recorder, begin: StartBegin, outcome: StartEnd["outcome"]): void {
   const channel = CHANNELS["start:end"];
-  if (channel.hasSubscribers) recorder.publish(channel, { ...recorder.over(begin), outcome });
+  if (!channel.hasSubscribers) return;
+  const { system, node, span, process, path, supervisor, crash } = begin;
+  const at = recorder.now();
+  const durationMs = at - begin.at;
+  recorder.publish(channel, {
+    system,
+    node,
+    at,
+    span,
+    process,
+    path,
+    supervisor,
+    crash,
+    durationMs,
+    outcome,
+  });
 }
