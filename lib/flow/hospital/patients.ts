@@ -3,6 +3,7 @@
 
 import type { Store, WriteSet } from "../../store/index.js";
 import { rowGets, rowIs } from "../journal/changes.js";
+import { flowsIn } from "../journal/rows.js";
 import { type FlowRow, flows, READY_TOPIC } from "../journal/tables.js";
 import {
   decide,
@@ -42,15 +43,11 @@ const PAGE = 500;
 
 /** The rows of flows in the hospital that a filter means, in the order of their starts. */
 export async function* patientRows(store: Store, filter: PatientFilter): AsyncGenerator<FlowRow> {
-  for (let after = 0; ; ) {
-    const rows =
-      filter.flow === undefined
-        ? await store.scan(flows, { index: "status", prefix: ["hospitalized"], after, limit: PAGE })
-        : (await store.scan(flows, { index: "id", prefix: [filter.flow], limit: 1 })).filter(isIn);
-    for (const row of rows) if (isMeant(row, filter)) yield row;
-    if (rows.length < PAGE) return;
-    after = (rows.at(-1) as FlowRow).number;
-  }
+  const rows =
+    filter.flow === undefined
+      ? flowsIn(store, { index: "status", prefix: ["hospitalized"] }, PAGE)
+      : (await store.scan(flows, { index: "id", prefix: [filter.flow], limit: 1 })).filter(isIn);
+  for await (const row of rows) if (isMeant(row, filter)) yield row;
 }
 
 function isIn({ status }: FlowRow): boolean {

@@ -2,7 +2,8 @@
 // deployment step by step.
 
 import type { Store } from "../../store/index.js";
-import { type FlowRow, flows } from "../journal/tables.js";
+import { flowsIn } from "../journal/rows.js";
+import { flows } from "../journal/tables.js";
 import type { UnknownFlows } from "./events.js";
 
 const ACTIVE = ["pending", "running", "waiting", "paused", "hospitalized"] as const;
@@ -38,13 +39,10 @@ export async function countUnknown(
 async function versionsOf(store: Store, name: string): Promise<Map<number, number>> {
   const counts = new Map<number, number>();
   for (const status of ACTIVE) {
-    let left = MAX_COUNTED;
-    for (let after = 0; left > 0; ) {
-      const rows = await store.scan(flows, { index: "name", prefix: [name, status], after, limit: PAGE });
-      for (const { version } of rows) counts.set(version, (counts.get(version) ?? 0) + 1);
-      if (rows.length < PAGE) break;
-      left -= rows.length;
-      after = (rows.at(-1) as FlowRow).number;
+    let counted = 0;
+    for await (const { version } of flowsIn(store, { index: "name", prefix: [name, status] }, PAGE)) {
+      counts.set(version, (counts.get(version) ?? 0) + 1);
+      if (++counted === MAX_COUNTED) break;
     }
   }
   return counts;

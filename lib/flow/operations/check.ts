@@ -5,13 +5,15 @@ import type { Kernel } from "../../process/kernel.js";
 import type { Store } from "../../store/index.js";
 import type { AnyFlow } from "../definition/define.js";
 import { resolved } from "../journal/blobs.js";
-import { decodeEntry, type Entry } from "../journal/entry.js";
-import { type FlowRow, flows, journal } from "../journal/tables.js";
+import type { Entry } from "../journal/entry.js";
+import { flowsIn } from "../journal/rows.js";
+import type { FlowRow } from "../journal/tables.js";
 import type { Deviation } from "../machine/state.js";
 import { dryReplay } from "../runtime/dry-replay.js";
 import { DivergenceError } from "../runtime/errors.js";
 import { type Definitions, definitionsOf, payloadsOf } from "../runtime/options.js";
 import { FLOW_DEFAULTS } from "../runtime/port.js";
+import { historyOf } from "../runtime/reading.js";
 
 /** The finding of the replay of a flow. */
 export interface CheckedFlow {
@@ -76,18 +78,7 @@ export async function* checkFlows(options: CheckOptions): AsyncGenerator<Checked
 
 async function* inFlight(store: Store): AsyncGenerator<FlowRow, void, undefined> {
   for (const status of IN_FLIGHT)
-    for (let after = 0; ; ) {
-      const rows: FlowRow[] = await store.scan(flows, {
-        index: "status",
-        prefix: [status],
-        after,
-        limit: CHECK_LIMITS.page,
-      });
-      yield* rows;
-      const last = rows.at(-1);
-      if (rows.length < CHECK_LIMITS.page || last === undefined) break;
-      after = last.number;
-    }
+    yield* flowsIn(store, { index: "status", prefix: [status] }, CHECK_LIMITS.page);
 }
 
 async function checkFlow(
@@ -109,7 +100,9 @@ async function checkFlow(
   }
   let given: { row: FlowRow; history: Entry[] };
   try {
-    given = await whole(store, row);
+    const history = await historyOf(store, row);
+    const [input = null] = await resolved(store, [row.input]);
+    given = { row: { ...row, input }, history };
   } catch (error) {
     return { ...of, problem: "unreadable", message: (error as Error).message };
   }
@@ -139,21 +132,4 @@ function problemOf(error: unknown): Partial<CheckedFlow> {
     ...(asked !== undefined && { asked: `${asked.kind} ${asked.key}` }),
     ...(at !== undefined && { at }),
   };
-}
-
-/** A flow with its journal, large values in their places. @throws Error when an entry cannot be read */
-async function whole(store: Store, row: FlowRow): Promise<{ row: FlowRow; history: Entry[] }> {
-  const history: Entry[] = [];
-  for (;;) {
-    const bounds = { prefix: [row.number], from: history.length, limit: CHECK_LIMITS.page };
-    const rows = await store.scan(journal, { index: "flow", ...bounds });
-    const values = await resolved(
-      store,
-      rows.map(({ value }) => value),
-    );
-    for (const [i, { head }] of rows.entries()) history.push(decodeEntry(head, values[i] ?? null));
-    if (rows.length < CHECK_LIMITS.page) break;
-  }
-  const [input] = await resolved(store, [row.input]);
-  return { row: { ...row, input: input ?? null }, history };
 }

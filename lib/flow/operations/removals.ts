@@ -20,7 +20,7 @@ import {
 import { wholeClock } from "../../store/whole-clock.js";
 import { blobs, release, releaseAll } from "../journal/blobs.js";
 import { rowIs } from "../journal/changes.js";
-import { events, type FlowRow, flows, journal, mail, remains } from "../journal/tables.js";
+import { events, type FlowRow, flows, isEnded, journal, mail, remains } from "../journal/tables.js";
 import { checkStatuses } from "./flow-query.js";
 import { ENDED_STATUSES, type FlowPruneOptions, type FlowStatus } from "./operations.js";
 
@@ -161,11 +161,7 @@ export class Removals {
       flows,
       parents.map((parent) => [parent]),
     );
-    const running = new Set(
-      found.flatMap((row) =>
-        row === undefined || ENDED_STATUSES.includes(row.status as FlowStatus) ? [] : [row.number],
-      ),
-    );
+    const running = new Set(found.flatMap((row) => (row === undefined || isEnded(row) ? [] : [row.number])));
     return told.filter(({ parent }) => parent === null || !running.has(parent));
   }
 

@@ -21,6 +21,7 @@ import {
   END_TOPIC,
   type FlowRow,
   flows,
+  isEnded,
   journal,
   MAIL_TOPIC,
   mail,
@@ -28,8 +29,8 @@ import {
   REQUEST_TOPIC,
 } from "../journal/tables.js";
 import { type QueueInfo, readQueues } from "../queues/info.js";
-import { endSet, mailWrites } from "../runtime/checkpoint.js";
-import { FlowInHospitalError, FlowNotFoundError, FlowWaitTimeoutError } from "../runtime/errors.js";
+import { bareEnd, mailWrites, noteOf } from "../runtime/checkpoint.js";
+import { FlowInHospitalError, FlowWaitTimeoutError } from "../runtime/errors.js";
 import {
   type EventPages,
   eventPage,
@@ -37,30 +38,30 @@ import {
   type FlowEvent,
   type FlowEventOptions,
 } from "../runtime/event-page.js";
+import { rowOf } from "../runtime/reading.js";
 import { listSchedules, setSchedule } from "../schedules/pause.js";
 import type { ScheduleInfo } from "../schedules/schedules.js";
 import { FlowStateError } from "./errors.js";
 import { checkList, cursorAt, isPast, LIST_LIMITS, matches, scansOf } from "./flow-query.js";
 import { eventOf, messageOf, PendingAsks, readMetrics, summaryOf } from "./flow-view.js";
 import { forkFlow } from "./fork.js";
-import {
-  ENDED_STATUSES,
-  type FlowDetails,
-  type FlowForkOptions,
-  type FlowListOptions,
-  type FlowMetrics,
-  type FlowOperations,
-  type FlowOutcome,
-  type FlowPage,
-  type FlowPruneOptions,
-  type FlowRetryOptions,
-  type FlowSendOptions,
-  type FlowStartOptions,
-  type FlowStatus,
-  type FlowSummary,
-  type HistoryEvent,
-  type HistoryOptions,
-  type ResultOptions,
+import type {
+  FlowDetails,
+  FlowForkOptions,
+  FlowListOptions,
+  FlowMetrics,
+  FlowOperations,
+  FlowOutcome,
+  FlowPage,
+  FlowPruneOptions,
+  FlowRetryOptions,
+  FlowSendOptions,
+  FlowStartOptions,
+  FlowStatus,
+  FlowSummary,
+  HistoryEvent,
+  HistoryOptions,
+  ResultOptions,
 } from "./operations.js";
 import { checkPrune, type Removals } from "./removals.js";
 import { cutAtFailure, cutAtSymptom, cutBefore, type EntryHead } from "./rewind.js";
@@ -86,10 +87,6 @@ const HOSPITAL: HospitalConfig = { ...HOSPITAL_DEFAULTS, staff: [], atStart: "ke
 const INLINE = new BlobWriter(0, Number.POSITIVE_INFINITY);
 const MOST_MAIL = 100;
 const MOST_CHILDREN = 100;
-
-export function isEnded({ status }: FlowRow): boolean {
-  return ENDED_STATUSES.includes(status as FlowStatus);
-}
 
 export class StoreOperations implements FlowOperations {
   readonly #port: OperationsPort;
@@ -296,22 +293,14 @@ export class StoreOperations implements FlowOperations {
   }
 
   async kill(id: string): Promise<void> {
-    const note = await this.#port.payloads.encode(
-      { status: "killed", value: undefined },
-      `the end of flow ${id}`,
-      "result",
-    );
-    const value = await this.#port.payloads.encode(undefined, `the end of flow ${id}`, "result");
+    const { payloads } = this.#port;
+    const value = await payloads.encode(undefined, `the end of flow ${id}`, "result");
+    const note = await noteOf(payloads, "killed", value, `the end of flow ${id}`);
     const at = await wholeClock(this.#store);
     return this.#decide(id, "kill", (row) => {
       if (row.holder !== null) return { set: { wish: "kill", due: 0 }, notify: REQUEST_TOPIC + row.number };
       // No host runs it: it ends here, also when no host has its definition.
-      const nothing = { seq: 0, items: [], asks: [], calls: new Map(), progress: undefined, blobs: INLINE };
-      // A host tells the peers of its sessions.
-      const { writes, notify } = endSet(
-        { row, at, owes: true, ...nothing },
-        { status: "killed", value, note },
-      );
+      const { writes, notify } = bareEnd(row, INLINE, at, { status: "killed", value, note });
       return { set: {}, writes, notify: notify ?? [] };
     });
   }
@@ -469,10 +458,7 @@ export class StoreOperations implements FlowOperations {
 
   /** The row of a flow. @throws FlowNotFoundError, OptionError */
   async #row(id: string): Promise<FlowRow> {
-    text("id", id);
-    const [row] = await this.#store.scan(flows, { index: "id", prefix: [id], limit: 1 });
-    if (row === undefined) throw new FlowNotFoundError(id);
-    return row;
+    return rowOf(this.#store, text("id", id));
   }
 
   /** Changes a flow that has not ended. */

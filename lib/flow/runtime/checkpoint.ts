@@ -1,6 +1,7 @@
 // The writes of a flow: checkpoints and its end, one set at a time, other columns of its row beside them; and with `verify`, the replay of all
 // that was written. Facts go in with the outcome that they belong to, so both are durable or neither is.
 
+import type { ValueCodec } from "../../host/payload/values.js";
 import type { Claim, Store, Write, WriteSet } from "../../store/index.js";
 import { type BlobWriter, releaseAll } from "../journal/blobs.js";
 import { type FlowWrites, joined, rowGets } from "../journal/changes.js";
@@ -82,7 +83,7 @@ export function entriesSet(checkpoint: Checkpoint): WriteSet {
  *
  * @param nextTrace - the trace of a flow that starts anew
  */
-export function endSet(checkpoint: Checkpoint, ending: Ending, nextTrace?: string): WriteSet {
+function endSet(checkpoint: Checkpoint, ending: Ending, nextTrace?: string): WriteSet {
   const parts = partsOf(checkpoint);
   const { row, owes, blobs, at } = checkpoint;
   const { number, id, parent, parent_key: key } = row;
@@ -109,6 +110,29 @@ export function endSet(checkpoint: Checkpoint, ending: Ending, nextTrace?: strin
     notify.push(MAIL_TOPIC + parent);
   }
   return setOf(parts, notify, checkpoint.claim);
+}
+
+/** The end of a flow whose code does not run. A host notifies the peers of its sessions. */
+export function bareEnd(row: FlowRow, blobs: BlobWriter, at: number, ending: Ending): WriteSet {
+  const nothing = { seq: 0, items: [], asks: [], calls: new Map(), progress: undefined };
+  return endSet({ row, owes: true, blobs, at, ...nothing }, ending);
+}
+
+/** The content of the mail with a child's end. */
+export interface ChildEnd {
+  readonly status: "completed" | "failed" | "cancelled" | "killed";
+  readonly value: unknown;
+}
+
+/** The note for the parent of a flow that has ended. @param what - names the end in errors */
+export async function noteOf(
+  payloads: ValueCodec,
+  status: ChildEnd["status"],
+  value: Stored,
+  what: string,
+): Promise<Stored> {
+  const end: ChildEnd = { status, value: await payloads.decode(value) };
+  return payloads.encode(end, what, "result");
 }
 
 /** Clears the slot and the waits of a flow. A column that is not named costs neither a look at its index nor a change of it. */

@@ -80,7 +80,7 @@ export async function replayTo(given: DryReplay, ask: Ask, signal: AbortSignal):
 }
 
 function dryPort(given: DryReplay): FlowPort {
-  const { kernel, definition, payloads, limits, disturbance, subject = NOBODY, sought } = given;
+  const { kernel, payloads, limits, disturbance, subject = NOBODY, sought } = given;
   const never = (): never => {
     throw new InvariantError("a dry replay has no effects");
   };
@@ -105,7 +105,6 @@ function dryPort(given: DryReplay): FlowPort {
     },
     now: () => Math.floor(kernel.env.wallTime()),
     drain: drainOf(kernel, by?.timers),
-    definition: () => definition,
     begin: () => NOBODY,
     isForHospital: () => false,
     childOf: never,

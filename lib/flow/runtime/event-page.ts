@@ -5,8 +5,8 @@ import { count, delay, flag } from "../../process/options.js";
 import type { Store } from "../../store/index.js";
 import { watchTopic } from "../../store/topic-wait.js";
 import { named } from "../definition/names.js";
-import { resolved } from "../journal/blobs.js";
 import type { Stored } from "../journal/entry.js";
+import { withValues } from "../journal/rows.js";
 import { END_TOPIC, EVENT_TOPIC, type EventRow, events, isEnded } from "../journal/tables.js";
 import { FlowWaitTimeoutError } from "./errors.js";
 import { rowOf } from "./reading.js";
@@ -118,19 +118,10 @@ export async function eventPage(
       const flow = await rowOf(store, id);
       const rows = await store.scan(events, { index: "flow", prefix: [flow.number], after, limit: PAGE });
       const isLast = rows.length < PAGE && (wait === undefined || isEnded(flow));
-      if (rows.length > 0 || isLast) return { rows: await whole(store, rows), isLast };
+      if (rows.length > 0 || isLast) return { rows: await withValues(store, rows), isLast };
       if ((await Promise.race(waits.map((topic) => topic.next()))) === "timeout") return { rows, isLast };
     }
   } finally {
     for (const topic of waits) topic.end();
   }
-}
-
-/** With the large values in place of their references. */
-async function whole(store: Store, rows: readonly EventRow[]): Promise<EventRow[]> {
-  const values = await resolved(
-    store,
-    rows.map(({ value }) => value),
-  );
-  return rows.map((row, i) => ({ ...row, value: values[i] ?? null }));
 }

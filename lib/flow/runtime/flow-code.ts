@@ -32,7 +32,7 @@ import type { How } from "../machine/state.js";
 import { SessionRejectedError } from "../sessions/errors.js";
 import { FlowSession, type Session, type SessionAsks, type SessionWait } from "../sessions/session.js";
 import { sessions } from "../sessions/tables.js";
-import { childTopic } from "./checkpoint.js";
+import { type ChildEnd, childTopic } from "./checkpoint.js";
 import { FlowFailedError, HospitalizeError } from "./errors.js";
 import { FlowAsks } from "./flow-asks.js";
 import type { FlowLife } from "./flow-life.js";
@@ -363,12 +363,6 @@ export class FlowCode implements FlowContext {
   hospital(reason: string): never {
     throw new HospitalizeError(reason);
   }
-}
-
-/** The content of the mail with a child's end. */
-export interface ChildEnd {
-  readonly status: "completed" | "failed" | "cancelled" | "killed";
-  readonly value: unknown;
 }
 
 /** @throws OptionError */

@@ -7,10 +7,11 @@ import { isThenable } from "../../process/thenable.js";
 import { kindOf, type SymptomKind } from "../hospital/symptom.js";
 import type { Ask, Stored } from "../journal/entry.js";
 import type { Ending, FlowEffect } from "../machine/state.js";
+import { noteOf } from "./checkpoint.js";
 import { DivergenceError, FlowCancelledError, FlowContextError } from "./errors.js";
 import { beating, readable } from "./flow-attempts.js";
 import type { Call } from "./flow-call.js";
-import { type ChildEnd, ContinueAsNew, FlowCode } from "./flow-code.js";
+import { ContinueAsNew, FlowCode } from "./flow-code.js";
 import type { FlowLife } from "./flow-life.js";
 
 /** Runs the code, from the input to the end. */
@@ -86,11 +87,7 @@ async function endingOf(
     ? payloads.encode(value, `the ${what} of flow ${life.flowId}`, "result")
     : payloads.encodeThrown(value));
   if (life.row.parent === null) return { status, value: stored };
-  const note = await payloads.encode(
-    { status, value: await payloads.decode(stored) } satisfies ChildEnd,
-    `the ${what} of flow ${life.flowId}`,
-    "result",
-  );
+  const note = await noteOf(payloads, status, stored, `the ${what} of flow ${life.flowId}`);
   return { status, value: stored, note };
 }
 

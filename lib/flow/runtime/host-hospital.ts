@@ -29,9 +29,7 @@ import { decided, rowGets, rowIs } from "../journal/changes.js";
 import type { Stored } from "../journal/entry.js";
 import { asFound, END_TOPIC, type FlowRow, flows, REQUEST_TOPIC } from "../journal/tables.js";
 import { freeSlotTopics } from "../queues/queues.js";
-import { endSet } from "./checkpoint.js";
-import type { Call } from "./flow-call.js";
-import type { ChildEnd } from "./flow-code.js";
+import { bareEnd, noteOf } from "./checkpoint.js";
 import type { HostState } from "./host-state.js";
 import type { HospitalAsk } from "./messages.js";
 import { rowOf } from "./reading.js";
@@ -63,7 +61,6 @@ function isOver(error: unknown): boolean {
 }
 
 const NOWHERE: Suspension = { name: "start", position: 0 };
-const NO_CALLS: ReadonlyMap<string, Call> = new Map();
 
 /** A flow as the evidence of crashes names it. */
 export function subjectOf(flow: string): string {
@@ -462,27 +459,11 @@ export class HostHospital {
 
   /** Ends a flow whose code does not run. */
   async #end(row: FlowRow, status: "failed" | "killed", value: Stored): Promise<void> {
-    const checkpoint = {
-      row,
-      owes: true,
-      blobs: this.#host.blobs,
-      at: this.#host.now(),
-      seq: 0,
-      items: [],
-      asks: [],
-      calls: NO_CALLS,
-      progress: undefined,
-    };
-    const note = row.parent === null ? {} : { note: await this.#noteOf(row, status, value) };
-    const set = endSet(checkpoint, { status, value, ...note });
+    const { payloads, blobs } = this.#host;
+    const what = `the end of flow ${row.id}`;
+    const note = row.parent === null ? {} : { note: await noteOf(payloads, status, value, what) };
+    const set = bareEnd(row, blobs, this.#host.now(), { status, value, ...note });
     const expect = [...(set.expect ?? []), rowIs(row, asFound(row))];
     await this.#host.store.commit({ ...set, expect, claim: this.#host.claim });
-  }
-
-  /** The note for the parent. */
-  async #noteOf(row: FlowRow, status: ChildEnd["status"], value: Stored): Promise<Stored> {
-    const { payloads } = this.#host;
-    const end: ChildEnd = { status, value: await payloads.decode(value) };
-    return payloads.encode(end, `the end of flow ${row.id}`, "result");
   }
 }

@@ -108,7 +108,6 @@ export interface FlowPort {
   now(): number;
   /** Calls `drained` of a flow when its code has run as far as it can. */
   drain(flow: { drained(): void }): void;
-  definition(name: string, version: number | undefined): FlowDefinition<never> | undefined;
   /** The code of a flow is about to run. Returns the subject to blame if that code ends the program. */
   begin(id: string): Subject;
   /** Whether an error that the code did not catch keeps the flow, for the hospital, instead of ending it. */

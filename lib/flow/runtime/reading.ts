@@ -2,8 +2,8 @@
 
 import type { Store } from "../../store/index.js";
 import { JournalDamagedError } from "../hospital/errors.js";
-import { resolved } from "../journal/blobs.js";
 import { decodeEntry, type Entry } from "../journal/entry.js";
+import { withValues } from "../journal/rows.js";
 import { type FlowRow, flows, journal, mail } from "../journal/tables.js";
 import type { UnreadMessage } from "../machine/state.js";
 import { FlowNotFoundError } from "./errors.js";
@@ -21,14 +21,10 @@ export async function historyOf(store: Store, { number, id }: FlowRow): Promise<
       from: history.length,
       limit: PAGE,
     });
-    const values = await resolved(
-      store,
-      rows.map(({ value }) => value),
-    );
-    for (const [i, { seq, head }] of rows.entries()) {
+    for (const { seq, head, value } of await withValues(store, rows)) {
       if (seq !== history.length) throw new JournalDamagedError(id, history.length, "is missing");
       try {
-        history.push(decodeEntry(head, values[i] ?? null));
+        history.push(decodeEntry(head, value));
       } catch (error) {
         throw new JournalDamagedError(id, seq, "cannot be read", { cause: error });
       }
@@ -52,9 +48,5 @@ export async function rowOf(store: Store, id: string): Promise<FlowRow> {
 /** The messages behind a position that the flow has not received. */
 export async function unreadOf(store: Store, number: number, after: number): Promise<UnreadMessage[]> {
   const rows = await store.scan(mail, { index: "unread", prefix: [number], after, limit: PAGE });
-  const values = await resolved(
-    store,
-    rows.map(({ value }) => value),
-  );
-  return rows.map(({ position, topic }, i) => ({ position, topic, value: values[i] ?? null }));
+  return (await withValues(store, rows)).map(({ position, topic, value }) => ({ position, topic, value }));
 }

@@ -120,7 +120,6 @@ export function hostPort(host: HostState): FlowPort {
     replayTo: (flow, ask, signal) => replayTo({ kernel, payloads, limits, ...flow }, ask, signal),
     now: host.now,
     drain: drainOf(host),
-    definition: (name, version) => host.definition(name, version),
     begin: (id) => host.evidence.begin(subjectOf(id)),
     isForHospital: (row, error, at, kind) => hospital.isForHospital(row, error, at, kind),
     childOf: (parent, flow, input, as) => read(() => outgoing.childOf(parent, flow, input, as)),
