@@ -43,9 +43,20 @@ describe("two hosts that share the work of an execution", () => {
           lost++;
           throw new NoAnswerError("no answer");
         };
+        const written = (): number => jobs.reduce((all, job) => all + (job.written.get("one")?.size ?? 0), 0);
+        let known = 0;
+        let cut = 0;
+        /** The first call behind a write to the world outside: it may not take place, and the write is done again. */
+        const cutOff = (method: string): void => {
+          if (!WRITES.has(method) || written() === known) return;
+          known = written();
+          if (isCalm || cut >= 2 || sim.choose(3, "the call behind a write") !== 1) return;
+          cut++;
+          throw new NoAnswerError("no connection");
+        };
         for (const [i, name] of NAMES.entries()) {
           const system = sim.system({ name, clock: { driftPpm: [0, -700_000, 200_000] } });
-          const unsure = watched(source, () => undefined, lose);
+          const unsure = watched(source, cutOff, lose);
           hosts.push(await supervised(system, jobs[i] as Job, unsure));
         }
         const store = await openStore(sim.system({ name: "operator" }), source, [PIPELINE_SCHEMA]);
