@@ -391,10 +391,14 @@ export class Drive {
 
   /** The ledger has given up. A set of it may still be on its way to the store. */
   #lost(): Promise<void> {
+    const { ledger, claim, store } = this.#bench;
     return this.#reopen(async () => {
-      const closed = this.#bench.ledger.close();
+      const closed = ledger.close();
       if (this.#troubles.held !== undefined) setImmediate(() => setImmediate(() => this.#troubles.letGo()));
       await closed;
+      if (store === undefined) return;
+      await claim.release();
+      await store.close();
     });
   }
 
@@ -419,10 +423,6 @@ export class Drive {
     const announced = bench.ear.steps.slice(this.#steps);
     await over();
     this.#past.push(...bench.ear.take("a"), ...bench.ear.take("b"));
-    if (this.#mortal !== undefined && bench.ear.errors.length > 0) {
-      await bench.claim.release();
-      await bench.store?.close();
-    }
     this.#troubles.commit = undefined;
     this.#troubles.reads = 0;
     await bench.open(this.#source);

@@ -57,7 +57,7 @@ async function drivenOf(
 }
 
 describe("a ledger held against the oracle", () => {
-  for (const { name } of kinds(["volatile", "memory", "SQLite"]))
+  for (const { name } of kinds())
     it(`counts, settles, hands out and ends as the oracle does, over crashes and failing commits: ${name} [Y32]`, async () => {
       const mix = { ...WORK, ...TROUBLE, ...PEOPLE, close: 1, end: 1, want: 12, settle: 16 };
       await driven([name], mix, 32, []);
