@@ -19,6 +19,11 @@ const KEPT: { readonly [reason: string]: readonly string[] } = {
     ),
     ...["conversation", "conversation-process", "flights", "member"].map((name) => `lib/dispatch/${name}.ts`),
   ],
+  "they run in each step of the simulator: with # in all of them sim-steps took 8 % more": [
+    ...["footprints", "host-work", "interceptor", "running-code"].map(
+      (name) => `lib/testing/simulator/${name}.ts`,
+    ),
+  ],
   "they run for each message of a traced system, or each tuple, and were not measured with #": [
     "lib/service/telemetry/recorder.ts",
     ...["acking", "backpressure", "channels", "expiry", "outlet", "receive-buffer"].map(

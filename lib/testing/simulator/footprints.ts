@@ -17,25 +17,28 @@ type Queue = "m" | "d" | "r";
 
 export class Footprints {
   /** Whether the strategy needs footprints. */
-  readonly #observe: boolean;
-  readonly #oracle: Oracle;
+  private readonly observe: boolean;
+  private readonly oracle: Oracle;
   /** The items that are queued, with the keys that stand for them, and the number of items so far: by queue. */
-  readonly #queued = new Map<string, { count: number; readonly items: { item: unknown; key: string }[] }>();
+  private readonly items = new Map<
+    string,
+    { count: number; readonly items: { item: unknown; key: string }[] }
+  >();
   reads: Set<string> = new Set();
   writes: Set<string> = new Set();
 
   constructor(observe: boolean, oracle: Oracle) {
-    this.#observe = observe;
-    this.#oracle = oracle;
+    this.observe = observe;
+    this.oracle = oracle;
   }
 
   /** The present step has changed the state behind the key. */
   wrote(key: string): void {
-    if (this.#observe) this.writes.add(key);
+    if (this.observe) this.writes.add(key);
   }
 
   read(key: string): void {
-    if (this.#observe) this.reads.add(key);
+    if (this.observe) this.reads.add(key);
   }
 
   touched(key: string, access: Access): void {
@@ -45,9 +48,9 @@ export class Footprints {
 
   /** The present step puts an item into a queue. */
   queued(queue: Queue, key: string, item: unknown): void {
-    if (!this.#traces) return;
-    const put = this.#queued.get(queue + key) ?? { count: 0, items: [] };
-    this.#queued.set(queue + key, put);
+    if (!this.traces) return;
+    const put = this.items.get(queue + key) ?? { count: 0, items: [] };
+    this.items.set(queue + key, put);
     const cause = `q${queue}${key}.${++put.count}`;
     put.items.push({ item, key: cause });
     this.wrote(cause);
@@ -55,8 +58,8 @@ export class Footprints {
 
   /** The present step takes an item out of a queue: it comes after the step that put it there in any case, so they are no race. */
   taken(queue: Queue, key: string, item: unknown): void {
-    if (!this.#traces) return;
-    const items = this.#queued.get(queue + key)?.items ?? [];
+    if (!this.traces) return;
+    const items = this.items.get(queue + key)?.items ?? [];
     const index = items.findIndex((one) => one.item === item);
     if (index >= 0) this.read((items.splice(index, 1)[0] as { key: string }).key);
   }
@@ -66,7 +69,7 @@ export class Footprints {
    * mailbox, makes room in it, or is watched for its depth.
    */
   ran(owner: Actor, process: WatchedProcess): void {
-    if (!this.#observe) return;
+    if (!this.observe) return;
     this.read(owner.state);
     const { handle, rare, kernel } = process;
     // Of these, which item they take depends on what else is in the mailbox.
@@ -75,7 +78,7 @@ export class Footprints {
       return;
     }
     if (kernel.events.wants.highWater) this.wrote(owner.mailbox);
-    if (process.state !== READY || !this.#traces) return;
+    if (process.state !== READY || !this.traces) return;
     let index = 0;
     while (isGone(process.peek(index))) index++;
     this.taken("m", owner.key, process.peek(index));
@@ -89,7 +92,7 @@ export class Footprints {
 
   /** The footprint of the step that is over; undefined if nothing is collected. */
   collect(): Footprint | undefined {
-    if (!this.#observe) return undefined;
+    if (!this.observe) return undefined;
     const { reads, writes } = this;
     this.reads = new Set();
     this.writes = new Set();
@@ -97,7 +100,7 @@ export class Footprints {
   }
 
   /** Whether footprints say which step queued the item that a step took. */
-  get #traces(): boolean {
-    return this.#observe && this.#oracle.chooser.tracesCauses === true;
+  private get traces(): boolean {
+    return this.observe && this.oracle.chooser.tracesCauses === true;
   }
 }

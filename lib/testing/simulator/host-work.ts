@@ -14,24 +14,24 @@ const MOST_PROMISES = 1_000_000;
 export class HostWork {
   /** Worker files of pools that are being loaded: no step is made meanwhile. */
   readonly loading: Set<Promise<unknown>> = new Set();
-  readonly #core: WorldCore;
+  private readonly core: WorldCore;
   /** The host has been idle since the last step. */
   drained = true;
   /** Promises made and settled before the present step. */
-  #made = 0;
+  private made = 0;
 
   constructor(core: WorldCore) {
-    this.#core = core;
+    this.core = core;
   }
 
   /** A step that makes too many promises is stopped, and fails the schedule. */
   limitPromises(): void {
     this.begin();
     host.promises.endless = () => {
-      const { code, actors, record } = this.#core;
+      const { code, actors, record } = this.core;
       const who = code.current === actors.main ? "the scenario" : code.current.path;
       const error = new EndlessStepError(who, record.steps + 1, placeOf(host.stack()));
-      this.#core.fail(error);
+      this.core.fail(error);
       return error.message;
     };
   }
@@ -39,23 +39,23 @@ export class HostWork {
   /** A step begins. */
   begin(): void {
     const { promises } = host;
-    this.#made = promises.count;
+    this.made = promises.count;
     promises.limit = promises.count + MOST_PROMISES;
   }
 
   /** Whether the step has made or settled promises, so that microtasks may be pending. */
   get isPending(): boolean {
-    return host.promises.count !== this.#made;
+    return host.promises.count !== this.made;
   }
 
   /** Lets the host finish everything that the last step caused and that needs no I/O. */
   async settle(): Promise<void> {
-    const { code } = this.#core;
+    const { code } = this.core;
     code.endTurn();
     // A turn of the event loop could hide that code waits for the host: the code is looked at before.
     const { batched } = host;
     await (batched ? host.drain() : host.microtasks());
-    if (this.#core.failure?.error instanceof EndlessStepError) {
+    if (this.core.failure?.error instanceof EndlessStepError) {
       // The code was stopped in the middle.
       origin.current = undefined;
       origin.over();
@@ -64,7 +64,7 @@ export class HostWork {
     }
     const kind = code.performing?.kind;
     const adrift = kind !== "deliver" && kind !== "timer" && code.stepper.adrift;
-    if (adrift) await this.#settleReal();
+    if (adrift) await this.settleReal();
     const loads = this.loading.size > 0;
     while (this.loading.size > 0) await Promise.allSettled(this.loading);
     if (adrift || loads || !batched) await host.drain();
@@ -72,15 +72,15 @@ export class HostWork {
   }
 
   /** Handles an await that the simulator does not control: waits in real time where that is allowed, else fails the schedule. */
-  async #settleReal(): Promise<void> {
-    const { options, code } = this.#core;
+  private async settleReal(): Promise<void> {
+    const { options, code } = this.core;
     const actor = code.stepper;
     if (!options.allowed(actor.path)) {
       const obstacle = await realWork(actor);
-      if (obstacle !== undefined) this.#core.fail(obstacle);
+      if (obstacle !== undefined) this.core.fail(obstacle);
     } else if (!(await host.until(() => !actor.adrift, options.patienceMs))) {
       const patience = `more than ${options.patienceMs} ms of real time`;
-      this.#core.fail(new UncontrolledAwaitError(actor.path, actor.place, [patience]));
+      this.core.fail(new UncontrolledAwaitError(actor.path, actor.place, [patience]));
     }
   }
 }

@@ -33,9 +33,9 @@ export class Interceptor implements Interception {
   readonly processClass: typeof WatchedProcess = WatchedProcess;
   readonly world: World;
   /** Numbers of pids and monitors that processes have made. */
-  readonly #numbers = new Set<number>();
+  private readonly numbers = new Set<number>();
   /** Channels of delayed messages, by sender and receiver. */
-  readonly #pairs = new Map<Actor, Map<Actor, DeliverTask>>();
+  private readonly pairs = new Map<Actor, Map<Actor, DeliverTask>>();
 
   constructor(world: World) {
     this.world = world;
@@ -64,7 +64,7 @@ export class Interceptor implements Interception {
     world.options.progress?.went(actor.number, ENDED);
     world.options.recorder?.exited(actor, reason);
     // Items in transit are treated like items in the mailbox.
-    for (const targets of this.#pairs.values()) {
+    for (const targets of this.pairs.values()) {
       const way = targets.get(actor);
       if (way === undefined || way.pending === 0) continue;
       const items = world.agenda.clear(way);
@@ -81,24 +81,24 @@ export class Interceptor implements Interception {
     world.footprints.wrote(target.mailbox);
     if (freezing) freeze(plain(item));
     world.memory?.passed(world.code.current, target, plain(item));
-    if (recorder === undefined && !world.faults.delaying && this.#pairs.size === 0) {
-      this.#arrives(target, item);
+    if (recorder === undefined && !world.faults.delaying && this.pairs.size === 0) {
+      this.arrives(target, item);
       return false;
     }
-    const sender = this.#senderOf(item);
-    const way = this.#pairs.get(sender)?.get(target);
+    const sender = this.senderOf(item);
+    const way = this.pairs.get(sender)?.get(target);
     const held = (way?.pending ?? 0) > 0 || (sender !== target && world.faults.delays(sender, target));
     recorder?.sent(sender, target, item, held);
     if (held) {
-      const channel = way ?? this.#way(sender, target, to);
+      const channel = way ?? this.way(sender, target, to);
       world.footprints.queued("d", channel.key, item);
       world.agenda.post(channel, item);
-    } else this.#arrives(target, item);
+    } else this.arrives(target, item);
     return held;
   }
 
   /** An item enters a mailbox. */
-  #arrives(to: Actor, item: unknown): void {
+  private arrives(to: Actor, item: unknown): void {
     this.world.footprints.queued("m", to.key, item);
   }
 
@@ -110,19 +110,19 @@ export class Interceptor implements Interception {
     this.world.options.recorder?.lost(to, message, reason);
   }
 
-  #way(from: Actor, to: Actor, process: WatchedProcess): DeliverTask {
-    const targets = this.#pairs.get(from) ?? new Map<Actor, DeliverTask>();
+  private way(from: Actor, to: Actor, process: WatchedProcess): DeliverTask {
+    const targets = this.pairs.get(from) ?? new Map<Actor, DeliverTask>();
     const way = this.world.agenda.channel(from, to, (item) => {
-      this.#arrives(to, item);
+      this.arrives(to, item);
       process.arrive(item);
     });
-    this.#pairs.set(from, targets);
+    this.pairs.set(from, targets);
     targets.set(to, way);
     return way;
   }
 
   /** The sender of an item. The sender of a signal is the process that ended. */
-  #senderOf(item: unknown): Actor {
+  private senderOf(item: unknown): Actor {
     const { code, actors } = this.world;
     if (!(item instanceof SignalEntry)) return code.current;
     const { signal } = item;
@@ -130,7 +130,7 @@ export class Interceptor implements Interception {
   }
 
   recall(to: WatchedProcess, fits: (item: unknown) => boolean): boolean {
-    for (const targets of this.#pairs.values()) {
+    for (const targets of this.pairs.values()) {
       const way = targets.get(to.tag as Actor);
       const index = way?.held.findIndex(fits) ?? -1;
       if (way === undefined || index < 0) continue;
@@ -175,8 +175,8 @@ export class Interceptor implements Interception {
     const count = of === "pid" ? ++actor.pids : ++actor.monitors;
     if (actor === this.world.actors.main) return count;
     let number = FIRST_MIXED + mix(actor.hash, count, of === "pid" ? 0 : 1);
-    while (this.#numbers.has(number)) number++;
-    this.#numbers.add(number);
+    while (this.numbers.has(number)) number++;
+    this.numbers.add(number);
     return number;
   }
 

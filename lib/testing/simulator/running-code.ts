@@ -16,25 +16,25 @@ export class RunningCode {
   running: Process | undefined = undefined;
   /** Whose timer fires in the present step. */
   firing: Actor | undefined = undefined;
-  readonly #actors: Actors;
+  private readonly actors: Actors;
   /** Footprint keys of calls and timers. */
-  readonly #objects = new WeakMap<object, string>();
-  #turn: { readonly kernel: Kernel; readonly context: AsyncContext } | undefined = undefined;
+  private readonly objects = new WeakMap<object, string>();
+  private turn: { readonly kernel: Kernel; readonly context: AsyncContext } | undefined = undefined;
 
   constructor(actors: Actors) {
-    this.#actors = actors;
+    this.actors = actors;
   }
 
   /** The actor that owns the code which is running, if any does. */
   get owner(): Actor | undefined {
     const owner = runningOwner();
     if (owner === undefined || owner instanceof Actor) return owner;
-    return this.#actors.of(owner as Pid);
+    return this.actors.of(owner as Pid);
   }
 
   /** The actor whose code is running: by default the scenario. */
   get current(): Actor {
-    return this.owner ?? this.#actors.main;
+    return this.owner ?? this.actors.main;
   }
 
   /** The author of what is created now: the actor whose code runs. While a timer fires outside of all actors, its owner. */
@@ -44,28 +44,28 @@ export class RunningCode {
 
   /** The footprint key of an object, by the order in which its author has made such objects. */
   keyOfObject(object: object): string {
-    let key = this.#objects.get(object);
+    let key = this.objects.get(object);
     if (key === undefined) {
       const actor = this.setter;
       key = `o:${actor.key}/${++actor.objects}`;
-      this.#objects.set(object, key);
+      this.objects.set(object, key);
     }
     return key;
   }
 
   /** The actor whose step this is. */
   get stepper(): Actor {
-    return this.performing?.owner ?? this.#actors.main;
+    return this.performing?.owner ?? this.actors.main;
   }
 
   /** Consecutive steps of one system share a context until the host has run, like the activations of a turn in production. */
   contextOf(kernel: Kernel): AsyncContext {
-    if (this.#turn?.kernel !== kernel) this.#turn = { kernel, context: kernel.freshContext() };
-    return this.#turn.context;
+    if (this.turn?.kernel !== kernel) this.turn = { kernel, context: kernel.freshContext() };
+    return this.turn.context;
   }
 
   /** The next step begins in a context of its own. */
   endTurn(): void {
-    this.#turn = undefined;
+    this.turn = undefined;
   }
 }
