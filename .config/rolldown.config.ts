@@ -9,7 +9,7 @@ import { ENTRIES } from "./entries.mjs";
 const lib = new URL("../lib/", import.meta.url).pathname;
 
 /** The floors that several entries use, lowest first: a chunk also takes what its modules import and no chunk before it has. */
-const SHARED = ["store/", "flow/", "service/"];
+const SHARED = ["admin/", "store/", "flow/", "service/"];
 
 /**
  * The floors below the entry `signalbox` are one file, as each file more costs an import 2 ms of processor time. A bundler takes from

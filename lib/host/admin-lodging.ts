@@ -6,20 +6,9 @@ import { systemService } from "../admin/system/system-table.js";
 import type { Kernel } from "../process/kernel.js";
 import type { Pid } from "../process/pid.js";
 import type { Startable } from "../process/start.js";
-import type { System } from "../system.js";
-import { causeOfStart } from "./host-life.js";
 
 /** The process of the admin socket of a host. @param path - of the socket */
 export function adminLodging(path: string, own: AdminService, kernel: Kernel): Startable<readonly [], Pid> {
   const operations = new Map([...own.operations, ...systemService(kernel).operations]);
   return adminServer({ path, service: { ...own, operations } });
-}
-
-/** Opens the admin socket of a program without a durable host, with the operations on its system alone. @throws AdminSocketError */
-export async function openSystemSocket(path: string, system: System): Promise<Pid> {
-  try {
-    return await system.start(adminServer({ path, service: systemService(system.kernel) }));
-  } catch (error) {
-    throw causeOfStart(error);
-  }
 }

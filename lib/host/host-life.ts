@@ -2,11 +2,11 @@
 // waits for the work of the host.
 
 import type { Context } from "../process/context.js";
-import { StartError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
 import type { Pid } from "../process/pid.js";
 import { crash, type ExitReason, SHUTDOWN } from "../process/reason.js";
 import type { Startable } from "../process/start.js";
+import { causeOfStart } from "../supervisor/cause-of-start.js";
 import { Background, isFull } from "./background/background.js";
 import { tellOutage } from "./background/outage.js";
 
@@ -110,17 +110,4 @@ export class HostLife<Message> {
   #end(reason: ExitReason): void {
     if (this.#ctx.alive) this.#kernel.stop(this.#ctx.self.process as never, reason, undefined);
   }
-}
-
-/** The error for which a child, or one below its supervisor, did not start. */
-export function causeOfStart(error: unknown): unknown {
-  if (!(error instanceof StartError)) return error;
-  let { reason } = error;
-  // A supervisor that cannot start a child ends with the child's id and reason.
-  while (reason.type === "shutdown" && isChildReason(reason.detail)) reason = reason.detail.reason;
-  return reason.type === "crash" ? reason.error : error;
-}
-
-function isChildReason(detail: unknown): detail is { readonly reason: ExitReason } {
-  return typeof detail === "object" && detail !== null && "reason" in detail;
 }

@@ -2,7 +2,6 @@
 // interrupted: an execution in a store goes on at the next start.
 
 import { toJson } from "../../admin/json-view.js";
-import { causeOfStart } from "../../host/host-life.js";
 import type { AnyPipeline } from "../../pipeline/definition/pipeline.js";
 import type { Queue } from "../../pipeline/definition/queue.js";
 import {
@@ -15,6 +14,7 @@ import { openPipelineOperations } from "../../pipeline/open-operations.js";
 import type { ExecutionSummary } from "../../pipeline/operations/operations.js";
 import { oneLine } from "../../process/printable.js";
 import type { StoreSource } from "../../store/index.js";
+import { causeOfStart } from "../../supervisor/cause-of-start.js";
 import { System } from "../../system.js";
 import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
 import { failure, Told } from "../shell/document.js";

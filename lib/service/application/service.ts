@@ -137,7 +137,7 @@ export class Service<out Ref = unknown> implements AsyncDisposable {
     const { socket, system } = this.#settings;
     if (socket === undefined) return;
     const open = async (): Promise<Pid> => {
-      const { openSystemSocket } = await import("../../host/admin-lodging.js");
+      const { openSystemSocket } = await import("../../admin/system/system-socket.js");
       return openSystemSocket(socket, system);
     };
     this.#socket = open();
