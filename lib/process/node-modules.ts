@@ -60,5 +60,6 @@ const REQUIRED = {
 export const node: {
   readonly [name in keyof typeof REQUIRED]: NodeModules[(typeof REQUIRED)[name]];
 } = /* @__PURE__ */ new Proxy(REQUIRED, {
-  get: (names, name: keyof typeof REQUIRED) => required(names[name]),
+  get: (names, name: keyof typeof REQUIRED) =>
+    Object.hasOwn(names, name) ? required(names[name]) : undefined,
 }) as never;
