@@ -44,10 +44,7 @@ export class Links {
     } else if (to.node === this.kernel.node) {
       process.links = include(process.links, to);
       this.exit(to, process.pid, gone, "link");
-    } else {
-      process.links = include(process.links, to);
-      this.kernel.remote.link(process.pid, to);
-    }
+    } else this.kernel.remote.link(process, to);
     this.kernel.shared?.listeners("read");
     if (this.kernel.events.wants.link) this.kernel.events.publish("link", { from: process.pid, to });
   }
@@ -58,9 +55,12 @@ export class Links {
     const from = other?.pid ?? address;
     this.used(process.pid, from);
     if (!includes(process.links, from)) return;
+    if (from.node !== this.kernel.node) {
+      this.kernel.remote.unlink(process, from);
+      return;
+    }
     process.links = exclude(process.links, from);
     if (other !== undefined && other.kernel === this.kernel) other.links = exclude(other.links, process.pid);
-    else if (from.node !== this.kernel.node) this.kernel.remote.unlink(process.pid, from);
   }
 
   /** @param gone - the reason of the DOWN that comes if `address` is dead */

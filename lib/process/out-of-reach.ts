@@ -3,8 +3,10 @@
 
 import type { Kernel } from "./kernel.js";
 import type { Monitor } from "./monitor.js";
+import { exclude, include } from "./one-or-many.js";
 import { withMethod } from "./options.js";
 import { Pid } from "./pid.js";
+import type { Process } from "./process.js";
 import { NOCONNECTION } from "./reason.js";
 import type { PidAddress, RemoteNodes, RemotePort } from "./remote.js";
 import type { Request } from "./request.js";
@@ -25,8 +27,13 @@ export class OutOfReach implements RemotePort {
     request.calleeExited(NOCONNECTION);
   }
 
-  link(from: Pid, to: Pid): void {
-    this.#kernel.links.exit(to, from, NOCONNECTION, "link");
+  link(process: Process, to: Pid): void {
+    process.links = include(process.links, to);
+    this.#kernel.links.exit(to, process.pid, NOCONNECTION, "link");
+  }
+
+  unlink(process: Process, from: Pid): void {
+    process.links = exclude(process.links, from);
   }
 
   monitor(monitor: Monitor): void {
@@ -53,7 +60,6 @@ export class OutOfReach implements RemotePort {
     return process?.pid ?? new Pid<unknown>(kernel.node, id, undefined, undefined);
   }
 
-  unlink(): void {}
   exit(): void {}
   unwatch(): void {}
   watched(): void {}

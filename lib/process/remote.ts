@@ -5,10 +5,12 @@ import { stop } from "./behaviour.js";
 import { SystemStoppedError } from "./errors.js";
 import type { ExitSource } from "./exit-signal.js";
 import type { Kernel } from "./kernel.js";
+import { decide, type LinkEffect, type LinkEnd, type LinkEvent } from "./link-machine.js";
 import { type ExitWatch, Monitor } from "./monitor.js";
-import { exclude, include, members } from "./one-or-many.js";
+import { exclude, include, includes, members } from "./one-or-many.js";
 import { withMethod } from "./options.js";
 import { Pid, type RemoteNode } from "./pid.js";
+import type { Process } from "./process.js";
 import { crash, type ExitReason, NOCONNECTION, NOPROC, NORMAL, toReason } from "./reason.js";
 import type { Request } from "./request.js";
 import { show } from "./show.js";
@@ -35,9 +37,18 @@ export type WireSignal =
       readonly message: unknown;
     }
   | {
-      /** Whether the link begins or ends. */
-      readonly type: "link" | "unlink";
-      /** The process that made or ended the link. */
+      readonly type: "link";
+      /** The process that made the link. */
+      readonly from: PidAddress;
+      /** The process at the other end of the link. */
+      readonly to: PidAddress;
+    }
+  | {
+      /** A process has ended a link, or acknowledges that the process at the other end has. */
+      readonly type: "unlink" | "unlinked";
+      /** Number of the end within the node of the process that ended the link. */
+      readonly id: number;
+      /** The process that ended the link, or acknowledges it. */
       readonly from: PidAddress;
       /** The process at the other end of the link. */
       readonly to: PidAddress;
@@ -85,8 +96,8 @@ export interface Transport {
 export interface RemotePort {
   send(to: Pid, message: unknown): void;
   request(to: Pid, request: Request): void;
-  link(from: Pid, to: Pid): void;
-  unlink(from: Pid, to: Pid): void;
+  link(process: Process, to: Pid): void;
+  unlink(process: Process, from: Pid): void;
   exit(from: Pid, to: Pid, reason: ExitReason, source: ExitSource): void;
   monitor(monitor: Monitor): void;
   demonitor(monitor: Monitor): void;
@@ -150,6 +161,9 @@ export class Remote implements RemotePort {
   /** Foreign pids, and local pids whose process has ended. With this map, the same address is always the same object. */
   readonly #imported = new Map<string, WeakRef<Pid<unknown>>>();
   readonly #nodes = new Map<string, RemoteNode>();
+  /** The links that a process has ended, and whose other ends have not acknowledged it yet: the numbers of these ends. */
+  readonly #inactive = new Map<Pid, Map<Pid, number>>();
+  #lastUnlink = 0;
   /** The watches of code outside of all processes, which waits for the end of foreign processes. */
   readonly watches: Map<number, ExitWatch> = new Map();
 
@@ -190,13 +204,63 @@ export class Remote implements RemotePort {
     request.onClose = () => kernel.end(watch, NORMAL);
   }
 
-  link(from: Pid, to: Pid): void {
-    if (this.#emit(to.node, { type: "link", from: this.address(from), to: this.address(to) })) return;
-    this.#kernel.links.exit(to, from, NOCONNECTION, "link");
+  link(process: Process, to: Pid): void {
+    this.#link(process, to, { type: "link" }, NOCONNECTION);
   }
 
-  unlink(from: Pid, to: Pid): void {
-    this.#emit(to.node, { type: "unlink", from: this.address(from), to: this.address(to) });
+  unlink(process: Process, from: Pid): void {
+    this.#link(process, from, { type: "unlink", id: ++this.#lastUnlink }, NOCONNECTION);
+  }
+
+  /** Something happens to the link of a process with one of another node. @param reason - that of an exit, if it comes to one */
+  #link(process: Process, other: Pid, event: LinkEvent, reason: ExitReason): void {
+    const { pid } = process;
+    const before: LinkEnd = includes(process.links, other)
+      ? "active"
+      : (this.#inactive.get(pid)?.get(other) ?? "none");
+    const [end, effects] = decide(before, event);
+    if (typeof end === "number") this.#leave(pid, other, end);
+    else if (typeof before === "number") this.#forgetEnd(pid, other);
+    // An exit signal takes the link away itself, as it does between local processes.
+    if (end === "active") process.links = include(process.links, other);
+    else if (event.type !== "exited") process.links = exclude(process.links, other);
+    for (const effect of effects) this.#carryOut(process, other, effect, reason);
+  }
+
+  #carryOut({ pid }: Process, other: Pid, effect: LinkEffect, reason: ExitReason): void {
+    switch (effect.type) {
+      case "link":
+        if (this.#emit(other.node, { type: "link", from: this.address(pid), to: this.address(other) }))
+          return;
+        this.#kernel.links.exit(other, pid, NOCONNECTION, "link");
+        return;
+      case "unlink":
+        // Out of reach, the other end hears of it by the loss of the connection.
+        if (!this.#tellEnd("unlink", pid, other, effect.id)) this.#forgetEnd(pid, other);
+        return;
+      case "acknowledge":
+        this.#tellEnd("unlinked", pid, other, effect.id);
+        return;
+      case "exit":
+        this.#kernel.links.exit(other, pid, reason, "link");
+        return;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  #tellEnd(type: "unlink" | "unlinked", from: Pid, to: Pid, id: number): boolean {
+    return this.#emit(to.node, { type, id, from: this.address(from), to: this.address(to) });
+  }
+
+  #leave(pid: Pid, other: Pid, id: number): void {
+    const ends = this.#inactive.get(pid) ?? new Map<Pid, number>();
+    this.#inactive.set(pid, ends.set(other, id));
+  }
+
+  #forgetEnd(pid: Pid, other: Pid): void {
+    const ends = this.#inactive.get(pid);
+    if (ends?.delete(other) && ends.size === 0) this.#inactive.delete(pid);
   }
 
   exit(from: Pid, to: Pid, reason: ExitReason, source: ExitSource): void {
@@ -278,13 +342,18 @@ export class Remote implements RemotePort {
     switch (signal.type) {
       case "link":
         if (target === undefined) this.exit(to, from, NOPROC, "link");
-        else target.links = include(target.links, from);
+        else this.#link(target, from, { type: "linked" }, NOPROC);
         return;
       case "unlink":
-        if (target !== undefined) target.links = exclude(target.links, from);
+        if (target === undefined) this.#tellEnd("unlinked", to, from, signal.id);
+        else this.#link(target, from, { type: "unlinked", id: signal.id }, NOPROC);
+        return;
+      case "unlinked":
+        if (target !== undefined) this.#link(target, from, { type: "acknowledged", id: signal.id }, NOPROC);
         return;
       case "exit":
-        kernel.links.exit(from, to, reasonOf(signal), signal.source);
+        if (signal.source !== "link") kernel.links.exit(from, to, reasonOf(signal), signal.source);
+        else if (target !== undefined) this.#link(target, from, { type: "exited" }, reasonOf(signal));
         return;
       case "monitor": {
         const monitor = new Monitor(signal.ref, from, to);
@@ -325,8 +394,8 @@ export class Remote implements RemotePort {
       for (const monitor of members(process.watching)) {
         if (monitor.target.node.id === id) links.down(monitor, NOCONNECTION);
       }
-      for (const other of members(process.links)) {
-        if (other.node.id === id) links.exit(other, process.pid, NOCONNECTION, "link");
+      for (const other of [...members(process.links), ...(this.#inactive.get(process.pid)?.keys() ?? [])]) {
+        if (other.node.id === id) this.#link(process, other, { type: "exited" }, NOCONNECTION);
       }
     }
   }
@@ -380,6 +449,7 @@ export class Remote implements RemotePort {
 
   /** The process of this pid has ended. */
   forget(pid: Pid): void {
+    this.#inactive.delete(pid);
     if (this.#exported.size > 0 && this.#exported.delete(pid.id)) this.#remember(pid as Pid<unknown>);
   }
 }

@@ -1,6 +1,15 @@
 // Two systems and a wire between them: everything that goes between local processes goes between nodes as well.
 
-import { custom, type ExitReason, NOCONNECTION, NOPROC, type Pid, type Signal, System } from "signalbox";
+import {
+  type Context,
+  custom,
+  type ExitReason,
+  NOCONNECTION,
+  NOPROC,
+  type Pid,
+  type Signal,
+  System,
+} from "signalbox";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Order, type Puppet, puppet } from "../support/puppet.js";
 import { Wire } from "../support/wire.js";
@@ -124,6 +133,80 @@ describe("links", () => {
     await near.do((ctx) => ctx.unlink(otherPid));
     await wire.settle();
     expect(there.info(other.pid)?.links).toEqual([]);
+  });
+});
+
+describe("links whose ends change at the same time", () => {
+  /** Both ends act before either hears of the other. */
+  async function crossing(
+    mine: (ctx: Context<Order>) => void,
+    theirs: (ctx: Context<Order>) => void,
+  ): Promise<void> {
+    wire.held = true;
+    await Promise.all([near.do(mine), far.do(theirs)]);
+    wire.release();
+    await wire.settle();
+  }
+  let nearPid: Pid<Order>;
+  const linked = () => [here.info(near.pid)?.links, there.info(far.pid)?.links];
+
+  beforeEach(async () => {
+    nearPid = there.pidAt(here.address(near.pid)) as Pid<Order>;
+    await far.do((ctx) => void ctx.trapExit(true));
+    await near.do((ctx) => ctx.link(farPid));
+    await wire.settle();
+    expect(linked()).toEqual([[farPid], [nearPid]]);
+  });
+
+  test("are gone at both ends when one unlinks and links again, and the other unlinks meanwhile [C940]", async () => {
+    await crossing(
+      (ctx) => {
+        ctx.unlink(farPid);
+        ctx.link(farPid);
+      },
+      (ctx) => ctx.unlink(nearPid),
+    );
+    expect(linked()).toEqual([[], []]);
+    // And a new one is whole: each end hears of the other's exit.
+    await near.do((ctx) => ctx.link(farPid));
+    await wire.settle();
+    there.exit(far.pid, "kill");
+    await wire.settle();
+    expect(reasons(near.signals)).toEqual([["exit", { type: "killed" }]]);
+  });
+
+  test("are whole when the last that both did was to link [C940]", async () => {
+    const again = (other: Pid) => (ctx: Context<Order>) => {
+      ctx.unlink(other);
+      ctx.link(other);
+    };
+    await crossing(again(farPid), again(nearPid));
+    expect(linked()).toEqual([[farPid], [nearPid]]);
+  });
+
+  test("bring one EXIT, when an end exits while the other unlinks and links again [C940]", async () => {
+    await crossing(
+      (ctx) => {
+        ctx.unlink(farPid);
+        ctx.link(farPid);
+      },
+      () => there.exit(far.pid, "kill"),
+    );
+    expect(near.signals).toEqual([{ type: "exit", from: farPid, reason: { type: "killed" } }]);
+    expect(here.info(near.pid)?.links).toEqual([]);
+  });
+
+  test("may be made anew after the connection was lost before an unlink arrived [C940]", async () => {
+    wire.held = true;
+    await near.do((ctx) => ctx.unlink(farPid));
+    wire.drop();
+    here.nodeDown(there.node.id);
+    there.nodeDown(here.node.id);
+    await wire.settle();
+    expect(linked()).toEqual([[], []]);
+    await far.do((ctx) => ctx.link(nearPid));
+    await wire.settle();
+    expect(linked()).toEqual([[farPid], [nearPid]]);
   });
 });
 
