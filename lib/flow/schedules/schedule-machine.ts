@@ -117,7 +117,7 @@ export function jitterOf({ name, jitterMs }: ScheduleConfig, due: number): numbe
 }
 
 function tick(config: ScheduleConfig, given: ScheduleState, now: number, busy: boolean): Decision {
-  const state = now < given.judged ? setBack(given, now) : given;
+  const state = now < given.judged ? setBack(config, given, now) : given;
   const due = open(config.recurrence, state.settled);
   const fresh = inGrace(config, due, state.judged, now);
   const missed = missedOf(config, due, state, fresh);
@@ -132,9 +132,14 @@ function tick(config: ScheduleConfig, given: ScheduleState, now: number, busy: b
   return [upcoming(config, started), effects];
 }
 
-/** The clock shows less than before. Due times that it had reached and not settled are open again. */
-function setBack(state: ScheduleState, now: number): ScheduleState {
-  return { ...state, judged: settledBefore(state.settled, now) ?? now };
+/**
+ * The clock shows less than before. Due times that it had reached and not settled are open again: those that lie ahead now, and those that
+ * have come and are not late, which waited for their jitter when the clock jumped over them.
+ */
+function setBack(config: ScheduleConfig, state: ScheduleState, now: number): ScheduleState {
+  const judged = settledBefore(state.settled, now) ?? now;
+  const { dues, upTo } = inGrace(config, open(config.recurrence, state.settled), state.since, now);
+  return { ...state, judged: Math.min(judged, dues[0] === undefined ? upTo : dues[0] - 1) };
 }
 
 interface Fresh {

@@ -325,6 +325,19 @@ describe("whatever the clock does", () => {
     );
   });
 
+  it("a due time that waits for its jitter is not lost by one wrong reading, by the rule skip [U10]", () => {
+    const rules = {
+      recurrence: atTimes([MINUTE]),
+      jitterMs: 50_000,
+      graceMs: 10_000,
+      missed: "skip",
+    } as const;
+    const config: ScheduleConfig = { ...minutely, ...rules };
+    const startsAt = MINUTE + jitterOf(config, MINUTE);
+    expect(startsAt).toBeGreaterThan(MINUTE + 1);
+    expect([...walk(config, [MINUTE + 1, YEAR, -YEAR, startsAt - MINUTE])]).toContain(MINUTE);
+  });
+
   it("and whatever it did: once it runs, each due time from then on has a flow, by every rule [U10]", () => {
     const far = fc.array(
       fc.oneof(
