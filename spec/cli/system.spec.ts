@@ -2,7 +2,7 @@
 
 import { ConsumerGroup, consumer, defineServer, System, supervisor } from "signalbox";
 import { flowHost } from "signalbox/flow";
-import { run as start } from "signalbox/service";
+import { type Service, run as start } from "signalbox/service";
 import { memory } from "signalbox/store";
 import { expect, onTestFinished, test } from "vitest";
 import { files, terminal } from "../../lib/cli/shell/host.js";
@@ -92,15 +92,17 @@ test("ends with 1 when there is no such process, and with 2 when no program list
 
 test("where several systems listen at a socket, --system names the one that is meant [Z903]", async () => {
   const socket = folderWith()("shop.sock");
-  const services = ["shop", "stock", "stock"].map((name) => {
+  const services: Service[] = [];
+  // One after the other: the first to listen is named first.
+  for (const name of ["shop", "stock", "stock"]) {
     const Floor = supervisor({
       children: [{ id: "till", name: "till", start: defineServer({ init: () => 0 }) }],
     });
     const service = start(Floor, { name, host: false, socket });
     onTestFinished(() => void service.stop());
-    return service;
-  });
-  for (const { started } of services) await started;
+    services.push(service);
+    await service.started;
+  }
   const [, first, second] = services.map(({ system }) => system.kernel.node.id) as [string, string, string];
   const all = `shop, ${first}, ${second}`;
   expect(await run("tree", "--socket", socket)).toMatchObject({
