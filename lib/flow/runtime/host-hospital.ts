@@ -75,7 +75,8 @@ function codeOf({ version, body }: FlowDefinition<never>): string {
 export class HostHospital {
   readonly #host: HostState;
   #state: HospitalState;
-  #isOpen = false;
+  /** What the start of the host decides about flows in the hospital is done. */
+  isOpen = false;
   readonly #unknown = new Set<string>();
 
   constructor(host: HostState) {
@@ -89,7 +90,7 @@ export class HostHospital {
     const { store, kernel, ctx } = this.#host;
     const unknown = await countUnknown(store, definitions);
     for (const one of unknown) this.#unknown.add(`${one.name}/${one.version}`);
-    this.#isOpen = true;
+    this.isOpen = true;
     if (unknown.length > 0) tell(kernel, ctx.self, { type: "unknown", flows: unknown });
   }
 
@@ -109,7 +110,7 @@ export class HostHospital {
   unknown({ name, version }: FlowRow): void {
     const key = `${name}/${version}`;
     // At the start all of them are counted.
-    if (!this.#isOpen || this.#unknown.has(key)) return;
+    if (!this.isOpen || this.#unknown.has(key)) return;
     this.#unknown.add(key);
     const met: UnknownFlows = { name, version, count: 1 };
     tell(this.#host.kernel, this.#host.ctx.self, { type: "unknown", flows: [met] });

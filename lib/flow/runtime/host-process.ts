@@ -68,7 +68,10 @@ export class HostProcess implements Callbacks<HostMessage> {
     if (!ctx.alive) return this.#letGo();
     await this.#prepare(host);
     host.queues.look();
-    host.background.do("hospital", () => host.hospital.open(settings.definitions.all));
+    host.background.do("hospital", async () => {
+      await host.hospital.open(settings.definitions.all);
+      host.requests.checkAll();
+    });
     await this.#serve();
     if (ctx.alive) settings.hosts.add(kernel, ctx.self);
   }

@@ -121,7 +121,8 @@ export class Requests {
 
   async #tellWaiters(found: FlowRow): Promise<void> {
     if (!isEnded(found)) {
-      const symptom = standsStill(found);
+      // A host that starts may let it go: whoever waits is told when that is decided.
+      const symptom = this.#host.hospital.isOpen ? standsStill(found) : undefined;
       if (symptom !== undefined)
         for (const one of this.#waiters.take(found.id))
           this.#host.ctx.reply(one, { status: "hospitalized", symptom });

@@ -369,6 +369,28 @@ describe("a flow whose code changed", () => {
     },
   );
 
+  it("that is mended is waited for from the first moment of its host on [J940]", async () => {
+    await using world = new World();
+    let flows = await world.host([first]);
+    await world.clock.until(flows.start(first, null, { id: "o" }));
+    await world.clock.settle();
+    await world.die();
+    flows = await world.host([
+      defineFlow("order", async (flow, _: null) => flow.step("other", () => "done")),
+    ]);
+    await expect(world.clock.until(flows.get("o").result())).rejects.toMatchObject({
+      code: "ERR_FLOW_IN_HOSPITAL",
+    });
+    await world.die();
+    const started = world.system.start(flowHost({ store: world.source, flows: [first] }));
+    const result = started.then(async (host) => {
+      const waiting = host.get("o").result();
+      await host.get("o").send("go", "done");
+      return waiting;
+    });
+    expect(await world.clock.until(result)).toBe("done");
+  });
+
   it("that throws on replay has its error as the cause [N300]", async () => {
     await using world = new World();
     const flows = await world.host([first]);
