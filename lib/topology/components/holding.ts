@@ -3,12 +3,14 @@
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
+import { callable } from "../../process/options.js";
 import { isThenable } from "../../process/thenable.js";
 import {
   type BoltContext,
   type BoltDefinition,
   type BoltEmitOptions,
   bolt,
+  checkInputs,
   type Emitters,
   type Hooks,
   type InitContext,
@@ -146,7 +148,8 @@ export function checkOptions(path: string, options: unknown, own: readonly strin
   only(path, options, ["input", "inputs", "streams", "config", "execute", ...FUNCTIONS, ...own]);
   const given = options as Readonly<Record<string, unknown>>;
   for (const name of ["execute", ...FUNCTIONS.filter((name) => given[name] !== undefined)])
-    if (typeof given[name] !== "function") throw new OptionError(name, given[name], "a function");
+    callable(name, given[name]);
+  checkInputs(path, options);
 }
 
 /**

@@ -348,8 +348,7 @@ export function bolt(
 ): BoltDefinition<Inputs, Streams> {
   checkObject("bolt(options)", options);
   only("", options, BOLT_OPTIONS);
-  if ((options.input === undefined) === (options.inputs === undefined))
-    throw new OptionError("bolt(options)", Object.keys(options), "given either `input` or `inputs`");
+  checkInputs("bolt(options)", options);
   const inputs =
     options.input === undefined
       ? checkStreams("inputs", options.inputs)
@@ -384,6 +383,20 @@ const BOLT_OPTIONS = [
   ],
   ...["oneAtATime", "closes", "collects"],
 ];
+
+/** A bolt has one of both. @throws OptionError */
+export function checkInputs(
+  path: string,
+  options: { readonly input?: unknown; readonly inputs?: unknown },
+): void {
+  if ((options.input === undefined) !== (options.inputs === undefined)) return;
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  throw new OptionError(
+    path,
+    given.map(([name]) => name),
+    "given either `input` or `inputs`",
+  );
+}
 
 function checkFunctions(options: object, names: readonly string[]): void {
   for (const name of names) {

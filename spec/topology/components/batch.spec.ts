@@ -276,7 +276,10 @@ describe("options of a batch bolt", () => {
     [{ input, size: 1, everyMs: 0, execute }, "everyMs must be a number of milliseconds, 1 or more; got 0"],
     [{ input, size: 1, init: 5, execute }, "init must be a function; got 5"],
     [{ input, size: 1, close: null, execute }, "close must be a function; got null"],
-    [{ size: 1, execute }, "bolt(options) must be given either `input` or `inputs`"],
+    [
+      { size: 1, execute },
+      'batchBolt(options) must be given either `input` or `inputs`; got ["size","execute"]',
+    ],
     [
       { input, size: 1, config: { tickMs: 0 }, execute },
       "config.tickMs must be a number of milliseconds, 1 or more",

@@ -408,7 +408,10 @@ describe("options", () => {
     ],
     [{ input, window, retries: -1, execute }, "retries must be a whole number, 0 or more"],
     [{ input, window, retryBackoff: { minMs: 0, maxMs: 1 }, execute }, "retryBackoff.minMs must be"],
-    [{ window, execute }, "bolt(options) must be given either `input` or `inputs`"],
+    [
+      { window, execute },
+      'windowBolt(options) must be given either `input` or `inputs`; got ["window","execute"]',
+    ],
   ])("of window bolts are checked: %j", (options, text) => {
     expect(() => windowBolt(options as never)).toThrow(text);
   });
