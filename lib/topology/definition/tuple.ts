@@ -107,3 +107,13 @@ export class Tuple<V = AnyValues, S extends string = string> extends Returnable 
     this.channel.returned(this as unknown as Tuple);
   }
 }
+
+type Inspect = (value: object, options: object) => string;
+
+// Shows the getters, which belong to the prototype, and leaves out the place in the trees.
+Object.defineProperty(Tuple.prototype, Symbol.for("nodejs.util.inspect.custom"), {
+  value(this: Tuple, depth: number | null, options: object, inspect: Inspect): string {
+    const { component, stream, task, values, anchored } = this;
+    return `Tuple ${inspect({ component, stream, task, values, anchored }, { ...options, depth })}`;
+  },
+});
