@@ -140,7 +140,7 @@ export function defineServer<
 /** An object of functions. Without a prototype, so that no other name finds one. */
 function handlersAt(path: string, given: unknown, known?: readonly string[]): Record<string, LooseHandler> {
   if (typeof given !== "object" || given === null)
-    throw new OptionError(path, given, "an object of functions");
+    throw new OptionError(path, given, `an object of ${known?.join(", ") ?? "functions"}`);
   if (known !== undefined) only(path, given, known);
   for (const [name, handler] of Object.entries(given)) callable(`${path}.${name}`, handler);
   return Object.assign(Object.create(null), given);

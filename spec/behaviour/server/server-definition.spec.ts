@@ -30,6 +30,14 @@ describe("a definition", () => {
     expect(define).toThrow(expect.objectContaining({ path, code: "ERR_OPTION" }));
   });
 
+  it.each([
+    [{ signals: 7 }, "signals must be an object of exit, down, group; got 7"],
+    [{ casts: 7 }, "casts must be an object of functions; got 7"],
+  ] as [Loose, string][])("with %j says which functions it may have", (part, text) => {
+    const options = { init: () => ({}), ...part } as ServerOptions<[], unknown, unknown, unknown>;
+    expect(() => defineServer(options)).toThrow(text);
+  });
+
   it("does not change after its creation: changes to its parts afterwards affect no server", async () => {
     const calls: Record<string, () => string> = { who: () => "first" };
     const Server = defineServer({ init: () => ({}), calls });
