@@ -56,11 +56,11 @@ export const search: { shared: SharedState | undefined } = { shared: undefined }
 
 export class SharedState {
   readonly #record: StepRecord;
-  private readonly node: string;
+  readonly #node: string;
 
   constructor(record: StepRecord, node: RemoteNode) {
     this.#record = record;
-    this.node = node.id;
+    this.#node = node.id;
   }
 
   /** Names of a system that declare their uses. */
@@ -100,37 +100,37 @@ export class SharedState {
   /** A process is added: to all, and to the children of its parent or to those that no process has started. */
   spawned(parent: Pid | undefined): void {
     this.stopping("read");
-    this.#record.touched(`p:${this.node}`, "read");
+    this.#record.touched(`p:${this.#node}`, "read");
     this.#record.touched(
-      parent === undefined ? `r:${this.node}` : `k:${this.#record.keyOf(parent)}`,
+      parent === undefined ? `r:${this.#node}` : `k:${this.#record.keyOf(parent)}`,
       "write",
     );
-    this.#record.spawnOrder(this.node, "write");
+    this.#record.spawnOrder(this.#node, "write");
     this.listeners("read");
   }
 
   /** A process has ended. It looks for its name to give it back, and others may have taken the name. */
   ended(pid: Pid): void {
     this.nameOf(pid);
-    this.#record.touched(`p:${this.node}`, "read");
+    this.#record.touched(`p:${this.#node}`, "read");
     this.listeners("read");
   }
 
   /** Code counts or lists the processes. */
   counted(): void {
-    this.#record.touched(`p:${this.node}`, "write");
+    this.#record.touched(`p:${this.#node}`, "write");
   }
 
   /** Code goes through all processes in the order in which they were added. */
   listed(): void {
     this.counted();
-    this.#record.spawnOrder(this.node, "read");
+    this.#record.spawnOrder(this.#node, "read");
   }
 
   /** The processes that no process has started stop in their order. */
   listedRoots(): void {
     this.counted();
-    this.#record.touched(`r:${this.node}`, "read");
+    this.#record.touched(`r:${this.#node}`, "read");
   }
 
   /** A call, a timer or another object that ends once. It is made known by the step that creates it. */
@@ -149,29 +149,29 @@ export class SharedState {
   }
 
   name(name: string, access: Access): void {
-    this.#record.touched(`n:${this.node}/${name}`, access);
+    this.#record.touched(`n:${this.#node}/${name}`, access);
   }
 
   group(name: string, access: Access): void {
-    this.#record.touched(`g:${this.node}/${name}`, access);
+    this.#record.touched(`g:${this.#node}/${name}`, access);
   }
 
   deadLetter(): void {
-    this.#record.touched(`d:${this.node}`, "read");
+    this.#record.touched(`d:${this.#node}`, "read");
     this.listeners("read");
   }
 
   deadLettersCounted(): void {
-    this.#record.touched(`d:${this.node}`, "write");
+    this.#record.touched(`d:${this.#node}`, "write");
   }
 
   stopping(access: Access): void {
-    this.#record.touched(`s:${this.node}`, access);
+    this.#record.touched(`s:${this.#node}`, access);
   }
 
   /** The listeners of the system's events and the sink of its reports. They are the user's code, and may share memory. */
   listeners(access: Access): void {
-    this.#record.touched(`e:${this.node}`, access);
+    this.#record.touched(`e:${this.#node}`, access);
   }
 
   /** An AbortSignal limits a wait. One key for all: a signal may depend on others. */
