@@ -1,4 +1,4 @@
-// The functions that users call to dispatch, and those that System needs. The dispatch itself starts in start.ts.
+// The functions that users call to dispatch, and those that System needs. The dispatch itself starts in group.ts.
 
 import { Context } from "../process/context.js";
 import { OptionError } from "../process/errors.js";

@@ -85,6 +85,7 @@ export class Pump {
     const { slot, incarnation, inFlight } = this;
     if (!this.active || incarnation.asking || slot.retired || slot.spout.done) return false;
     if (slot.spout.pending.size >= inFlight.limit) return false;
+    // In this order: `isBlocked` declares the read of the load to an exhaustive search, whether or not tuples flow.
     return !slot.component.backpressure.isBlocked && this.run.switches.flowing;
   }
 
