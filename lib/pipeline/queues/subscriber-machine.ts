@@ -132,7 +132,7 @@ function react<M, V>(
       state.more = true;
       return;
     case "taken":
-      taken(state, event);
+      taken(state, event, effects);
       return;
     case "failed":
       if (event.claim !== state.claim) return;
@@ -183,8 +183,12 @@ function lost<M, V>(state: SubscriberState<M, V>, effects: SubscriberEffect<M, V
 function taken<M, V>(
   state: SubscriberState<M, V>,
   { claim, messages, more }: SubscriberEvent<M, V> & { readonly type: "taken" },
+  effects: SubscriberEffect<M, V>[],
 ): void {
-  if (claim !== state.claim) return;
+  if (claim !== state.claim) {
+    if (messages.length > 0) effects.push({ type: "end", deliveries: [], messages });
+    return;
+  }
   if (messages.length > state.taking)
     throw new InvariantError("no more messages are taken than were asked for");
   state.taking = 0;

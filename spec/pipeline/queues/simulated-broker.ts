@@ -60,6 +60,11 @@ export class SimulatedBroker {
     for (const { letters } of this.#rooms.values()) letters.clear();
   }
 
+  /** How many letters it has, in all channels. */
+  get letters(): number {
+    return [...this.#rooms.values()].reduce((count, { letters }) => count + letters.size, 0);
+  }
+
   source(): CarrierSource {
     return { label: LABEL, open: (context) => Promise.resolve(this.#open(context)) };
   }

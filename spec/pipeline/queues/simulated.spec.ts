@@ -5,6 +5,8 @@ import type { FaultOptions, Simulation } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 import { openQueues } from "../../../lib/pipeline/queues/queues.js";
 import { done } from "../../../lib/pipeline/queues/status.js";
+import { queued, SUBSCRIBER_CLAIMS } from "../../../lib/pipeline/queues/tables.js";
+import type { Store, StoreSource } from "../../../lib/store/index.js";
 import { explored } from "../../support/proof.js";
 import { type BrokerOptions, SimulatedBroker } from "./simulated-broker.js";
 
@@ -59,6 +61,38 @@ async function played(sim: Simulation, { forgets = 0, loses = 0, ...options }: S
   for (const { queues } of all) await queues.close();
 }
 
+/** A store that takes the claims of all subscribers back when the first message is held, before the subscriber knows that it is. */
+class RevokingSource implements StoreSource {
+  readonly label = "revoking";
+  readonly #inner: StoreSource;
+  revoked = 0;
+
+  constructor(inner: StoreSource) {
+    this.#inner = inner;
+  }
+
+  async open(...args: Parameters<StoreSource["open"]>): Promise<Store> {
+    const store = await this.#inner.open(...args);
+    const get: Store["get"] = async (table, keys) => {
+      const rows = await store.get(table, keys);
+      const isHeld = rows.some((row) => typeof row?.held === "number");
+      if ((table as unknown) === queued && isHeld && this.revoked === 0)
+        for (const { name, token } of await store.claims(SUBSCRIBER_CLAIMS)) {
+          await store.revoke(name, token);
+          this.revoked++;
+        }
+      return rows;
+    };
+    return new Proxy(store, {
+      get(target, name) {
+        if (name === "get") return get;
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  }
+}
+
 const killed: FaultOptions = { crash: [{ of: "one/subscriber of q", atMost: 1, reason: "kill" }] };
 
 describe("queues over a broker", () => {
@@ -77,5 +111,29 @@ describe("queues over a broker", () => {
   it("whose requests time out and are carried out, and whose subscriber is killed at any step (bug 7) (bug 8) (bug 32) [Y52]", async () => {
     const strikes = { forgets: 1, failures: 4 };
     await explored((sim) => played(sim, strikes), { quick: 5, seed: 4, share: 0.1, faults: killed });
+  });
+
+  it("and a claim that is lost when a message is held, before the subscriber knows it: the message is handled by the next claim [Y880]", async () => {
+    await explored(
+      async (sim) => {
+        sim.calm();
+        const store = new RevokingSource(sim.store({ shared: true }));
+        const broker = new SimulatedBroker(sim);
+        const queues = await openQueues(sim.system({ name: "one" }), { store, carrier: broker.source() });
+        const queue = queues.queue<number>("q");
+        const values: number[] = [];
+        await queue.subscribe({}, ({ value }) => {
+          values.push(value);
+          return done;
+        });
+        sim.storm();
+        await queue.publish(7);
+        await sim.eventually("it is handled", () => values.length > 0);
+        await sim.eventually("the broker has no letter", () => broker.letters === 0);
+        expect([values, store.revoked]).toEqual([[7], 1]);
+        await queues.close();
+      },
+      { quick: 4, seed: 5, share: 0.1 },
+    );
   });
 });

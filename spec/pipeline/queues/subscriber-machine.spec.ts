@@ -26,6 +26,8 @@ class World {
   readonly running = new Map<number, number>();
   readonly settling = new Map<number, number>();
   readonly settled: number[] = [];
+  /** Those whose letters are in work: from the take on, until the message is settled, or the machine has named it as given up. */
+  readonly letters = new Set<number>();
   /** Not to be tried before `opened`. */
   readonly aside = new Set<number>();
   /** One ask for each claim at most. */
@@ -49,6 +51,9 @@ class World {
     expect(new Set([...this.running.keys(), ...this.settling.keys()])).toEqual(
       new Set(state.inFlight.keys()),
     );
+    const waiting = [...state.buffer, ...state.waiting, ...state.opened];
+    const known = [...waiting, ...[...state.inFlight.values()].map(({ message }) => message)];
+    expect([...this.letters].sort()).toEqual(known.sort());
   }
 
   carryOut(effect: Effect): void {
@@ -74,7 +79,10 @@ class World {
         this.settling.set(effect.delivery, effect.message);
         return;
       case "end":
-        for (const message of effect.messages) this.aside.delete(message);
+        for (const message of effect.messages) {
+          this.aside.delete(message);
+          expect(this.letters.delete(message)).toBe(true);
+        }
         for (const delivery of effect.deliveries) {
           this.running.delete(delivery);
           this.settling.delete(delivery);
@@ -83,6 +91,7 @@ class World {
       case "release":
         for (const message of effect.messages) {
           expect(this.held.delete(message)).toBe(true);
+          expect(this.letters.delete(message)).toBe(true);
           this.aside.delete(message);
           this.waiting.push(message);
         }
@@ -112,6 +121,8 @@ class World {
         if (asked === undefined) return undefined;
         const { claim, count } = asked;
         const messages = this.waiting.splice(0, Math.ceil(count * roll));
+        // The inbox of one that has stopped is closed.
+        if (!this.isStopped) for (const message of messages) this.letters.add(message);
         if (claim === this.state.claim) for (const message of messages) this.held.add(message);
         // Taken under a claim that is lost: others find them.
         else this.waiting.push(...messages);
@@ -146,6 +157,7 @@ class World {
         const message = this.settling.get(settling) as number;
         this.settling.delete(settling);
         this.held.delete(message);
+        this.letters.delete(message);
         this.settled.push(message);
         return this.take({ type: "settled", delivery: settling });
       }
@@ -213,6 +225,13 @@ describe("a subscriber's machine", () => {
       }),
       { numRuns: sized(30, 0.1, 100) },
     );
+  });
+
+  it("gives up messages that were taken under a claim that was lost meanwhile", () => {
+    const world = new World(1, 2, 2);
+    for (const choice of ["claimed", "lost", "taken"]) world.step(choice, 0.9);
+    expect([[...world.letters], world.waiting]).toEqual([[], [0, 1]]);
+    world.finish(() => world.settled.length === 2);
   });
 
   it("sets a message aside that has to wait, gives its place to another one, and tries it when it may run [Y711]", () => {
