@@ -17,7 +17,6 @@ import type { StoreSource } from "../../store/index.js";
 import { causeOfStart } from "../../supervisor/cause-of-start.js";
 import { System } from "../../system.js";
 import { type Given, Misuse, type OptionSpecs } from "../shell/arguments.js";
-import { failure, Told } from "../shell/document.js";
 import { EXIT } from "../shell/exit.js";
 import { jsonText } from "../shell/json-text.js";
 import { count } from "../shell/style.js";
@@ -52,14 +51,11 @@ const run = kit.command({
   summary:
     "runs a pipeline, a file or a name of the module, until it has completed; continues an interrupted execution",
   options: OPTIONS,
+  lines: true,
   run: async ([what], given, context) => {
     const interruption = context.host.interruption();
     try {
       return await runHere(what, given, context, interruption);
-    } catch (error) {
-      if (!context.json) throw error;
-      context.host.print(jsonText(toJson({ event: "error", ...failure(error) })));
-      throw new Told(error);
     } finally {
       context.host.draw(undefined);
       interruption.release();

@@ -1,7 +1,6 @@
 // A subcommand that has commands of its own, such as `signalbox flows list`: finds the command and its arguments, prints help, and reports
 // errors.
 
-import { toJson } from "../../admin/json-view.js";
 import { printable } from "../../process/printable.js";
 import { answersNo } from "./answer.js";
 import {
@@ -13,9 +12,8 @@ import {
   type OptionSpecs,
   parseArguments,
 } from "./arguments.js";
-import { failure, Told } from "./document.js";
+import { failureText, Told } from "./document.js";
 import { EXIT } from "./exit.js";
-import { indentedJson } from "./json-text.js";
 
 type WordOf<W> = W extends `[${string}` ? string | undefined : string;
 
@@ -34,6 +32,8 @@ export interface Command<
   readonly words?: W;
   readonly summary: string;
   readonly options?: O;
+  /** With `--json` it prints a document on each line, one for each event, and not one in all. Its errors are such a line, too. */
+  readonly lines?: boolean;
   /** Carries it out. Resolves with the exit code. @param exitOf - the exit code of a failure */
   run(
     words: Words<W>,
@@ -84,12 +84,19 @@ export async function runCommands<Context, Common extends OptionSpecs>(
   } catch (thrown) {
     const error: unknown = thrown instanceof Told ? thrown.cause : thrown;
     if (args.includes("--json") && !(thrown instanceof Told))
-      host.print(indentedJson(toJson(failure(error))));
+      host.print(failureText(error, commandOf(set, args[0])?.lines));
     host.complain(printable(`signalbox: ${error instanceof Error ? error.message : String(error)}`));
     const advice = set.advice?.(error, args);
     if (advice !== undefined) host.complain(advice);
     return answersNo(error, set.answers);
   }
+}
+
+function commandOf<Context>(
+  { commands }: { readonly commands: Commands<Context> },
+  name = "",
+): Command<Context> | undefined {
+  return Object.hasOwn(commands, name) ? commands[name] : undefined;
 }
 
 async function found<Context, Common extends OptionSpecs>(
@@ -100,7 +107,7 @@ async function found<Context, Common extends OptionSpecs>(
     set.host.print(overview(set));
     return EXIT.fine;
   }
-  const command = Object.hasOwn(set.commands, name) ? set.commands[name] : undefined;
+  const command = commandOf(set, name);
   if (command === undefined) {
     const problem = name.startsWith("-")
       ? `the command comes before its options${hint(name, ["--help"])}`

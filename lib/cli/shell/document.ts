@@ -1,7 +1,8 @@
-// The output of a command with --json: always one document, also of a long list, and of a command that fails.
+// The output of a command with --json: always one document, also of a long list, and of a command that fails. A command of events prints one on
+// each line.
 
 import { toJson } from "../../admin/json-view.js";
-import { jsonText } from "./json-text.js";
+import { indentedJson, jsonText } from "./json-text.js";
 
 /** A failure that the document on standard output tells already. */
 export class Told extends Error {
@@ -10,8 +11,14 @@ export class Told extends Error {
   }
 }
 
-/** The document of a command that fails: the error, as the host's program would see it. */
-export function failure(error: unknown): object {
+/** The document of a command that fails. @param lines - it prints a document on each line: the error is an event among them */
+export function failureText(error: unknown, lines = false): string {
+  const document = failure(error);
+  return lines ? jsonText(toJson({ event: "error", ...document })) : indentedJson(toJson(document));
+}
+
+/** The error, as the host's program would see it. */
+function failure(error: unknown): object {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   const { code, remote } = error as { code?: unknown; remote?: { name?: string; code?: string } };
   const known = remote ?? { name, code };

@@ -121,6 +121,22 @@ describe("run", () => {
     expect(events.at(-1)).toMatchObject({ event: "ended", id: "a", status: "completed", done: 2, dead: 1 });
   });
 
+  test.each([
+    [["job", "--input", "{"], /--input must be JSON/],
+    [["job", "--message", "numbers"], /--message must be QUEUE=JSON/],
+    [["job", "--drain", "soon"], /--drain must be a length of time/],
+    [["job", "--stor", "x"], /there is no option --stor/],
+    [[], /PIPELINE is missing/],
+    [["jop"], /cannot read jop/],
+  ])("prints the error of %j as a line of JSON, too [Y109]", async (args, text) => {
+    const command = ["run", ...args, "--code", "job.js", "--json"];
+    const { code, printed } = await runCommand(command, { load: async () => job().module });
+    expect(code).toBe(2);
+    expect(printed.split("\n").map((line) => JSON.parse(line))).toEqual([
+      { event: "error", error: { name: "Error", message: expect.stringMatching(text) } },
+    ]);
+  });
+
   test("stops cleanly when it is interrupted, says how to go on, and goes on then [Y109]", async () => {
     const { state, module } = job();
     const host = { ...(await inStore(memory())), load: async () => module };
