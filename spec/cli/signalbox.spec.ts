@@ -101,4 +101,13 @@ describe("arguments", () => {
   ])("%j are refused", (args, text) => {
     expect(() => parse(...args)).toThrow(new Misuse(text));
   });
+
+  test("lack an option that is needed, unless they ask for help", () => {
+    const needed = { reason: { value: "TEXT", help: "", needed: "--reason is missing: say why" } } as const;
+    expect(() => parseArguments([], needed)).toThrow(new Misuse("--reason is missing: say why"));
+    expect(parseArguments(["--help"], needed)).toBe("help");
+    const parsed = parseArguments(["--reason", "old"], needed);
+    const reason: string = parsed === "help" ? "" : parsed.given.reason;
+    expect(reason).toBe("old");
+  });
 });

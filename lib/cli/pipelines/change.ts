@@ -4,7 +4,6 @@ import type { ExecutionSummary, PipelineOperations } from "../../pipeline/operat
 import { RateMeter } from "../../pipeline/runtime/progress.js";
 import { oneLine } from "../../process/printable.js";
 import { codeOfError, Refusal } from "../shell/answer.js";
-import { Misuse } from "../shell/arguments.js";
 import { EXIT } from "../shell/exit.js";
 import { count } from "../shell/style.js";
 import { length } from "../shell/values.js";
@@ -74,7 +73,7 @@ const messages = {
 const queues = {
   queue: { value: "QUEUE", many: true, help: "all messages of this queue, may be repeated", gives: "queues" },
 } as const;
-const reason = { reason: { value: "TEXT", help: "the reason, for the record" } } as const;
+const reason = { value: "TEXT", help: "the reason, for the record" } as const;
 const file = {
   file: { value: "FILE", help: "the file of the pipeline, where no host has the store open" },
 } as const;
@@ -108,7 +107,7 @@ const giveUp = kit.ask({
   words: ["ID"],
   summary: "gives up messages and open sources of an execution; they count as dropped",
   options: {
-    ...reason,
+    reason: { ...reason, needed: '--reason is required, such as --reason "the customer has gone"' },
     stranded: { help: "the messages and sources that its pipeline cannot handle any more" },
     all: { help: "everything that is left: the execution completes" },
     ...queues,
@@ -116,13 +115,10 @@ const giveUp = kit.ask({
     ...messages,
   },
   ask: async (on, [id], given) => {
-    if (given.reason === undefined)
-      throw new Misuse('--reason is required, such as --reason "the customer has gone"');
-    // Its sources are closed by the first request, and more may be in its queues.
-    const { sources: _, ...rest } = { ...given, reason: given.reason };
+    // The first request closes the sources that are named. The queues may have more.
+    const { sources: _, ...rest } = given;
     const all = { id, messages: 0, sources: 0 };
-    for (let asked: Parameters<typeof on.giveUp>[1] = { ...given, ...rest }; ; asked = rest) {
-      const some = await on.giveUp(id, asked);
+    for (let some = await on.giveUp(id, given); ; some = await on.giveUp(id, rest)) {
       all.messages += some.messages;
       all.sources += some.sources;
       if (!some.more) return all;
@@ -137,14 +133,17 @@ const move = kit.command({
   words: ["ID"],
   summary: "moves messages to another route of the pipeline; by default all that no route takes",
   options: {
-    to: { value: "ROUTE", help: "the route that takes them now" },
+    to: {
+      value: "ROUTE",
+      help: "the route that takes them now",
+      needed: "--to is required, the name of a route",
+    },
     ...queues,
     ...messages,
-    ...reason,
+    reason,
     ...file,
   },
   run: async ([id], { to, file: path, ...given }, context) => {
-    if (to === undefined) throw new Misuse("--to is required, the name of a route");
     const on = await operationsWith(path, context);
     let moved = 0;
     for (let more = true; more; ) {

@@ -12,6 +12,8 @@ export interface OptionSpec {
   readonly many?: boolean;
   /** Its effect, for the help. */
   readonly help: string;
+  /** The option must be given; the text of the error when it is not. */
+  readonly needed?: string;
   /** The option of the operation that it gives. Default: its own name. */
   readonly gives?: string;
   /** Reads its text. Default: a text as it is, and true for a flag. @throws Misuse */
@@ -35,11 +37,14 @@ type ValueOf<S> = S extends { readonly value: string }
     : Read<S, string>
   : Read<S, true>;
 
+type Target<Name, S> = S extends { readonly gives: infer Other extends string } ? Other : Name;
+type NeededIn<O> = { [Name in keyof O]: O[Name] extends { readonly needed: string } ? Name : never }[keyof O];
+
 /** The values of the options that were given, under the names that operations have for them. */
 export type Given<O extends OptionSpecs> = {
-  readonly [Name in keyof O & string as O[Name] extends { readonly gives: infer Other extends string }
-    ? Other
-    : Name]?: ValueOf<O[Name]>;
+  readonly [Name in Exclude<keyof O & string, NeededIn<O>> as Target<Name, O[Name]>]?: ValueOf<O[Name]>;
+} & {
+  readonly [Name in keyof O & NeededIn<O> as Target<Name, O[Name]>]: ValueOf<O[Name]>;
 };
 
 /** The arguments of a command, taken apart. */
@@ -81,8 +86,9 @@ export function parseArguments<const O extends OptionSpecs>(
     found.set(token.name, [...(found.get(token.name) ?? []), textOf(token, specs)]);
   }
   const given: Record<string, unknown> = {};
-  for (const [name, { value, many, gives = name, read }] of Object.entries(specs)) {
+  for (const [name, { value, many, needed, gives = name, read }] of Object.entries(specs)) {
     const values = found.get(name);
+    if (values === undefined && needed !== undefined) throw new Misuse(needed);
     if (values === undefined) continue;
     if (value !== undefined && !many && values.length > 1) throw new Misuse(`--${name} can be given once`);
     const all = values.map((text) => {

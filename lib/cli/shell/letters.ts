@@ -42,6 +42,12 @@ const DEED: { readonly by: TextOption; readonly reason: TextOption } = {
   reason: { value: "TEXT", help: "the reason, for the record" },
 };
 
+/** The same, where a reason is needed. */
+const REASONED = {
+  by: DEED.by,
+  reason: { ...DEED.reason, needed: "--reason is missing: say why" },
+} as const satisfies OptionSpecs;
+
 /** The options that choose letters, where none is named. */
 const CHOICE: {
   readonly error: TextOption;
@@ -137,26 +143,39 @@ export function letterCommands<
       return printItems("records", on.deadRecords(of, filter), context, (one) => recordText(one, context));
     },
   });
+  const chosen = { ...ALL, ...route("without MESSAGE: only those of this route"), ...CHOICE };
   /** Acts on the letters that are named or chosen, and says of how many. */
-  const acting = (
-    summary: string,
+  const act = async (
+    messages: readonly (string | undefined)[],
+    { by: _by, reason: _reason, ...choice }: DeedGiven & Chosen,
+    context: Context,
     done: string,
-    act: (on: On, of: string, which: readonly string[] | Choice, deed: DeedOptions) => Promise<DeedResult>,
-  ) =>
-    kit.command({
-      words: [word, "[MESSAGE…]"],
-      summary,
-      options: { ...ALL, ...route("without MESSAGE: only those of this route"), ...CHOICE, ...DEED },
-      run: async ([of = "", ...messages], given, context) => {
-        const { by: _by, reason: _reason, ...choice } = given as DeedGiven & Chosen;
-        const deed = deedOf(given as DeedGiven, context.host);
-        const found = await eachLetter(messages as string[], choice, choices, async (which) =>
-          act(await context.operations(), of, which, deed),
-        );
-        context.show({ letters: found }, () => `${count(found)} dead letters ${done}`);
-        return EXIT.fine;
-      },
-    });
+    one: (on: On, which: readonly string[] | Choice) => Promise<DeedResult>,
+  ): Promise<number> => {
+    const found = await eachLetter(messages as readonly string[], choice, choices, async (which) =>
+      one(await context.operations(), which),
+    );
+    context.show({ letters: found }, () => `${count(found)} dead letters ${done}`);
+    return EXIT.fine;
+  };
+  const retryLetters = kit.command({
+    words: [word, "[MESSAGE…]"],
+    summary: retry,
+    options: { ...chosen, ...DEED },
+    run: ([of = "", ...messages], given, context) =>
+      act(messages, given, context, "go on", (on, which) =>
+        on.retryDead(of, which, deedOf(given, context.host)),
+      ),
+  });
+  const drop = kit.command({
+    words: [word, "[MESSAGE…]"],
+    summary: "drops dead letters for good, with a reason",
+    options: { ...chosen, ...REASONED },
+    run: ([of = "", ...messages], given, context) =>
+      act(messages, given, context, "are dropped", (on, which) =>
+        on.dropDead(of, which, { ...deedOf(given, context.host), reason: given.reason }),
+      ),
+  });
   const edit = kit.command({
     words: [word, "MESSAGE", "VALUE"],
     summary: "puts a dead letter back with another value, which is JSON",
@@ -170,12 +189,9 @@ export function letterCommands<
   });
   return {
     dead,
-    retry: acting(retry, "go on", (on, of, which, deed) => on.retryDead(of, which, deed)),
+    retry: retryLetters,
     edit,
-    drop: acting("drops dead letters for good, with a reason", "are dropped", (on, of, which, deed) => {
-      if (deed.reason === undefined) throw new Misuse("--reason is missing: say why");
-      return on.dropDead(of, which, { ...deed, reason: deed.reason });
-    }),
+    drop,
   };
 }
 

@@ -278,6 +278,19 @@ describe("on a store", () => {
     expect(refused).toMatchObject({ code: 2, complaints: expect.stringContaining(problem) });
   });
 
+  test.each([
+    [["give-up", "a", "--all"], '--reason is required, such as --reason "the customer has gone"'],
+    [["move", "a"], "--to is required, the name of a route"],
+    [["drop", "a", "--all"], "--reason is missing: say why"],
+  ] as const)("%j says what is missing before it opens the store", async (args, problem) => {
+    const open = () => Promise.reject(new Error("the store was opened"));
+    const [name] = args;
+    expect(await runCommand([...args, "--store", "jobs.db"], { open })).toMatchObject({
+      code: 2,
+      complaints: `signalbox: pipelines ${name}: ${problem}\nsignalbox pipelines ${name} --help shows its arguments`,
+    });
+  });
+
   test("replay begins a new execution, which the next run continues; a value that is gone is a no [Y110]", async () => {
     const { run, state, code } = await stored();
     const refused = await run("replay", "a", "--route", "check", ...code);
