@@ -48,7 +48,10 @@ export interface AdminOperation {
   run(args: Args, signal: AbortSignal): Promise<unknown>;
   /** Of several hosts behind one socket, the one that answers true does it; else the first. */
   mine?(args: Args): Promise<boolean>;
-  /** The system that it looks at. Where several listen at a socket, the argument `system` says which one is meant, by its name. */
+  /**
+   * The system that it looks at. Where several listen at a socket, the argument `system` says which one is meant: by its name, or by its id where
+   * several have the name.
+   */
   readonly system?: SystemId;
 }
 
@@ -89,18 +92,27 @@ async function chosen(offers: readonly AdminOperation[], args: Args): Promise<Ad
  * @throws AdminProtocolError when there is none, or when the request does not say which of several is meant
  */
 function ofSystem(offers: readonly AdminOperation[], wanted: unknown): AdminOperation {
-  const byId = new Map(offers.map(({ system }) => [system?.id, system?.name]));
-  const names = [...byId.values()];
-  const labelOf = ({ system }: AdminOperation): unknown =>
-    names.filter((name) => name === system?.name).length > 1 ? system?.id : system?.name;
-  const all = [...new Set(offers.map(labelOf))].join(", ");
-  if (wanted === undefined && byId.size > 1)
+  const systems: (SystemId & { readonly offer: AdminOperation })[] = [];
+  for (const offer of offers) {
+    const { system } = offer;
+    if (system !== undefined && !systems.some(({ id }) => id === system.id))
+      systems.push({ ...system, offer });
+  }
+  const labelOf = ({ id, name }: SystemId): string =>
+    systems.filter((one) => one.name === name).length > 1 ? `${id} (${name})` : name;
+  const list = (of: readonly SystemId[]): string => of.map(labelOf).join(", ");
+  const meant = systems.filter(({ id, name }) => wanted === undefined || wanted === name || wanted === id);
+  const [one, ...others] = meant;
+  if (one !== undefined && others.length === 0) return one.offer;
+  if (one === undefined)
     throw new AdminProtocolError(
-      `several systems listen at this socket: name one of them with --system: ${all}`,
+      `no system ${show(wanted)} listens at this socket: there is only ${list(systems)}`,
     );
-  const found = wanted === undefined ? offers[0] : offers.find((one) => labelOf(one) === wanted);
-  if (found !== undefined) return found;
-  throw new AdminProtocolError(`no system ${show(wanted)} listens at this socket: there is only ${all}`);
+  throw new AdminProtocolError(
+    wanted === undefined
+      ? `several systems listen at this socket: name one of them with --system: ${list(meant)}`
+      : `several systems ${show(wanted)} listen at this socket: name one by its id: ${list(meant)}`,
+  );
 }
 
 /** The line of an answer that is an error. */

@@ -104,16 +104,20 @@ test("where several systems listen at a socket, --system names the one that is m
     await service.started;
   }
   const [, first, second] = services.map(({ system }) => system.kernel.node.id) as [string, string, string];
-  const all = `shop, ${first}, ${second}`;
+  const both = `${first} (stock), ${second} (stock)`;
   expect(await run("tree", "--socket", socket)).toMatchObject({
     code: 2,
-    complaints: `signalbox: several systems listen at this socket: name one of them with --system: ${all}`,
+    complaints: `signalbox: several systems listen at this socket: name one of them with --system: shop, ${both}`,
   });
   for (const name of ["shop", first, second])
     expect(await run("process", "till", "--system", name, "--socket", socket)).toMatchObject({ code: 0 });
   expect(await run("groups", "--system", "stock", "--socket", socket)).toMatchObject({
     code: 2,
-    complaints: `signalbox: no system "stock" listens at this socket: there is only ${all}`,
+    complaints: `signalbox: several systems "stock" listen at this socket: name one by its id: ${both}`,
+  });
+  expect(await run("groups", "--system", "till", "--socket", socket)).toMatchObject({
+    code: 2,
+    complaints: `signalbox: no system "till" listens at this socket: there is only shop, ${both}`,
   });
   await services[2]?.stop();
   expect(await run("process", "till", "--system", "stock", "--socket", socket)).toMatchObject({ code: 0 });
