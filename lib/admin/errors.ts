@@ -48,7 +48,8 @@ export class AdminSocketError extends SignalboxError {
 /**
  * A host answered a request with an error, or not at all.
  *
- * @remedy See the error that `remote` names.
+ * @remedy See the error that `remote` names. If there was no answer, look whether the program is busy or hangs: `signalbox system processes` at
+ * its socket, its log, and its use of the CPU.
  */
 export class RemoteOperationError extends SignalboxError {
   static override readonly name: string = "RemoteOperationError";

@@ -204,7 +204,7 @@ test("every change of a flow without an answer ends as one whose outcome is unkn
 test("a look that has no answer ends after 30 s, and says that the host did not answer [Z695]", async () => {
   const { client, next, pass } = await slowHost();
   const looked = expect(remoteFlows(client.ask).metrics()).rejects.toThrow(
-    "the host did not answer: it did not answer within 30000 ms",
+    "the host did not answer: it was given up after 30000 ms",
   );
   await next(0);
   pass(30_000);

@@ -52,7 +52,7 @@ test("a host that hangs is given up after a time limit [Z23]", async () => {
   await new Promise<void>((resolve) => server.listen(socketPathOf(file), resolve));
   const client = await adminClient(socketPathOf(file), { lookMs: 20 });
   await expect(client?.ask("metrics", {})).rejects.toThrow(
-    "the host did not answer: it did not answer within 20 ms",
+    "the host did not answer: it was given up after 20 ms",
   );
   client?.close();
   await new Promise((resolve) => server.close(resolve));

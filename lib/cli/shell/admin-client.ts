@@ -78,9 +78,7 @@ class Client implements AdminClient {
     const limitMs = changes ? Math.max(lookMs, CHANGE_MS) : lookMs;
     const id = ++this.#id;
     const connection = this.#connection;
-    const cancel = this.#options.after(limitMs, () =>
-      connection.lose(`it did not answer within ${limitMs} ms`),
-    );
+    const cancel = this.#options.after(limitMs, () => connection.lose(`it was given up after ${limitMs} ms`));
     const aborted = (): void => connection.giveUp(signal?.reason as Error);
     signal?.addEventListener("abort", aborted);
     try {
