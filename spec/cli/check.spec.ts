@@ -14,7 +14,8 @@ import {
 } from "signalbox/flow";
 import { sqlite } from "signalbox/store";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type Ran, runCommand } from "./support/command.js";
+import { runCommand } from "./support/command.js";
+import type { Ran } from "./support/ran.js";
 
 let folder: string;
 let file: string;

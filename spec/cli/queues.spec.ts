@@ -5,27 +5,17 @@ import { sqlite } from "signalbox/store";
 import { expect, onTestFinished, test } from "vitest";
 import { queues as command } from "../../lib/cli/queues/queues.js";
 import { reach } from "../../lib/cli/queues/reach.js";
-import { files, terminal } from "../../lib/cli/shell/host.js";
 import { openQueues } from "../../lib/pipeline/queues/queues.js";
 import { dead } from "../../lib/pipeline/queues/status.js";
 import { until } from "../pipeline/queues/waits.js";
 import { folderWith } from "./pipelines/support.js";
+import { type Ran, ran } from "./support/ran.js";
 
-async function run(file: string, ...args: readonly string[]) {
-  const [printed, complaints] = [[] as string[], [] as string[]];
-  const complain = (text: string): void => void complaints.push(text);
-  const code = await command([...args, "--store", file], {
-    ...files,
-    ...terminal(),
-    columns: undefined,
-    colours: false,
+const run = (file: string, ...args: readonly string[]): Promise<Ran> =>
+  ran(command, [...args, "--store", file], (complain) => ({
     env: { USER: "ada" },
-    print: (text) => void printed.push(text),
-    complain,
     open: (store, payloads) => reach(store, complain, payloads),
-  });
-  return { code, printed: printed.join("\n"), complaints: complaints.join("\n") };
-}
+  }));
 
 /** A file with a queue of dead letters, which no program has open. */
 async function store(): Promise<string> {

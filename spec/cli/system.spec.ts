@@ -5,23 +5,8 @@ import { flowHost } from "signalbox/flow";
 import { type Service, run as start } from "signalbox/service";
 import { memory } from "signalbox/store";
 import { expect, onTestFinished, test } from "vitest";
-import { files, terminal } from "../../lib/cli/shell/host.js";
-import { hostAt, hostOf } from "../../lib/cli/shell/reach.js";
-import { system as command } from "../../lib/cli/system/system.js";
 import { folderWith } from "./pipelines/support.js";
-
-async function run(...args: readonly string[]) {
-  const [printed, complaints] = [[] as string[], [] as string[]];
-  const code = await command(args, {
-    ...files,
-    ...terminal(),
-    ...{ columns: undefined, colours: false, defaultStore: undefined },
-    print: (text) => void printed.push(text),
-    complain: (text) => void complaints.push(text),
-    reach: (at) => ("store" in at ? hostOf(at.store) : hostAt(at.socket)),
-  });
-  return { code, printed: printed.join("\n"), complaints: complaints.join("\n") };
-}
+import { runSystem as run } from "./support/system.js";
 
 /** The socket of a program with a tree and a group. */
 async function program(): Promise<string> {

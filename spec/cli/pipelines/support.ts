@@ -7,16 +7,9 @@ import { onTestFinished } from "vitest";
 import type { PipelinesHost } from "../../../lib/cli/pipelines/context.js";
 import { pipelines } from "../../../lib/cli/pipelines/pipelines.js";
 import { reach } from "../../../lib/cli/pipelines/reach.js";
-import { files, terminal } from "../../../lib/cli/shell/host.js";
 import { sourceOf } from "../../../lib/cli/shell/reach.js";
 import type { StoreSource } from "../../../lib/store/index.js";
-
-export interface Ran {
-  readonly code: number;
-  readonly printed: string;
-  readonly complaints: string;
-  readonly drawn: readonly string[];
-}
+import { type Ran, ran } from "../support/ran.js";
 
 /** A folder that is gone after the test, with these files. */
 export function folderWith(contents: Readonly<Record<string, string>> = {}): (name: string) => string {
@@ -27,22 +20,19 @@ export function folderWith(contents: Readonly<Record<string, string>> = {}): (na
 }
 
 /** @param host - what differs from this program's own terminal */
-export async function runCommand(args: readonly string[], host: Partial<PipelinesHost> = {}): Promise<Ran> {
-  const [printed, complaints, drawn] = [[] as string[], [] as string[], [] as string[]];
-  const complain = (text: string): void => void complaints.push(text);
-  const code = await pipelines(args, {
-    ...files,
-    ...terminal(),
-    ...{ columns: undefined, colours: false, defaultStore: undefined, env: {} },
-    print: (text) => void printed.push(text),
-    complain,
+export async function runCommand(
+  args: readonly string[],
+  host: Partial<PipelinesHost> = {},
+): Promise<Ran & { readonly drawn: readonly string[] }> {
+  const drawn: string[] = [];
+  const found = await ran<PipelinesHost>(pipelines, args, (complain) => ({
     source: sourceOf,
     open: (store, known) => reach(store, complain, known),
     draw: (line) => void (line === undefined || drawn.push(line)),
     interruption: () => ({ signal: new AbortController().signal, code: 0, release: () => undefined }),
     ...host,
-  });
-  return { code, printed: printed.join("\n"), complaints: complaints.join("\n"), drawn };
+  }));
+  return { ...found, drawn };
 }
 
 /** One open store for all commands of a test, as if it were a file. */

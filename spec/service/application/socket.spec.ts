@@ -5,27 +5,13 @@ import { createServer } from "node:net";
 import { defineServer, System, supervisor } from "signalbox";
 import { EXIT_CODES, type RunOptions, run, type Service } from "signalbox/service";
 import { expect, onTestFinished, test } from "vitest";
-import { files, terminal } from "../../../lib/cli/shell/host.js";
-import { hostAt, hostOf } from "../../../lib/cli/shell/reach.js";
-import { system as command } from "../../../lib/cli/system/system.js";
+import { hostAt } from "../../../lib/cli/shell/reach.js";
 import { folderWith } from "../../cli/pipelines/support.js";
+import { runSystem as look } from "../../cli/support/system.js";
 import { gate } from "../../support/gate.js";
 
 const Till = defineServer({ init: () => 0, calls: { count: (state) => state } });
 const Shop = supervisor({ children: [{ id: "till", name: "till", start: Till }] });
-
-async function look(...args: readonly string[]) {
-  const [printed, complaints] = [[] as string[], [] as string[]];
-  const code = await command(args, {
-    ...files,
-    ...terminal(),
-    ...{ columns: undefined, colours: false, defaultStore: undefined },
-    print: (text) => void printed.push(text),
-    complain: (text) => void complaints.push(text),
-    reach: (at) => ("store" in at ? hostOf(at.store) : hostAt(at.socket)),
-  });
-  return { code, printed: printed.join("\n"), complaints: complaints.join("\n") };
-}
 
 /** A service with a socket in a folder of its own. It touches no signals and no exit code of this process. */
 function shop(options: Partial<RunOptions<undefined>> & { readonly tree?: () => Promise<typeof Shop> } = {}) {
