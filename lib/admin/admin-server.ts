@@ -1,4 +1,4 @@
-// The admin socket of a host as a supervised process. Each connection is a process of its own, linked to it.
+// The admin socket of a host or a service as a process. Each connection is a process of its own, linked to it.
 
 import { type Callbacks, type Stop, stop } from "../process/behaviour.js";
 import type { Context } from "../process/context.js";
@@ -37,6 +37,8 @@ export function adminServer(options: AdminServerOptions): Startable<readonly [],
 const OPEN = { type: "open" } as const;
 
 class Server implements Callbacks<typeof OPEN> {
+  /** Without a parent, it ends after all other processes of its system: a stop that hangs can be looked at. */
+  readonly isLast = true;
   readonly #path: string;
   readonly #service: AdminService;
   readonly #limits: AdminLimits;

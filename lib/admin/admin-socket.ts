@@ -1,4 +1,5 @@
-// The Unix socket beside a SQLite file, `flows.db.sock`: its place, its opening, and the socket that a killed host left behind.
+// The Unix socket of a program, mostly beside a SQLite file, as `flows.db.sock`: its place, its opening, and the socket that a killed
+// program left behind.
 // The only file of this room that reaches Node.
 //
 // The socket is made in a directory of its own that no other user may enter, gets its mode there, and is then moved to its name. So
@@ -62,10 +63,22 @@ export interface OpenSocket {
  * @throws AdminSocketError
  */
 export async function openSocket(path: string, accept: (socket: Socket) => void): Promise<OpenSocket> {
-  await clear(path);
-  const home = homeOf(path);
+  try {
+    await clear(path);
+    const server = node.net.createServer({ allowHalfOpen: true, pauseOnConnect: false }, accept);
+    await place(server, path, homeOf(path));
+    const own = identity(path);
+    return { close: () => closeSocket(server, path, own) };
+  } catch (error) {
+    throw error instanceof AdminSocketError
+      ? error
+      : new AdminSocketError(path, (error as Error).message, error);
+  }
+}
+
+/** Listens at a socket in its home, and moves that to its place. */
+async function place(server: Server, path: string, home: string): Promise<void> {
   const made = node.path.join(home, NAME);
-  const server = node.net.createServer({ allowHalfOpen: true, pauseOnConnect: false }, accept);
   try {
     await listening(server, made);
     node.fs.chmodSync(made, 0o600);
@@ -76,10 +89,8 @@ export async function openSocket(path: string, accept: (socket: Socket) => void)
   } catch (error) {
     server.close();
     node.fs.rmSync(home, { recursive: true, force: true });
-    throw new AdminSocketError(path, (error as Error).message, error);
+    throw error;
   }
-  const own = identity(path);
-  return { close: () => closeSocket(server, path, own) };
 }
 
 /** Identifies the file at a path. Numbers of inodes are used again. */
@@ -102,11 +113,7 @@ function homeOf(path: string): string {
       path,
       "its path is too long, and that of the directory for temporary files is, too",
     );
-  try {
-    return node.fs.mkdtempSync(parent);
-  } catch (error) {
-    throw new AdminSocketError(path, (error as Error).message, error);
-  }
+  return node.fs.mkdtempSync(parent);
 }
 
 function link(made: string, path: string): void {
@@ -129,7 +136,10 @@ async function clear(path: string): Promise<void> {
   if (target === undefined)
     throw new AdminSocketError(path, "there is a file of this name that is no socket");
   if (await answers(target))
-    throw new AdminSocketError(path, "another program listens there; does another host run with this file?");
+    throw new AdminSocketError(
+      path,
+      "another program listens there; stop it, or give this one another `socket`",
+    );
   node.fs.rmSync(path, { force: true });
   if (found.isSymbolicLink()) removeHome(target);
 }

@@ -30,9 +30,9 @@ export class AdminTimeoutError extends SignalboxError {
 }
 
 /**
- * The admin socket of a host cannot be opened: another program listens there, or something else has its name.
+ * The admin socket of a host or a service cannot be opened: another program listens there, or something else has its name.
  *
- * @remedy Stop the other program, or remove the file; or give the host another `socket`, or none with `socket: false`.
+ * @remedy Stop the other program, or remove the file; or give the host or the service another `socket`, or none with `socket: false`.
  */
 export class AdminSocketError extends SignalboxError {
   static override readonly name: string = "AdminSocketError";

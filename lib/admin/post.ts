@@ -1,4 +1,4 @@
-// Decides which host answers at the socket beside a file. A program may have several hosts on one file, of flows and of pipelines: one
+// Decides which host answers at a socket. A program may have several hosts on one file, of flows and of pipelines: one
 // of them has the socket open, and all answer at it. When that one ends, the next one opens the socket.
 
 import type { AdminOperation, AdminOperations } from "./protocol.js";

@@ -44,6 +44,8 @@ export interface Application {
   readonly name: string;
   readonly limits: Config;
   readonly args: readonly unknown[];
+  /** Opens the admin socket, if the service has one. */
+  readonly listen: (() => Promise<void>) | undefined;
   /** Reads the configuration and makes the tree. */
   configure(): Promise<Startable<readonly unknown[], unknown>>;
   readonly health: HealthSettings;
@@ -94,6 +96,8 @@ class ApplicationProcess {
   #ref: { readonly value: unknown } | undefined;
   /** Makes the handle of the root. Undefined until the root is launched. */
   #makeRef: (() => unknown) | undefined;
+  /** The part before the tree that starts now, for reports. Empty: none. */
+  #opening = "";
   /** The root is a supervisor that has given up. */
   #gaveUp = false;
   /** The child that ended last before a supervisor gave up. */
@@ -236,7 +240,8 @@ class ApplicationProcess {
       }
       case "blame-start": {
         const slow = this.#root === undefined ? undefined : notStarted(this.#kernel, this.#root);
-        const part = slow === undefined ? "the configuration" : labelPath(slow, this.#root as Pid);
+        const part =
+          slow === undefined ? this.#opening || "the configuration" : labelPath(slow, this.#root as Pid);
         this.#loop.dispatch({
           type: "cause",
           cause: { type: "start", reason: SHUTDOWN, part, timedOut: true },
@@ -264,11 +269,21 @@ class ApplicationProcess {
 
   async #configure(): Promise<void> {
     const ctx = this.#ctx;
+    const { listen, configure } = this.#app;
     try {
-      ctx.send(ctx.self, { type: "configured", tree: await this.#app.configure() });
+      if (listen !== undefined) {
+        this.#opening = "the admin socket";
+        await listen();
+        this.#opening = "";
+        // It was stopped meanwhile.
+        if (!ctx.alive) return;
+      }
+      ctx.send(ctx.self, { type: "configured", tree: await configure() });
     } catch (error) {
       const cause: Cause =
-        error instanceof ConfigurationError ? { type: "configuration", error } : startCause(crash(error));
+        error instanceof ConfigurationError
+          ? { type: "configuration", error }
+          : { ...startCause(crash(error)), part: this.#opening };
       // If this process has ended meanwhile, the cause does not matter any more.
       if (ctx.alive) ctx.send(ctx.self, { type: "event", event: { type: "cause", cause } });
     }
@@ -387,7 +402,7 @@ const MAX_NAMED = 10;
 
 const IGNORED: ExitReason = { type: "shutdown", detail: "its init returned `ignore`" };
 
-function startCause(reason: ExitReason): Cause {
+function startCause(reason: ExitReason): Cause & { readonly type: "start" } {
   return { type: "start", ...failedPart(reason), timedOut: false };
 }
 

@@ -82,7 +82,7 @@ export type Cause =
       readonly type: "start";
       /** The exit reason of the root. */
       readonly reason: ExitReason;
-      /** The part of the tree that failed, by its path of ids, such as `floor/clerk`. Empty for the root itself. */
+      /** The part of the tree that failed, by its path of ids, such as `floor/clerk`, or `the admin socket`. Empty for the root itself. */
       readonly part: string;
       /** Whether the start took longer than `startTimeoutMs`. */
       readonly timedOut: boolean;

@@ -73,7 +73,8 @@ export interface RunOptions<Schema extends StandardSchema | undefined = Standard
   readonly health?: HealthOptions;
   /**
    * The path of an admin socket, at which `signalbox system --socket PATH` looks at the processes of this program, also while it starts or
-   * stops. Only programs of the same user can connect. The start fails when another program listens there. Default: none; `false` says so,
+   * stops. Only programs of the same user can connect. The start fails when another program listens there. A socket that fails later is
+   * reported, and the service goes on without it. Default: none; `false` says so,
    * too. A flow host, a pipeline host or open queues have an admin socket of their own.
    */
   readonly socket?: string | false;
@@ -128,7 +129,11 @@ const CHECKS = {
   signals: checkSignals,
   hostErrors: flag,
   health: (_path: string, given: unknown) => checkHealth(given as HealthOptions | undefined),
-  socket: (path: string, given: unknown) => (given === false ? undefined : maybe(text)(path, given)),
+  socket: (path: string, given: unknown) => {
+    if (given === undefined || given === false) return undefined;
+    if (typeof given !== "string" || given === "") throw new OptionError(path, given, "a path, or false");
+    return given;
+  },
   signal: maybe(abortSignal),
   onDrain: fn<Settings["onDrain"]>(),
   flush: fn<Settings["flush"]>(),

@@ -2,6 +2,7 @@
 
 import { CalleeExitedError } from "../../process/errors.js";
 import type { Pid } from "../../process/pid.js";
+import { SHUTDOWN } from "../../process/reason.js";
 import type { ReplyTo } from "../../process/request.js";
 import type { Startable } from "../../process/start.js";
 import type { System } from "../../system.js";
@@ -51,11 +52,16 @@ export class Service<out Ref = unknown> implements AsyncDisposable {
       const action = signals.get(signal);
       return typeof action === "function" ? () => action(this) : undefined;
     };
-    const configure = async (): Promise<Startable<readonly unknown[], unknown>> => {
-      await this.#listen();
-      return makeTree(this);
+    const app = {
+      name,
+      limits,
+      args,
+      listen: settings.socket === undefined ? undefined : () => this.#listen(settings.socket as string),
+      configure: () => makeTree(this),
+      onDrain,
+      handlerOf,
+      health,
     };
-    const app = { name, limits, args, configure, onDrain, handlerOf, health };
     const { kernel } = system;
     this.health = new Health({
       name,
@@ -133,24 +139,19 @@ export class Service<out Ref = unknown> implements AsyncDisposable {
   }
 
   /** Opens the admin socket first, so that a start that hangs can be looked at. @throws AdminSocketError */
-  async #listen(): Promise<void> {
-    const { socket, system } = this.#settings;
-    if (socket === undefined) return;
+  async #listen(path: string): Promise<void> {
     const open = async (): Promise<Pid> => {
       const { openSystemSocket } = await import("../../admin/system/system-socket.js");
-      return openSystemSocket(socket, system);
+      return openSystemSocket(path, this.system);
     };
     this.#socket = open();
     await this.#socket;
   }
 
-  /** Closes the admin socket last, so that a stop that hangs can be looked at. */
+  /** Closes the admin socket once the tree has stopped, so that a stop that hangs can be looked at. */
   async #closeSocket(): Promise<void> {
-    const { system } = this.#settings;
     const socket = await this.#socket?.catch(() => undefined);
-    if (socket === undefined || !system.isAlive(socket)) return;
-    system.exit(socket, "shutdown");
-    await system.exited(socket);
+    if (socket?.process !== undefined) this.system.kernel.end(socket.process, SHUTDOWN);
   }
 
   /** Listens to the host, and keeps it. */

@@ -14,7 +14,9 @@ const Till = defineServer({ init: () => 0, calls: { count: (state) => state } })
 const Shop = supervisor({ children: [{ id: "till", name: "till", start: Till }] });
 
 /** A service with a socket in a folder of its own. It touches no signals and no exit code of this process. */
-function shop(options: Partial<RunOptions<undefined>> & { readonly tree?: () => Promise<typeof Shop> } = {}) {
+function shop(
+  options: Partial<RunOptions<undefined>> & { readonly tree?: () => typeof Shop | Promise<typeof Shop> } = {},
+) {
   const { tree = async () => Shop, ...more } = options;
   const socket = more.socket || folderWith()("shop.sock");
   const service: Service = run(tree, { name: "shop", host: false, ...more, socket });
@@ -47,7 +49,9 @@ test("a service listens at its option `socket` until it has stopped, for its own
     await quiet.stop();
   }
   for (const wrong of ["", true, 7])
-    expect(() => run(Shop, { host: false, socket: wrong as never })).toThrow(/^socket must be/);
+    expect(() => run(Shop, { host: false, socket: wrong as never })).toThrow(
+      /^socket must be a path, or false/,
+    );
 });
 
 test("a start and a stop that hang can be looked at, and a start that is stopped leaves no socket [Z901]", async () => {
@@ -75,33 +79,60 @@ test("a start and a stop that hang can be looked at, and a start that is stopped
 
   const on = new System({ name: "shared", report: false });
   onTestFinished(() => on.stop({ timeoutMs: 0 }));
-  const hasty = shop({ system: on });
+  let trees = 0;
+  const tree = () => {
+    trees++;
+    return Shop;
+  };
+  const hasty = shop({ system: on, tree });
   await hasty.service.stop();
   expect(existsSync(hasty.socket)).toBe(false);
   expect(on.processes()).toEqual([]);
+  // Code of the user does not run for a service that has ended.
+  expect(trees).toBe(0);
+
+  const [hangs, goesOn] = [gate(), gate()];
+  const stuck = shop({
+    system: on,
+    onDrain: () => {
+      hangs.open();
+      return goesOn.promise;
+    },
+  });
+  await stuck.service.started;
+  // Whoever owns the system stops it: the socket outlives the tree then, too.
+  const off = on.stop();
+  await hangs.promise;
+  expect((await look("process", "till", "--socket", stuck.socket)).code).toBe(0);
+  goesOn.open();
+  await off;
+  await stuck.service.ended;
+  expect(existsSync(stuck.socket)).toBe(false);
 });
 
 test("a start fails where another program listens or the path cannot be used, and takes the place of a killed one [Z902]", async () => {
   const path = folderWith({ file: "no socket" });
   const failure = async (socket: string) => {
     const { service } = shop({ socket, system: { report: false } });
-    const { exitCode, cause } = await service.ended;
-    return {
-      exitCode,
-      text: JSON.stringify(cause, (_key, value) => (value instanceof Error ? value.message : value)),
-    };
+    const { exitCode, cause, text } = await service.ended;
+    expect(exitCode).toBe(EXIT_CODES.startFailed);
+    expect(text).toMatch(
+      /^shop did not start: the admin socket failed \(crash, AdminSocketError: cannot listen at /,
+    );
+    expect(cause).toMatchObject({ type: "start", part: "the admin socket", timedOut: false });
+    expect(cause).toHaveProperty("reason.error.code", "ERR_ADMIN_SOCKET");
+    return text;
   };
   const live = createServer().listen(path("live.sock"));
   onTestFinished(() => void live.close());
-  expect(await failure(path("live.sock"))).toMatchObject({
-    exitCode: EXIT_CODES.startFailed,
-    text: expect.stringContaining(`cannot listen at ${path("live.sock")}: another program listens there`),
-  });
+  expect(await failure(path("live.sock"))).toContain(
+    `cannot listen at ${path("live.sock")}: another program listens there; stop it, or give this one another`,
+  );
   expect(live.listening && existsSync(path("live.sock"))).toBe(true);
-  expect((await failure(path("file"))).text).toContain("no socket");
-  expect((await failure(path("no/such/folder.sock"))).text).toContain("ENOENT");
+  expect(await failure(path("file"))).toContain("no socket");
+  expect(await failure(path("no/such/folder.sock"))).toContain("ENOENT");
   writeFileSync(path("folder"), "");
-  expect((await failure(path("folder/below.sock"))).text).toContain("ENOTDIR");
+  expect(await failure(path("folder/below.sock"))).toContain("ENOTDIR");
   // As a killed program leaves its socket: nobody listens there.
   const killed = createServer();
   await new Promise<void>((resolve) => killed.listen(path("first.sock"), resolve));
