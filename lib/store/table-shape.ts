@@ -93,7 +93,7 @@ export function valuesOf(row: AnyRow, columns: readonly string[]): Key {
 export function textOf(key: Key): string {
   if (key.length === 1) return textOfValue(key[0] as Value);
   let text = "";
-  // A text is told apart by its length, and all other values by what ends them.
+  // A string begins with its length, and any other value ends with a semicolon, so two keys never give the same text.
   for (const value of key)
     text += typeof value === "string" ? `${value.length}:${value}` : `${textOfValue(value)};`;
   return text;

@@ -121,7 +121,7 @@ export class Requests {
 
   async #tellWaiters(found: FlowRow): Promise<void> {
     if (!isEnded(found)) {
-      // A host that starts may let it go: whoever waits is told when that is decided.
+      // While the host starts, it may still discharge the flow. The waiters are answered after that.
       const symptom = this.#host.hospital.isOpen ? standsStill(found) : undefined;
       if (symptom !== undefined)
         for (const one of this.#waiters.take(found.id))
