@@ -8,6 +8,8 @@
 //
 // An acknowledgement must reach the other end before whatever this end sends next: signals of a pair keep their order.
 
+import type { ExitReason } from "./reason.js";
+
 /** `none`, `active`, or inactive: the number of an unlink that the other end has not acknowledged. */
 export type LinkEnd = "none" | "active" | number;
 
@@ -19,18 +21,17 @@ export type LinkEvent =
   | { readonly type: "linked" }
   | { readonly type: "unlinked"; readonly id: number }
   | { readonly type: "acknowledged"; readonly id: number }
-  /** The other process has exited, or the connection is lost. */
-  | { readonly type: "exited" };
+  /** The other process has exited, or the connection is lost: `noconnection`. */
+  | { readonly type: "exited"; readonly reason: ExitReason };
 
 /** A signal for the other end. `exit`: the exit signal takes effect on this process. */
 export type LinkEffect =
   | { readonly type: "link" }
   | { readonly type: "unlink" | "acknowledge"; readonly id: number }
-  | { readonly type: "exit" };
+  | { readonly type: "exit"; readonly reason: ExitReason };
 
 const NONE: readonly LinkEffect[] = [];
 const LINK: readonly LinkEffect[] = [{ type: "link" }];
-const EXIT: readonly LinkEffect[] = [{ type: "exit" }];
 
 /** One transition. */
 export function decide(end: LinkEnd, event: LinkEvent): readonly [LinkEnd, readonly LinkEffect[]] {
@@ -47,7 +48,7 @@ export function decide(end: LinkEnd, event: LinkEvent): readonly [LinkEnd, reado
     case "acknowledged":
       return [end === event.id ? "none" : end, NONE];
     case "exited":
-      return ["none", end === "active" ? EXIT : NONE];
+      return ["none", end === "active" ? [{ type: "exit", reason: event.reason }] : NONE];
     default:
       return event satisfies never;
   }

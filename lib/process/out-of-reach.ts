@@ -3,7 +3,7 @@
 
 import type { Kernel } from "./kernel.js";
 import type { Monitor } from "./monitor.js";
-import { exclude, include } from "./one-or-many.js";
+import { include } from "./one-or-many.js";
 import { withMethod } from "./options.js";
 import { Pid } from "./pid.js";
 import type { Process } from "./process.js";
@@ -32,10 +32,6 @@ export class OutOfReach implements RemotePort {
     this.#kernel.links.exit(to, process.pid, NOCONNECTION, "link");
   }
 
-  unlink(process: Process, from: Pid): void {
-    process.links = exclude(process.links, from);
-  }
-
   monitor(monitor: Monitor): void {
     this.#kernel.links.down(monitor, NOCONNECTION);
   }
@@ -60,6 +56,8 @@ export class OutOfReach implements RemotePort {
     return process?.pid ?? new Pid<unknown>(kernel.node, id, undefined, undefined);
   }
 
+  /** A link to another node ends as it is made: there is none to end. */
+  unlink(): void {}
   exit(): void {}
   unwatch(): void {}
   watched(): void {}

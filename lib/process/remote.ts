@@ -164,12 +164,18 @@ export class Remote implements RemotePort {
   /** The links that a process has ended, and whose other ends have not acknowledged it yet: the numbers of these ends. */
   readonly #inactive = new Map<Pid, Map<Pid, number>>();
   #lastUnlink = 0;
+
   /** The watches of code outside of all processes, which waits for the end of foreign processes. */
   readonly watches: Map<number, ExitWatch> = new Map();
 
   constructor(kernel: Kernel, transport: Transport) {
     this.#kernel = kernel;
     this.#transport = transport;
+  }
+
+  /** How many processes wait for the acknowledgement of an unlink. For tests. */
+  get unlinking(): number {
+    return this.#inactive.size;
   }
 
   // ── out ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -205,15 +211,15 @@ export class Remote implements RemotePort {
   }
 
   link(process: Process, to: Pid): void {
-    this.#link(process, to, { type: "link" }, NOCONNECTION);
+    this.#link(process, to, { type: "link" });
   }
 
   unlink(process: Process, from: Pid): void {
-    this.#link(process, from, { type: "unlink", id: ++this.#lastUnlink }, NOCONNECTION);
+    this.#link(process, from, { type: "unlink", id: ++this.#lastUnlink });
   }
 
-  /** Something happens to the link of a process with one of another node. @param reason - that of an exit, if it comes to one */
-  #link(process: Process, other: Pid, event: LinkEvent, reason: ExitReason): void {
+  /** Something happens to the link of a process with one of another node. */
+  #link(process: Process, other: Pid, event: LinkEvent): void {
     const { pid } = process;
     const before: LinkEnd = includes(process.links, other)
       ? "active"
@@ -224,10 +230,10 @@ export class Remote implements RemotePort {
     // An exit signal takes the link away itself, as it does between local processes.
     if (end === "active") process.links = include(process.links, other);
     else if (event.type !== "exited") process.links = exclude(process.links, other);
-    for (const effect of effects) this.#carryOut(process, other, effect, reason);
+    for (const effect of effects) this.#carryOut(process, other, effect);
   }
 
-  #carryOut({ pid }: Process, other: Pid, effect: LinkEffect, reason: ExitReason): void {
+  #carryOut({ pid }: Process, other: Pid, effect: LinkEffect): void {
     switch (effect.type) {
       case "link":
         if (this.#emit(other.node, { type: "link", from: this.address(pid), to: this.address(other) }))
@@ -242,7 +248,7 @@ export class Remote implements RemotePort {
         this.#tellEnd("unlinked", pid, other, effect.id);
         return;
       case "exit":
-        this.#kernel.links.exit(other, pid, reason, "link");
+        this.#kernel.links.exit(other, pid, effect.reason, "link");
         return;
       default:
         effect satisfies never;
@@ -342,18 +348,18 @@ export class Remote implements RemotePort {
     switch (signal.type) {
       case "link":
         if (target === undefined) this.exit(to, from, NOPROC, "link");
-        else this.#link(target, from, { type: "linked" }, NOPROC);
+        else this.#link(target, from, { type: "linked" });
         return;
       case "unlink":
         if (target === undefined) this.#tellEnd("unlinked", to, from, signal.id);
-        else this.#link(target, from, { type: "unlinked", id: signal.id }, NOPROC);
+        else this.#link(target, from, { type: "unlinked", id: signal.id });
         return;
       case "unlinked":
-        if (target !== undefined) this.#link(target, from, { type: "acknowledged", id: signal.id }, NOPROC);
+        if (target !== undefined) this.#link(target, from, { type: "acknowledged", id: signal.id });
         return;
       case "exit":
         if (signal.source !== "link") kernel.links.exit(from, to, reasonOf(signal), signal.source);
-        else if (target !== undefined) this.#link(target, from, { type: "exited" }, reasonOf(signal));
+        else if (target !== undefined) this.#link(target, from, { type: "exited", reason: reasonOf(signal) });
         return;
       case "monitor": {
         const monitor = new Monitor(signal.ref, from, to);
@@ -394,10 +400,12 @@ export class Remote implements RemotePort {
       for (const monitor of members(process.watching)) {
         if (monitor.target.node.id === id) links.down(monitor, NOCONNECTION);
       }
-      for (const other of [...members(process.links), ...(this.#inactive.get(process.pid)?.keys() ?? [])]) {
-        if (other.node.id === id) this.#link(process, other, { type: "exited" }, NOCONNECTION);
+      for (const other of members(process.links)) {
+        if (other.node.id === id) this.#link(process, other, { type: "exited", reason: NOCONNECTION });
       }
     }
+    for (const [pid, ends] of [...this.#inactive])
+      for (const other of [...ends.keys()]) if (other.node.id === id) this.#forgetEnd(pid, other);
   }
 
   /** The system has stopped and accepts no more signals. */

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { decide, type LinkEffect, type LinkEnd, type LinkEvent } from "../../lib/process/link-machine.js";
+import { KILLED } from "../../lib/process/reason.js";
 
 type Signal = Exclude<LinkEffect, { readonly type: "exit" }>;
 
@@ -80,7 +81,8 @@ describe("the two ends of a link", () => {
   });
 
   test("take an exit signal once, and only while their own end is active [C941]", () => {
-    expect(decide("active", { type: "exited" })).toEqual(["none", [{ type: "exit" }]]);
-    for (const end of ["none", 7] as const) expect(decide(end, { type: "exited" })).toEqual(["none", []]);
+    const exited = { type: "exited", reason: KILLED } as const;
+    expect(decide("active", exited)).toEqual(["none", [{ type: "exit", reason: KILLED }]]);
+    for (const end of ["none", 7] as const) expect(decide(end, exited)).toEqual(["none", []]);
   });
 });

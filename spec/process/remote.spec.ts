@@ -11,6 +11,7 @@ import {
   System,
 } from "signalbox";
 import { beforeEach, describe, expect, test } from "vitest";
+import type { Remote } from "../../lib/process/remote.js";
 import { type Order, type Puppet, puppet } from "../support/puppet.js";
 import { Wire } from "../support/wire.js";
 
@@ -194,6 +195,37 @@ describe("links whose ends change at the same time", () => {
     );
     expect(near.signals).toEqual([{ type: "exit", from: farPid, reason: { type: "killed" } }]);
     expect(here.info(near.pid)?.links).toEqual([]);
+  });
+
+  test("may be made anew by the other end after an unlink that could not be sent [C940]", async () => {
+    wire.cut = true;
+    await near.do((ctx) => ctx.unlink(farPid));
+    there.nodeDown(here.node.id);
+    wire.cut = false;
+    await far.do((ctx) => ctx.link(nearPid));
+    await wire.settle();
+    expect(linked()).toEqual([[farPid], [nearPid]]);
+  });
+
+  test("are acknowledged as ended for a process that has exited, and then nothing is kept of them [C940]", async () => {
+    await crossing(
+      (ctx) => ctx.unlink(farPid),
+      () => there.exit(far.pid, "kill"),
+    );
+    expect(wire.log.filter(({ type }) => type === "unlinked")).toHaveLength(1);
+    const remote = here.kernel.remote as Remote;
+    expect(remote.unlinking).toBe(0);
+    // Nor when this end exits before the other one has acknowledged.
+    const [mortal, other] = [puppet(here), puppet(there)];
+    const otherPid = here.pidAt(there.address(other.pid));
+    await mortal.do((ctx) => ctx.link(otherPid));
+    await wire.settle();
+    wire.held = true;
+    await mortal.do((ctx) => ctx.unlink(otherPid));
+    expect(remote.unlinking).toBe(1);
+    here.exit(mortal.pid, "kill");
+    expect(remote.unlinking).toBe(0);
+    wire.release();
   });
 
   test("may be made anew after the connection was lost before an unlink arrived [C940]", async () => {
