@@ -14,11 +14,11 @@ const MOST_CALLS = 64;
 
 export class Pump {
   /** Between `activate` and `deactivate`. */
-  active = false;
+  private active = false;
   /** Tuples emitted so far. It shows which calls of `next` emitted nothing. */
-  emitted = 0;
+  private emitted = 0;
   /** A message `go` is in the mailbox. */
-  going = false;
+  private going = false;
   private readonly run: RunningTopology;
   private readonly incarnation: Incarnation;
   private readonly slot: TaskSlot;
@@ -42,6 +42,31 @@ export class Pump {
     this.ctx = ctx;
     this.inFlight = inFlight;
     this.next = next;
+  }
+
+  /** `next` may be called from now on. False when it may already. */
+  activate(): boolean {
+    if (this.active) return false;
+    this.active = true;
+    return true;
+  }
+
+  /** `next` is not called any more. False when it is not called already. */
+  deactivate(): boolean {
+    if (!this.active) return false;
+    this.active = false;
+    this.rest();
+    return true;
+  }
+
+  /** The spout emits a tuple. */
+  emits(): void {
+    this.emitted++;
+  }
+
+  /** The message `go` is out of the mailbox. */
+  called(): void {
+    this.going = false;
   }
 
   /** Calls `next` in a later turn. */
@@ -75,7 +100,7 @@ export class Pump {
   }
 
   /** Ends the wait of a spout that had nothing to emit. */
-  rest(): void {
+  private rest(): void {
     if (this.idle === undefined) return;
     this.ctx.cancel(this.idle);
     this.idle = undefined;

@@ -20,96 +20,87 @@ import { inTurn, whenDone } from "./task.js";
 /** The context of a spout's functions. */
 export type AnySpoutContext = SpoutContext<Streams, unknown>;
 
+/** What one process of a spout's task consists of. */
+export interface SpoutParts {
+  readonly run: RunningTopology;
+  readonly incarnation: Incarnation;
+  readonly ctx: Context<never>;
+  readonly options: SpoutDefinition["options"];
+  readonly outlet: Outlet;
+  readonly inFlight: InFlightTuples;
+  readonly pump: Pump;
+  /** The context that the spout's functions get. */
+  readonly own: AnySpoutContext;
+}
+
 export class SpoutSettlement {
-  readonly #run: RunningTopology;
-  readonly #incarnation: Incarnation;
-  readonly #ctx: Context<never>;
-  readonly #outlet: Outlet;
-  readonly #inFlight: InFlightTuples;
-  readonly #pump: Pump;
-  readonly #options: SpoutDefinition["options"];
-  readonly #own: () => AnySpoutContext;
+  readonly #spout: SpoutParts;
   /** The log has the line that failed tuples reach neither `fail` nor the stream `dead`. */
   #complained = false;
 
-  constructor(
-    run: RunningTopology,
-    incarnation: Incarnation,
-    ctx: Context<never>,
-    outlet: Outlet,
-    inFlight: InFlightTuples,
-    pump: Pump,
-    own: () => AnySpoutContext,
-  ) {
-    this.#run = run;
-    this.#incarnation = incarnation;
-    this.#ctx = ctx;
-    this.#outlet = outlet;
-    this.#inFlight = inFlight;
-    this.#pump = pump;
-    this.#options = (incarnation.slot.component.plan.definition as SpoutDefinition).options;
-    this.#own = own;
+  constructor(spout: SpoutParts) {
+    this.#spout = spout;
   }
 
   /** Goes on when a function of the spout has ended: emits the tuples in line, then calls `next`. */
   after(result: unknown): unknown {
     return whenDone(result, () => {
-      for (let next = this.#inFlight.next(); next !== undefined; next = this.#inFlight.next())
-        this.emit(next);
-      this.#run.settlements.notify();
-      return this.#pump.go();
+      const { inFlight, run, pump } = this.#spout;
+      for (let next = inFlight.next(); next !== undefined; next = inFlight.next()) this.emit(next);
+      run.settlements.notify();
+      return pump.go();
     });
   }
 
   treeEnded(end: TreeEnd): unknown {
-    const decision = this.#inFlight.treeEnded(end);
+    const decision = this.#spout.inFlight.treeEnded(end);
     return this.after(decision === undefined ? undefined : this.#carryOut(decision));
   }
 
   /** A monitored process has ended. If it was an acker, the trees that it tracked have failed. */
   ackerEnded(ref: Monitor): unknown {
     return this.after(
-      inTurn(this.#inFlight.ackerEnded(ref), (decision) =>
+      inTurn(this.#spout.inFlight.ackerEnded(ref), (decision) =>
         // The task may be killed while a function is awaited. The next process has the rest of the tuples.
-        this.#incarnation.alive ? this.#carryOut(decision) : undefined,
+        this.#spout.incarnation.alive ? this.#carryOut(decision) : undefined,
       ),
     );
   }
 
   /** The task ends for good: all tuples that are not settled have failed. */
   abandon(): unknown {
-    return inTurn(this.#inFlight.abandon(), (decision) => this.#carryOut(decision));
+    return inTurn(this.#spout.inFlight.abandon(), (decision) => this.#carryOut(decision));
   }
 
   // ── emitting ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   emit(tuple: PendingTuple): void {
-    const decision = this.#inFlight.emit(tuple);
+    const decision = this.#spout.inFlight.emit(tuple);
     if (decision !== undefined) this.#decideLater(decision);
   }
 
   /** Emits what the process before this one left unsettled. */
   takeOver(): void {
-    for (const tuple of this.#inFlight.takeOver()) this.emit(tuple);
+    for (const tuple of this.#spout.inFlight.takeOver()) this.emit(tuple);
   }
 
   /** Emits what waits for an acker. */
   emitWaiting(): void {
-    for (const decision of this.#inFlight.emitWaiting()) this.#decideLater(decision);
+    for (const decision of this.#spout.inFlight.emitWaiting()) this.#decideLater(decision);
   }
 
   /** An emit threw. It is handled not within `next`, which may be what emitted the tuple. */
   #decideLater(decision: Decision): void {
-    this.#incarnation.process.deliverSignal(new TaskEntry(() => this.after(this.#carryOut(decision))));
+    this.#spout.incarnation.process.deliverSignal(new TaskEntry(() => this.after(this.#carryOut(decision))));
   }
 
   #emitLater(tuple: PendingTuple, attempt: number): void {
-    const incarnation = this.#incarnation;
+    const { run, incarnation, ctx } = this.#spout;
     const { retryBackoff } = incarnation.slot.component.plan.config;
     incarnation.retrying++;
-    this.#ctx.runAfter(backoffMs(retryBackoff, attempt, this.#ctx.random()), () => {
+    ctx.runAfter(backoffMs(retryBackoff, attempt, ctx.random()), () => {
       incarnation.retrying--;
-      if (tuple.settled) this.#run.settlements.notify();
+      if (tuple.settled) run.settlements.notify();
       else this.emit(tuple);
     });
   }
@@ -137,7 +128,7 @@ export class SpoutSettlement {
   }
 
   #settle(tuple: PendingTuple, failure: Failure | undefined): unknown {
-    this.#incarnation.slot.spout.forget(tuple);
+    this.#spout.incarnation.slot.spout.forget(tuple);
     const { context } = tuple;
     if (context === undefined) return this.#callBack(tuple, failure);
     return context.runInAsyncScope(() => this.#callBack(tuple, failure));
@@ -145,29 +136,31 @@ export class SpoutSettlement {
 
   /** Calls the spout's `ack` or `fail`. */
   #callBack(pending: PendingTuple, failure: Failure | undefined): unknown {
-    const { meter } = this.#outlet.stream(pending.stream);
+    const { outlet, ctx, incarnation, options, own } = this.#spout;
+    const { meter } = outlet.stream(pending.stream);
     if (failure === undefined) {
       meter.acked++;
       if (pending.emittedAt !== undefined) {
-        const now = this.#ctx.now();
+        const now = ctx.now();
         meter.latency.record(now - pending.emittedAt, now);
       }
-      return this.#options.ack?.(pending.id, this.#own());
+      return options.ack?.(pending.id, own);
     }
     if (failure.type === "expired") meter.expired++;
     else meter.failed++;
-    this.#incarnation.slot.meter.dead++;
+    incarnation.slot.meter.dead++;
     if (!failure.deadLettered) this.#publishDead(pending);
-    return this.#options.fail?.(pending.id, this.#own(), failure);
+    return options.fail?.(pending.id, own, failure);
   }
 
   #publishDead(pending: PendingTuple): void {
-    const { events } = this.#run.kernel;
-    const { component, log } = this.#own();
+    const { run, options } = this.#spout;
+    const { events } = run.kernel;
+    const { component, log } = this.#spout.own;
     if (events.wants.deadTuple) {
       const { id, stream, values, attempts } = pending;
-      events.publish("deadTuple", { topology: this.#run.name, component, stream, id, values, attempts });
-    } else if (this.#options.fail === undefined && !this.#complained) {
+      events.publish("deadTuple", { topology: run.name, component, stream, id, values, attempts });
+    } else if (options.fail === undefined && !this.#complained) {
       this.#complained = true;
       log("error", unheard(pending));
     }

@@ -13,7 +13,7 @@ import { TreeEnd } from "../tracking/acker-machine.js";
 import { emitters } from "./emitters.js";
 import { InFlightTuples } from "./in-flight.js";
 import { Pump } from "./pump.js";
-import { type AnySpoutContext, SpoutSettlement } from "./spout-settlement.js";
+import { type AnySpoutContext, type SpoutParts, SpoutSettlement } from "./spout-settlement.js";
 import { endWithLinked, processOf, refuseDead, slotContext, starting, whenDone } from "./task.js";
 
 export type SpoutMessage = TreeEnd | Order;
@@ -31,7 +31,7 @@ export function spoutTask(run: RunningTopology, slot: TaskSlot): Callbacks<Spout
         return whenDone(options.init?.(known), (state) => {
           if (!ctx.alive) return undefined;
           const incarnation = run.incarnations.started(slot, processOf(ctx as Context<never>));
-          task = new SpoutTask(run, incarnation, ctx as Context<never>, known, state);
+          task = new SpoutTask(run, incarnation, ctx as Context<never>, options, { ...known, state });
           return task.start();
         });
       }),
@@ -47,64 +47,48 @@ export function spoutTask(run: RunningTopology, slot: TaskSlot): Callbacks<Spout
 
 class SpoutTask {
   readonly settlement: SpoutSettlement;
-  readonly #run: RunningTopology;
-  readonly #incarnation: Incarnation;
-  readonly #outlet: Outlet;
-  readonly #inFlight: InFlightTuples;
-  readonly #pump: Pump;
-  readonly #own: AnySpoutContext;
+  readonly #spout: SpoutParts;
 
   constructor(
     run: RunningTopology,
     incarnation: Incarnation,
     ctx: Context<never>,
-    known: InitContext,
-    state: unknown,
+    options: SpoutDefinition["options"],
+    known: InitContext & { readonly state: unknown },
   ) {
-    this.#run = run;
-    this.#incarnation = incarnation;
-    this.#outlet = new Outlet(run, incarnation);
-    this.#inFlight = new InFlightTuples(run, incarnation, ctx, this.#outlet);
-    const options = this.#options;
-    this.#pump = new Pump(run, incarnation, ctx, this.#inFlight, () => options.next(this.#own));
-    this.settlement = new SpoutSettlement(
-      run,
-      incarnation,
-      ctx,
-      this.#outlet,
-      this.#inFlight,
-      this.#pump,
-      () => this.#own,
-    );
-    this.#own = {
+    const outlet = new Outlet(run, incarnation);
+    const inFlight = new InFlightTuples(run, incarnation, ctx, outlet);
+    const pump: Pump = new Pump(run, incarnation, ctx, inFlight, () => options.next(own));
+    const own: AnySpoutContext = {
       ...known,
-      state,
-      emit: this.#emitters(),
-      wake: () => this.#pump.goLater(),
+      emit: this.#emitters(incarnation, outlet, inFlight, pump),
+      wake: () => pump.goLater(),
       done: () => this.#finish(),
     };
+    this.#spout = { run, incarnation, ctx, options, outlet, inFlight, pump, own };
+    this.settlement = new SpoutSettlement(this.#spout);
   }
 
   start(): unknown {
     this.settlement.takeOver();
-    return this.#run.switches.flowing ? this.obey("activate") : undefined;
+    return this.#spout.run.switches.flowing ? this.obey("activate") : undefined;
   }
 
   obey(order: Order): unknown {
+    const { incarnation, options, own, pump } = this.#spout;
     switch (order) {
       case "activate":
         this.settlement.takeOver();
-        if (this.#pump.active) return undefined;
-        this.#pump.active = true;
-        this.#incarnation.active = true;
-        return this.settlement.after(this.#options.activate?.(this.#own));
+        if (!pump.activate()) return undefined;
+        incarnation.active = true;
+        return this.settlement.after(options.activate?.(own));
       case "deactivate":
         return this.#deactivate();
       case "go":
-        this.#pump.going = false;
+        pump.called();
         this.settlement.takeOver();
         this.settlement.emitWaiting();
-        return this.#pump.go();
+        return pump.go();
       case "tick":
       case "flush":
         return undefined;
@@ -115,34 +99,34 @@ class SpoutTask {
 
   /** The task ends without a crash. When the topology ends for good, all tuples that are not settled have failed. */
   end(): unknown {
-    const ending = this.#run.switches.ending || this.#incarnation.slot.leaving;
+    const { run, incarnation, options, own } = this.#spout;
+    const ending = run.switches.ending || incarnation.slot.leaving;
     return whenDone(
       whenDone(ending ? this.settlement.abandon() : undefined, () => this.#deactivate()),
-      () => this.#options.close?.(this.#own, ending),
+      () => options.close?.(own, ending),
     );
   }
 
-  get #options(): SpoutDefinition["options"] {
-    return (this.#incarnation.slot.component.plan.definition as SpoutDefinition).options;
-  }
-
   #finish(): void {
-    refuseDead(this.#incarnation.process);
-    this.#incarnation.slot.spout.done = true;
-    this.#run.settlements.notify();
+    const { run, incarnation } = this.#spout;
+    refuseDead(incarnation.process);
+    incarnation.slot.spout.done = true;
+    run.settlements.notify();
   }
 
-  #emitters(): AnySpoutContext["emit"] {
-    const pump = this.#pump;
-    const outlet = this.#outlet;
-    const { process, slot } = this.#incarnation;
+  #emitters(
+    { process, slot }: Incarnation,
+    outlet: Outlet,
+    inFlight: InFlightTuples,
+    pump: Pump,
+  ): AnySpoutContext["emit"] {
     return emitters(slot.component.plan, (name, check) => {
       const out = outlet.stream(name);
       return (values: object, options: SpoutEmitOptions<unknown> = NO_OPTIONS): void => {
         refuseDead(process);
         check?.(values);
-        pump.emitted++;
-        if (options.id !== undefined) this.settlement.emit(this.#inFlight.add(name, values, options));
+        pump.emits();
+        if (options.id !== undefined) this.settlement.emit(inFlight.add(name, values, options));
         else if ("id" in options)
           throw new OptionError(
             `emit.${name}(…).id`,
@@ -155,12 +139,11 @@ class SpoutTask {
   }
 
   #deactivate(): unknown {
-    if (!this.#pump.active) return undefined;
-    this.#pump.active = false;
-    this.#pump.rest();
-    return whenDone(this.#options.deactivate?.(this.#own), () => {
-      this.#incarnation.active = false;
-      this.#run.settlements.notify();
+    const { run, incarnation, options, own, pump } = this.#spout;
+    if (!pump.deactivate()) return undefined;
+    return whenDone(options.deactivate?.(own), () => {
+      incarnation.active = false;
+      run.settlements.notify();
     });
   }
 }
