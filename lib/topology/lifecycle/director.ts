@@ -27,7 +27,7 @@ import { orphansOf, plant } from "./orphans.js";
 import type { QuiescenceEffect, QuiescenceEvent, QuiescenceState } from "./quiescence-machine.js";
 import * as quiescence from "./quiescence-machine.js";
 import { checkRunOptions, logSink, type RunOptions } from "./run-options.js";
-import { type ScaleMessage, Scaling } from "./scale.js";
+import { type ScaledMessage, type ScaleMessage, Scaling } from "./scale.js";
 import { topologyTree } from "./tree.js";
 import { TopologyWork } from "./work-in-progress.js";
 
@@ -45,7 +45,7 @@ export type DirectorMessage =
   | { readonly type: "pause" | "resume"; readonly replyTo: ReplyTo<undefined> }
   | { readonly type: "stop"; readonly drainMs: number | undefined; readonly replyTo: ReplyTo<StopReport> }
   | ScaleMessage
-  | { readonly type: "scaled"; readonly error: Error | undefined }
+  | ScaledMessage
   | { readonly type: "finished"; readonly replyTo: ReplyTo<undefined> }
   /** A tuple was settled. */
   | "settled";

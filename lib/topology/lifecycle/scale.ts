@@ -16,7 +16,6 @@ import { capacityFor } from "../definition/check.js";
 import { ACKERS } from "../runtime/acker-plan.js";
 import type { RunningTopology } from "../runtime/running-topology.js";
 import type { ComponentRun, TaskSlot } from "../runtime/task-slots.js";
-import type { DirectorMessage } from "./director.js";
 import { executorSpec, taskSpec } from "./tree.js";
 
 export interface ScaleMessage {
@@ -24,6 +23,12 @@ export interface ScaleMessage {
   readonly component: string;
   readonly tasks: number;
   readonly replyTo: ReplyTo<undefined>;
+}
+
+/** The scaling has ended, with an error if it failed. */
+export interface ScaledMessage {
+  readonly type: "scaled";
+  readonly error: Error | undefined;
 }
 
 /** The scaling of a topology, one component at a time. A process of its own does the work. */
@@ -39,7 +44,7 @@ export class Scaling {
     return this.#replyTo !== undefined;
   }
 
-  begin(ctx: Context<DirectorMessage>, { component: name, tasks, replyTo }: ScaleMessage): void {
+  begin(ctx: Context<ScaledMessage>, { component: name, tasks, replyTo }: ScaleMessage): void {
     const run = this.#run;
     try {
       const component = checkScale(run, name, tasks);
@@ -54,8 +59,8 @@ export class Scaling {
     }
   }
 
-  /** The process has told its end. */
-  end(ctx: Context<DirectorMessage>, error: Error | undefined): void {
+  /** The scaling has ended: answers its caller. */
+  end(ctx: Context<ScaledMessage>, error: Error | undefined): void {
     const replyTo = this.#replyTo;
     this.#replyTo = undefined;
     if (replyTo === undefined) return;
