@@ -10,14 +10,13 @@ import {
   type BoltDefinition,
   type BoltEmitOptions,
   bolt,
-  checkInputs,
   type Emitters,
   type Hooks,
   type InitContext,
   type Inputs,
 } from "../definition/component.js";
 import { textOf } from "../definition/errors.js";
-import type { Fields, Streams } from "../definition/field.js";
+import { checkInputs, type Fields, type Streams } from "../definition/field.js";
 import { runGenerator } from "../definition/generator.js";
 import type { Tuple } from "../definition/tuple.js";
 import { Lineage } from "../runtime/lineage.js";

@@ -3,11 +3,12 @@
 import type { Context } from "../../process/context.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
-import { oneOf } from "../../process/options.js";
+import { callable, oneOf } from "../../process/options.js";
 import { type ComponentConfig, checkConfig } from "./config.js";
 import {
   type AnyValues,
   checkFields,
+  checkInputs,
   checkStreams,
   type Field,
   type Fields,
@@ -314,7 +315,7 @@ export function spout<S extends Streams, State = undefined, Id = unknown>(
       "dead",
       "a stream of another name: every spout has one called `dead`",
     );
-  checkFunction("next", options.next);
+  callable("next", options.next);
   checkFunctions(options, [...HOOKS, "ack", "fail"]);
   return Object.freeze({
     kind: "spout",
@@ -354,7 +355,7 @@ export function bolt(
       ? checkStreams("inputs", options.inputs)
       : Object.freeze({ "*": checkFields("input", options.input) });
   const streams = checkStreams("streams", options.streams ?? {});
-  checkFunction("execute", options.execute);
+  callable("execute", options.execute);
   checkFunctions(options, [...HOOKS, "tick", "flush"]);
   oneOf("mode", options.mode ?? "ack", ["ack", "fail", "manual"]);
   return Object.freeze({
@@ -384,30 +385,12 @@ const BOLT_OPTIONS = [
   ...["oneAtATime", "closes", "collects"],
 ];
 
-/** A bolt has one of both. @throws OptionError */
-export function checkInputs(
-  path: string,
-  options: { readonly input?: unknown; readonly inputs?: unknown },
-): void {
-  if ((options.input === undefined) !== (options.inputs === undefined)) return;
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  throw new OptionError(
-    path,
-    given.map(([name]) => name),
-    "given either `input` or `inputs`",
-  );
-}
-
 function checkFunctions(options: object, names: readonly string[]): void {
   for (const name of names) {
     const value = (options as Record<string, unknown>)[name];
-    if (value !== undefined) checkFunction(name, value);
+    if (value !== undefined) callable(name, value);
   }
   checkConfig("config", (options as { config?: unknown }).config ?? {});
-}
-
-function checkFunction(path: string, value: unknown): void {
-  if (typeof value !== "function") throw new OptionError(path, value, "a function");
 }
 
 function checkObject(path: string, value: unknown): void {

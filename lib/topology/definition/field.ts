@@ -86,3 +86,17 @@ export function checkStreams(path: string, streams: unknown): Streams {
     ),
   );
 }
+
+/** A bolt has one of both. @throws OptionError */
+export function checkInputs(
+  path: string,
+  options: { readonly input?: unknown; readonly inputs?: unknown },
+): void {
+  if ((options.input === undefined) !== (options.inputs === undefined)) return;
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  throw new OptionError(
+    path,
+    given.map(([name]) => name),
+    "given either `input` or `inputs`",
+  );
+}
