@@ -1,6 +1,7 @@
 // Starting: a spawn that waits until the `init` of the new process has ended, as proc_lib's start_link does.
 
 import { type Behaviour, SPAWN_OPTIONS, type SpawnOptions, type StartOutcome } from "./behaviour.js";
+import type { MailboxLimits } from "./bound.js";
 import { StartError } from "./errors.js";
 import type { InterceptedProcess, Settler } from "./interception.js";
 import type { Kernel } from "./kernel.js";
@@ -24,6 +25,15 @@ export const launch: unique symbol = Symbol("signalbox.launch");
 
 /** Marks definitions of supervisors, whose child specs default to type `supervisor`. */
 export const supervising: unique symbol = Symbol("signalbox.supervising");
+
+/** How a server or a state machine is spawned. */
+export function serverSpawn(
+  label: string,
+  trapExit: boolean,
+  mailbox: MailboxLimits | undefined,
+): SpawnOptions {
+  return mailbox === undefined ? { label, trapExit } : { label, trapExit, mailbox };
+}
 
 /** How a supervisor of any kind is spawned. */
 export function supervisorSpawn(label: string, name: string | undefined): SpawnOptions {

@@ -12,7 +12,7 @@ import { checked, fn, maybe, ms } from "../../process/option-schema.js";
 import { address, callable, flag, kernelOf, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
-import { type Launch, launch, type Startable } from "../../process/start.js";
+import { type Launch, launch, type Startable, serverSpawn } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { type LooseHandler, type LooseServer, SERVER, ServerProcess } from "./server-process.js";
 import { methodsOf, ServerRef } from "./server-ref.js";
@@ -131,7 +131,7 @@ export function defineServer<
     [successor]: { kind: SERVER, definition: server },
     [launch]: (args): Launch<Ref> => ({
       behaviour: new ServerProcess(server, args),
-      options: { label, trapExit, ...(mailbox === undefined ? {} : { mailbox }) },
+      options: serverSpawn(label, trapExit, mailbox),
       ref,
     }),
   };

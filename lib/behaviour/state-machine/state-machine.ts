@@ -10,7 +10,7 @@ import { address, kernelOf } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { ReplyTo } from "../../process/request.js";
-import { type Launch, launch, type Startable } from "../../process/start.js";
+import { type Launch, launch, type Startable, serverSpawn } from "../../process/start.js";
 import type { ProcessSystem } from "../../process/system.js";
 import { MachineProcess, STATE_MACHINE } from "./machine-process.js";
 import { methodsOf, StateMachineRef } from "./machine-ref.js";
@@ -226,7 +226,7 @@ export function defineStateMachine<
     [successor]: { kind: STATE_MACHINE, definition: table },
     [launch]: (args): Launch<StateMachineRef<V>> => ({
       behaviour: new MachineProcess(table, args),
-      options: { label, trapExit, ...(mailbox === undefined ? {} : { mailbox }) },
+      options: serverSpawn(label, trapExit, mailbox),
       ref,
     }),
   };

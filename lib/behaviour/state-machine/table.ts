@@ -5,7 +5,7 @@ import type { Context } from "../../process/context.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { asGiven, checked, fn, maybe, whole } from "../../process/option-schema.js";
-import { flag, text } from "../../process/options.js";
+import { callable, flag, text } from "../../process/options.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { ReplyTo } from "../../process/request.js";
 import { isThenable } from "../../process/thenable.js";
@@ -127,8 +127,7 @@ function compileStates(states: unknown): { [name: string]: StatePlan } {
     const path = `states.${name}`;
     only(path, state, ["enter", "on"]);
     const { enter, on } = state;
-    if (enter !== undefined && typeof enter !== "function")
-      throw new OptionError(`${path}.enter`, enter, "a function");
+    if (enter !== undefined) callable(`${path}.enter`, enter);
     if (typeof on !== "object" || on === null)
       throw new OptionError(`${path}.on`, on, "an object with a member for each event");
     const cells = Object.create(null) as { [event: string]: CellPlan };
@@ -211,8 +210,7 @@ export function targets(what: string | readonly string[], handle: unknown): Targ
   const names = typeof what === "string" ? [what] : what;
   if (!Array.isArray(names) || names.length === 0 || !names.every((name) => typeof name === "string"))
     throw new OptionError("targets", what, "the name of a state, or a list of names that is not empty");
-  if (typeof handle !== "function") throw new OptionError("handle", handle, "a function");
-  return new Targets([...names], handle as Targets["handle"]);
+  return new Targets([...names], callable("handle", handle) as Targets["handle"]);
 }
 
 /** The reaction of a state to an event, if the definition has both. */

@@ -99,7 +99,7 @@ export class BoltWork {
     this.tuples.current = tuple;
     const result = this.execute(tuple, this.context);
     if (result !== undefined) return (result as PromiseLike<unknown>).then(this.space);
-    return this.backpressure.wait(this.process);
+    return this.space();
   }
 
   /** Goes on when `tick` or `flush` has ended. A promise when that is asynchronous, or when the next tuple must wait. */

@@ -42,8 +42,6 @@ export class InFlightTuples {
   private readonly config: FullComponentConfig;
   private readonly tuples: SpoutTuples;
   private readonly sampler: Sampler;
-  /** All that are not settled. */
-  private readonly pending: Set<PendingTuple>;
   /** Tuples that wait until fewer are in flight: emitted in one call of `next` with others, or to be tried again. */
   private readonly line = new Mailbox();
   /** Tuples that wait until an acker runs, in the order in which they were to be emitted. */
@@ -63,7 +61,6 @@ export class InFlightTuples {
     this.outlet = outlet;
     this.config = plan.config;
     this.tuples = slot.spout;
-    this.pending = slot.spout.pending;
     const letters = run.blueprint.subscriptions.some(
       ({ from, stream }) => from === plan.name && stream === "dead",
     );
@@ -82,7 +79,7 @@ export class InFlightTuples {
     const emittedAt = this.sampler.due() ? this.ctx.now() : undefined;
     const tuple = newPendingTuple(stream, values, options, emittedAt, ++this.run.serial);
     tuple.context = captureSenderContext(this.run.kernel);
-    this.pending.add(tuple);
+    this.tuples.pending.add(tuple);
     return tuple;
   }
 
@@ -161,7 +158,7 @@ export class InFlightTuples {
   takeOver(): readonly PendingTuple[] {
     if (this.tookOver || !this.run.switches.running) return [];
     this.tookOver = true;
-    const left = [...this.pending];
+    const left = [...this.tuples.pending];
     if (this.config.retries === 0) {
       for (const tuple of left) this.tuples.forget(tuple);
       this.run.settlements.notify();
@@ -176,7 +173,7 @@ export class InFlightTuples {
 
   /** The task ends for good: all that is not settled has failed. */
   abandon(): readonly Decision[] {
-    return [...this.pending].map((pending) => ({
+    return [...this.tuples.pending].map((pending) => ({
       type: "failed",
       pending,
       failure: { type: "stopped", attempts: pending.attempts, deadLettered: false },
