@@ -246,13 +246,15 @@ class DynamicProcess implements Holder {
   }
 
   #start({ key, args, name }: Extract<DynamicEffect<Pid>, { readonly type: "start" }>): void {
+    let pid: Pid;
     try {
-      const pid = launchChild(this.#ctx, this.#spec, args, key, name?.claim);
-      this.dispatch({ type: "spawned", key, pid });
+      pid = launchChild(this.#ctx, this.#spec, args, key, name?.claim);
     } catch (error) {
       const outcome = { type: "failed", reason: crash(error) } as const;
       this.#ctx.send(this.#ctx.self, { type: "outcome", id: key, outcome });
+      return;
     }
+    this.dispatch({ type: "spawned", key, pid });
   }
 
   #startEnded({ id: key, outcome }: ChildStartOutcome): DynamicEvent<Pid> {
