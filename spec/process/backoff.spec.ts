@@ -46,8 +46,8 @@ describe("a wait", () => {
   });
 });
 
-describe("a calm time", () => {
-  it("is by default as long as the longest wait", () => {
+describe("`resetAfterMs`", () => {
+  it("is by default the longest wait", () => {
     expect([startsAnew({ minMs: 1, maxMs: 50 }, 49), startsAnew({ minMs: 1, maxMs: 50 }, 50)]).toEqual([
       false,
       true,

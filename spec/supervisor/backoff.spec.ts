@@ -39,7 +39,7 @@ describe("with backoff", () => {
     expect(waits()).toEqual([100, 200, 400, 100, 200]);
   });
 
-  it("the calm time is by default the longest wait", async () => {
+  it("`resetAfterMs` is by default the longest wait", async () => {
     await house.start({ backoff, intensity, children: [child("a")] });
     await house.end("a");
     await house.clock.advance(100 + 1_000);
@@ -47,7 +47,7 @@ describe("with backoff", () => {
     expect(waits()).toEqual([100, 100]);
   });
 
-  it("failed starts are no calm time", async () => {
+  it("the time of failed starts does not count for `resetAfterMs`", async () => {
     const a = planned("a", ["up", "fail", "fail", "fail", "fail", "fail", "up"]);
     const shop = await house.start({ backoff, intensity, children: [a] });
     await house.end("a");

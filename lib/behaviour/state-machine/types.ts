@@ -201,7 +201,7 @@ export interface StateWithData<S, D> {
   readonly data: D;
 }
 
-/** The state and the data of a machine, as inspection shows them: its state, and beside it the data of a machine that has some. */
+/** A machine, as inspection shows it: its state, and beside it its data if it has some. */
 export type MachineSnapshot<S, D> = [D] extends [undefined] ? S : StateWithData<S, D>;
 
 /** The arguments of `transition` behind the state and the event: the data of a machine that has some, and whom to answer. */

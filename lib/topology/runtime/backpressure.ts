@@ -1,4 +1,4 @@
-// Who waits for whom. A spout pauses, and a bolt takes no next tuple, while a bolt that its tuples reach has no buffer space: when
+// Backpressure. A spout pauses, and a bolt takes no next tuple, while a bolt that its tuples reach has no buffer space: when
 // every task that can take them is full or does not run.
 
 import { invariant } from "../../process/invariant.js";
@@ -16,7 +16,7 @@ interface Reached {
   readonly anyTask: boolean;
 }
 
-/** What one component waits for, and which components wait for it. */
+/** The backpressure of one component: the bolts that it waits for, and the components that wait for it. */
 export class Backpressure {
   readonly component: ComponentRun;
   /** Of a spout: the bolts that its tuples reach, directly or through others. Of a bolt: those that it waits for. */

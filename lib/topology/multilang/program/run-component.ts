@@ -133,7 +133,7 @@ class Runner {
   /** A process that outlives the task. Its timers run while the task is down. */
   #timerOwner: Context<never> | undefined;
   #restarts: Queue<number> = Queue.of();
-  /** Restarts in a row, without a calm time between them. */
+  /** Restarts in a row. A task that ran for `resetAfterMs` begins a new row. */
   #attempts = 0;
   /** Time of the latest start. */
   #startedAt = 0;
