@@ -5,7 +5,9 @@ import { flowHost } from "signalbox/flow";
 import { type Service, run as start } from "signalbox/service";
 import { memory } from "signalbox/store";
 import { expect, onTestFinished, test } from "vitest";
+import { type SystemHost, system } from "../../lib/cli/system/system.js";
 import { folderWith } from "./pipelines/support.js";
+import { ran } from "./support/ran.js";
 import { runSystem as run } from "./support/system.js";
 
 /** The socket of a program with a tree and a group. */
@@ -53,6 +55,15 @@ test("shows processes, trees, topologies and groups for people, and as JSON [Z70
   ).toMatchObject({
     children: [{ place: 2, id: "clerk" }],
   });
+});
+
+test("prints the numbers of tasks and places as they are: --after takes them", async () => {
+  const task = { place: 1_000, component: "sums", task: 2_000, pid: "shop.1", emitted: 1_000, errors: 0 };
+  const counts = { executed: 0, acked: 0, failed: 0, pending: 0, waiting: 0, restarts: 0 };
+  const page = { items: [{ ...task, ...counts }], more: false };
+  const reach = async () => ({ ask: async () => page, close: () => undefined });
+  const { printed } = await ran<SystemHost>(system, ["tasks", "sums", "--socket", "s"], () => ({ reach }));
+  expect(printed).toMatch(/^NUMBER +COMPONENT +TASK +PID +EMITTED\n +1000 +sums +2000 +shop\.1 +1,000$/);
 });
 
 test("ends with 1 when there is no such process, and with 2 when no program listens [Z705]", async () => {

@@ -42,7 +42,7 @@ function columns({ style, host }: CommandContext): readonly Column<ExecutionSumm
   return [
     column("ID", ({ id }) => id),
     column("PIPELINE", ({ pipeline }) => pipeline),
-    figure("VERSION", ({ version = 0 }) => version),
+    { title: "VERSION", cell: ({ version }) => String(version ?? ""), align: "right" },
     {
       title: "STATUS",
       cell: ({ status, stranded }) => (stranded === undefined ? status : `${status}, stranded`),

@@ -98,7 +98,7 @@ const children = parts<ChildSummary>(
     summary: "lists the children of a supervisor, in the order of their starts",
     none: "no children",
     columns: [
-      figure("NUMBER", ({ place }) => place),
+      figure("NUMBER", ({ place }) => place, String),
       column("CHILD", ({ id }) => id),
       column("TYPE", ({ type }) => type),
       column("STATUS", ({ status }) => status),
@@ -134,9 +134,9 @@ const tasks = parts<TaskSummary>(
     summary: "lists the tasks of a topology, with their counts since the start",
     none: "no tasks",
     columns: [
-      figure("NUMBER", ({ place }) => place),
+      figure("NUMBER", ({ place }) => place, String),
       column("COMPONENT", ({ component }) => component),
-      figure("TASK", ({ task }) => task),
+      figure("TASK", ({ task }) => task, String),
       column("PID", ({ pid }) => pid ?? "restarting"),
       figure("EMITTED", ({ emitted }) => emitted),
       figure("EXECUTED", ({ executed }) => executed),
@@ -174,7 +174,7 @@ const consumers = parts<ConsumerSummary>(
     summary: "lists the consumers of a group, with their envelopes in flight",
     none: "no consumers",
     columns: [
-      figure("NUMBER", ({ place }) => place),
+      figure("NUMBER", ({ place }) => place, String),
       column("CONSUMER", ({ id }) => id),
       column("PID", ({ pid }) => pid),
       figure("IN FLIGHT", ({ inFlight }) => inFlight),

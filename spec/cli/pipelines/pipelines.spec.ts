@@ -252,6 +252,16 @@ describe("on a store", () => {
     expect(JSON.parse(failure.printed).error.code).toBe("ERR_PIPELINE_EXECUTION_NOT_FOUND");
   });
 
+  test("list prints a version as it is: it is a name and no amount", async () => {
+    const execution = { id: "a", pipeline: "job", version: 1_000, status: "completed", created: 0 };
+    const counts = { inputs: 1_000, done: 1_000, pending: 0, dead: 0 };
+    const executions = [{ ...execution, ...counts }];
+    const operations = answering<PipelineOperations>({ list: { executions } }, []);
+    const open = async () => ({ operations, close: async () => undefined });
+    const { printed } = await runCommand(["list", "--store", "jobs.db"], { open });
+    expect(printed).toMatch(/^ID +PIPELINE +VERSION +STATUS +INPUTS.*\na +job +1000 +completed +1,000 /);
+  });
+
   test("lineage --batch and --children list behind --after, and as many as --limit says [Y690]", async () => {
     const given: unknown[][] = [];
     const list = (...args: readonly unknown[]): unknown[] => {
