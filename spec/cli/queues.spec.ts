@@ -1,6 +1,7 @@
 // `signalbox queues`: what is printed for people and for programs, and the exit codes.
 
 import { System } from "signalbox";
+import { flowHost } from "signalbox/flow";
 import { sqlite } from "signalbox/store";
 import { expect, onTestFinished, test } from "vitest";
 import { queues as command } from "../../lib/cli/queues/queues.js";
@@ -9,6 +10,7 @@ import { openQueues } from "../../lib/pipeline/queues/queues.js";
 import { dead } from "../../lib/pipeline/queues/status.js";
 import { until } from "../pipeline/queues/waits.js";
 import { folderWith } from "./pipelines/support.js";
+import { runCommand as runFlows } from "./support/command.js";
 import { type Ran, ran } from "./support/ran.js";
 
 const run = (file: string, ...args: readonly string[]): Promise<Ran> =>
@@ -85,5 +87,45 @@ test("ends with 1 when the answer is no, and with 2 when there is none [Y694]", 
   expect(await run(`${file}.none`, "list")).toMatchObject({
     code: 2,
     complaints: expect.stringMatching(/there is no file/),
+  });
+});
+
+test("list --limit says how to go on, and --after does", async () => {
+  const file = await store();
+  expect((await run(file, "list", "--limit", "1")).printed).toBe(
+    "QUEUE  READY\njobs       1\nmore: --after jobs",
+  );
+  expect(JSON.parse((await run(file, "list", "--limit", "1", "--json")).printed)).toMatchObject({
+    queues: [{ name: "jobs" }],
+    next: "jobs",
+  });
+  const rest = await run(file, "list", "--limit", "1", "--after", "jobs");
+  expect(rest.printed).toBe("QUEUE  READY  DEAD\nmails      0     3");
+});
+
+test("a wrong value of an option says which command shows its arguments", async () => {
+  expect(await run("queues.db", "list", "--limit", "0")).toMatchObject({
+    code: 2,
+    complaints:
+      'signalbox: queues list: --limit must be a whole number, 1 or more; got "0"\nsignalbox queues list --help shows its arguments',
+  });
+});
+
+test("a program without queues, or without flows, says what it answers about", async () => {
+  const at = folderWith();
+  const system = new System({ report: false });
+  onTestFinished(() => system.stop({ timeoutMs: 0 }));
+  await system.start(flowHost({ store: sqlite(at("flows.db")), flows: [] }));
+  const queues = await openQueues(system, { store: sqlite(at("queues.db")) });
+  onTestFinished(() => queues.close());
+  expect(await run(at("flows.db"), "list")).toMatchObject({
+    code: 2,
+    complaints:
+      'signalbox: there is no operation "queues.list": this program answers only about flows, system here',
+  });
+  expect(await runFlows("list", "--store", at("queues.db"))).toMatchObject({
+    code: 2,
+    complaints:
+      'signalbox: there is no operation "list": this program answers only about queues, system here',
   });
 });
