@@ -9,6 +9,7 @@ const placeOf = ({ queue, route, adapter }: DeadMessage): string =>
 
 export const DEAD: PipelinesCommands = letterCommands(kit, {
   word: "ID",
+  owner: "an execution",
   limit: "most letters. Default: all",
   records: "lists the letters that are no longer dead: replayed, put back or dropped, by whom, when and why",
   retry: "puts dead letters back into their queues with all attempts left; a completed execution runs again",

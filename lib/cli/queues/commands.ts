@@ -8,7 +8,7 @@ import type { CommandContext, Opened } from "../shell/context.js";
 import { CommandKit } from "../shell/kit.js";
 import { type LetterHost, letterCommands, letterText } from "../shell/letters.js";
 import { count, valueText } from "../shell/style.js";
-import { type Column, column, figure } from "../shell/table.js";
+import { type Column, column, figure, some } from "../shell/table.js";
 import { most } from "../shell/values.js";
 
 /** The surroundings of the command. */
@@ -38,7 +38,7 @@ function columns({ style }: Context): readonly Column<QueueSummary>[] {
     figure("READY", ({ ready }) => ready, count),
     figure("IN FLIGHT", ({ inFlight }) => inFlight),
     figure("DELAYED", ({ delayed }) => delayed),
-    figure("DEAD", ({ dead }) => dead, undefined, style.bad),
+    figure("DEAD", ({ dead }) => dead, some, style.bad),
   ];
 }
 
@@ -55,6 +55,7 @@ const heartbeats = kit.ask({
 
 const letters = letterCommands(kit, {
   word: "QUEUE",
+  owner: "a queue",
   limit: "most of them. Default: all",
   records: "lists the letters that are no longer dead: put back or dropped, by whom, when and why",
   retry: "puts dead letters back into their queue with all attempts left",

@@ -16,7 +16,7 @@ type Named<W extends readonly string[], O extends OptionSpecs> = Omit<Command<ne
 /** A question, or a change, with one answer. */
 interface Ask<Context, On, W extends readonly string[], O extends OptionSpecs, Answer> extends Named<W, O> {
   ask(on: On, words: Words<W>, given: Given<O>, context: Context): Promise<Answer>;
-  text(answer: Answer, context: Context, words: Words<W>): string;
+  text(answer: Answer, context: Context): string;
   /** Whether the answer is yes. Default: always. */
   isYes?(answer: Answer): boolean;
 }
@@ -97,7 +97,7 @@ export class CommandKit<Context extends CommandContext<On>, On> {
       ...named,
       run: async (words, given, context) => {
         const answer = await ask(await context.operations(), words, given, context);
-        context.show(answer, () => text(answer, context, words));
+        context.show(answer, () => text(answer, context));
         return isYes(answer) ? EXIT.fine : EXIT.no;
       },
     });

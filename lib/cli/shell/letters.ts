@@ -14,7 +14,7 @@ import { jsonGiven, moment, most, type ReadOption } from "./values.js";
 type Choice = LetterFilter & { readonly route?: string };
 
 /** The operations on dead letters that pipelines and queues have. */
-export interface LetterOperations {
+interface LetterOperations {
   deadRecords(of: string, filter: { readonly limit?: number }): AsyncIterable<DeadLetterRecord>;
   retryDead(of: string, which: readonly string[] | Choice, deed: DeedOptions): Promise<DeedResult>;
   editDead(of: string, message: string, value: unknown, deed: DeedOptions): Promise<void>;
@@ -101,6 +101,8 @@ async function eachLetter(
 interface Kind<Context, On, Letter> {
   /** The word for the owner of the letters: `ID` or `QUEUE`. */
   readonly word: string;
+  /** The owner in a sentence, with its article. */
+  readonly owner: string;
   /** The help of `dead --limit`, of `dead --records`, and the summary of `retry`. */
   readonly limit: string;
   readonly records: string;
@@ -122,13 +124,13 @@ export function letterCommands<
   Letter,
 >(
   kit: CommandKit<Context, On>,
-  { word, limit, records, retry, hasRoutes, letters, text }: Kind<Context, On, Letter>,
+  { word, owner, limit, records, retry, hasRoutes, letters, text }: Kind<Context, On, Letter>,
 ): Commands<Context> {
   const route = (help: string): OptionSpecs => (hasRoutes ? { route: { value: "ROUTE", help } } : {});
   const choices = `${hasRoutes ? "--route, " : ""}--error, --before or --all`;
   const dead = kit.command({
     words: [word],
-    summary: `lists the dead letters of ${hasRoutes ? "an execution" : "a queue"}, with their values and errors`,
+    summary: `lists the dead letters of ${owner}, with their values and errors`,
     options: { limit: most(limit), ...route("only those of this route"), records: { help: records } },
     run: async ([of = ""], given, context) => {
       const { records: gone, ...filter } = given as {
