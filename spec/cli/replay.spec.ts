@@ -43,6 +43,7 @@ async function run(
       return text;
     },
     write: (path, text) => void written.set(path, text),
+    ...{ now: () => 0, moment: () => undefined },
     print: (text) => void printed.push(text),
     complain: (text) => void complaints.push(text),
     load: async (module) => {

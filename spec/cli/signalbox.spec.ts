@@ -1,7 +1,7 @@
 // The command's first word, and the parser that all subcommands share.
 
 import { describe, expect, test } from "vitest";
-import { Misuse, parseArguments } from "../../lib/cli/shell/arguments.js";
+import { Misuse, type Moments, parseArguments } from "../../lib/cli/shell/arguments.js";
 import { EXIT } from "../../lib/cli/shell/exit.js";
 import { signalbox } from "../../lib/cli/signalbox.js";
 
@@ -62,23 +62,35 @@ describe("arguments", () => {
     tag: { value: "NAME=VALUE", many: true, help: "" },
     json: { help: "" },
   } as const;
-  const parse = (...args: string[]) => parseArguments(args, specs);
+  const clock: Moments = { now: () => 0, moment: () => undefined };
+  const parse = (...args: string[]) => parseArguments(args, specs, {}, clock);
 
   test("are words and options in any order", () => {
     expect(parse("a", "--store", "x.db", "--json", "b", "--tag=u=1", "--tag", "v=2")).toEqual({
       words: ["a", "b"],
       given: { store: "x.db", tag: ["u=1", "v=2"], json: true },
+      common: {},
     });
-    expect(parse()).toEqual({ words: [], given: {} });
+    expect(parse()).toEqual({ words: [], given: {}, common: {} });
+  });
+
+  test("are those of a command, under the names that operations have, and those of all commands", () => {
+    const own = { place: { value: "PLACE", help: "", gives: "store" } } as const;
+    const common = { store: { value: "STORE", help: "" } } as const;
+    expect(parseArguments(["--place", "a", "--store", "b"], own, common, clock)).toEqual({
+      words: [],
+      given: { store: "a" },
+      common: { store: "b" },
+    });
   });
 
   test("behind -- are words", () => {
-    expect(parse("--", "--json", "-x")).toEqual({ words: ["--json", "-x"], given: {} });
+    expect(parse("--", "--json", "-x")).toEqual({ words: ["--json", "-x"], given: {}, common: {} });
   });
 
   test("values may begin with a minus, and with two behind an equals sign", () => {
     expect(parse("--store", "-1")).toMatchObject({ given: { store: "-1" } });
-    expect(parse("--store=--json")).toEqual({ words: [], given: { store: "--json" } });
+    expect(parse("--store=--json")).toEqual({ words: [], given: { store: "--json" }, common: {} });
     expect(parse("--store=")).toMatchObject({ given: { store: "" } });
   });
 
@@ -104,9 +116,9 @@ describe("arguments", () => {
 
   test("lack an option that is needed, unless they ask for help", () => {
     const needed = { reason: { value: "TEXT", help: "", needed: "--reason is missing: say why" } } as const;
-    expect(() => parseArguments([], needed)).toThrow(new Misuse("--reason is missing: say why"));
-    expect(parseArguments(["--help"], needed)).toBe("help");
-    const parsed = parseArguments(["--reason", "old"], needed);
+    expect(() => parseArguments([], needed, {}, clock)).toThrow(new Misuse("--reason is missing: say why"));
+    expect(parseArguments(["--help"], needed, {}, clock)).toBe("help");
+    const parsed = parseArguments(["--reason", "old"], needed, {}, clock);
     const reason: string = parsed === "help" ? "" : parsed.given.reason;
     expect(reason).toBe("old");
   });

@@ -6,16 +6,16 @@ import type { ScheduleFailedError } from "../../testing/report/failure.js";
 import { type KeptFailure, readFailure } from "../../testing/report/failure-file.js";
 import { renderTrace } from "../../testing/report/render.js";
 import { renderViewer } from "../../testing/viewer/page.js";
+import type { Moments } from "../shell/arguments.js";
+import type { Printer } from "../shell/commands.js";
 import { lacks, loadModule } from "../shell/module.js";
-import { type Arguments, parseReplay, USAGE } from "./usage.js";
+import { parseReplay, type ReplayArguments, USAGE } from "./usage.js";
 
 /** The surroundings of the command. */
-export interface ReplayHost {
+export interface ReplayHost extends Printer, Moments {
   /** The text of a file. @throws Error when there is none */
   read(path: string): string;
   write(path: string, text: string): void;
-  print(text: string): void;
-  complain(text: string): void;
   /** Loads a module: by path from the working folder, or by URL. */
   load(module: string): Promise<object>;
   /** Runs the schedule of a token. Resolves with its failure; undefined when it passes. */
@@ -37,7 +37,7 @@ export const EXIT: {
 /** Runs the command. Returns its exit code. */
 export async function replay(args: readonly string[], host: ReplayHost): Promise<number> {
   try {
-    const given = parseReplay(args);
+    const given = parseReplay(args, host);
     if (given === "help") {
       host.print(USAGE);
       return EXIT.fine;
@@ -62,7 +62,7 @@ function read(file: string, host: ReplayHost): string {
   }
 }
 
-async function rerun(failure: KeptFailure, given: Arguments, host: ReplayHost): Promise<number> {
+async function rerun(failure: KeptFailure, given: ReplayArguments, host: ReplayHost): Promise<number> {
   const module = given.module ?? failure.source?.module;
   const name = given.export ?? failure.source?.export;
   if (given.show || module === undefined || name === undefined) {

@@ -1,9 +1,9 @@
 // The arguments of `signalbox replay`.
 
-import { Misuse, parseArguments } from "../shell/arguments.js";
+import { Misuse, type Moments, parseArguments } from "../shell/arguments.js";
 
 /** The arguments of `signalbox replay`. */
-export interface Arguments {
+export interface ReplayArguments {
   readonly file: string;
   /** File to write the page to. */
   readonly html?: string;
@@ -35,9 +35,9 @@ const OPTIONS = {
 } as const;
 
 /** @throws Misuse, with the usage */
-export function parseReplay(args: readonly string[]): Arguments | "help" {
+export function parseReplay(args: readonly string[], clock: Moments): ReplayArguments | "help" {
   try {
-    const asked = parseArguments(args, OPTIONS);
+    const asked = parseArguments(args, OPTIONS, {}, clock);
     if (asked === "help") return "help";
     const [file, ...rest] = asked.words;
     if (file === undefined) throw new Misuse("replay needs a FILE");

@@ -48,9 +48,12 @@ export type Given<O extends OptionSpecs> = {
 };
 
 /** The arguments of a command, taken apart. */
-export interface Arguments<O extends OptionSpecs> {
+export interface ParsedArguments<Own extends OptionSpecs, Common extends OptionSpecs> {
   readonly words: readonly string[];
-  readonly given: Given<O>;
+  /** The options of the command. */
+  readonly given: Given<Own>;
+  /** The options that its subcommand has for every command. */
+  readonly common: Given<Common>;
 }
 
 /** Wrong arguments. The program ends with code 2. */
@@ -61,11 +64,13 @@ export class Misuse extends Error {}
  *
  * @throws Misuse
  */
-export function parseArguments<const O extends OptionSpecs>(
+export function parseArguments<const Own extends OptionSpecs, const Common extends OptionSpecs>(
   args: readonly string[],
-  specs: O,
-  clock?: Moments,
-): Arguments<O> | "help" {
+  own: Own,
+  common: Common,
+  clock: Moments,
+): ParsedArguments<Own, Common> | "help" {
+  const specs: OptionSpecs = { ...own, ...common };
   const texts = Object.entries(specs).map(([name, { value }]): [string, { type: "string" | "boolean" }] => [
     name,
     { type: value === undefined ? "boolean" : "string" },
@@ -85,19 +90,27 @@ export function parseArguments<const O extends OptionSpecs>(
     if (token.name === "help") return "help";
     found.set(token.name, [...(found.get(token.name) ?? []), textOf(token, specs)]);
   }
+  return { words, given: givenOf(own, found, clock), common: givenOf(common, found, clock) };
+}
+
+/** Reads the texts of options. @throws Misuse */
+function givenOf<O extends OptionSpecs>(
+  specs: O,
+  found: ReadonlyMap<string, readonly string[]>,
+  clock: Moments,
+): Given<O> {
   const given: Record<string, unknown> = {};
-  for (const [name, { value, many, needed, gives = name, read }] of Object.entries(specs)) {
+  for (const [name, spec] of Object.entries(specs)) {
+    const { value, many, needed, gives = name } = spec;
     const values = found.get(name);
     if (values === undefined && needed !== undefined) throw new Misuse(needed);
     if (values === undefined) continue;
     if (value !== undefined && !many && values.length > 1) throw new Misuse(`--${name} can be given once`);
-    const all = values.map((text) => {
-      if (read !== undefined) return read(text, name, clock as Moments);
-      return value === undefined ? true : text;
-    });
+    const usual = (text: string): unknown => (value === undefined ? true : text);
+    const all = values.map((text) => (spec.read === undefined ? usual(text) : spec.read(text, name, clock)));
     given[gives] = many ? all : all[0];
   }
-  return { words, given: given as Given<O> };
+  return given as Given<O>;
 }
 
 interface OptionToken {

@@ -4,12 +4,12 @@
 import { printable } from "../../process/printable.js";
 import { answersNo } from "./answer.js";
 import {
-  type Arguments,
   type Given,
   hint,
   Misuse,
   type Moments,
   type OptionSpecs,
+  type ParsedArguments,
   parseArguments,
 } from "./arguments.js";
 import { failureText, Told } from "./document.js";
@@ -119,12 +119,9 @@ async function found<Context, Common extends OptionSpecs>(
     set.host.print(helpOf(set, name, command));
     return EXIT.fine;
   }
-  const isCommon = ([option]: readonly [string, unknown]): boolean => Object.hasOwn(set.common, option);
-  const given = Object.entries(asked.given);
-  const common = Object.fromEntries(given.filter(isCommon)) as Given<Common>;
-  const own = Object.fromEntries(given.filter((one) => !isCommon(one))) as Given<OptionSpecs>;
+  const { words, given, common } = asked;
   return set.carryOut(common, (context) =>
-    command.run(asked.words, own, context, (error) => answersNo(error, set.answers)),
+    command.run(words, given, context, (error) => answersNo(error, set.answers)),
   );
 }
 
@@ -133,9 +130,9 @@ function argumentsOf<Context, Common extends OptionSpecs>(
   name: string,
   { words = [], options = {} }: Command<Context>,
   args: readonly string[],
-): Arguments<OptionSpecs> | "help" {
+): ParsedArguments<OptionSpecs, Common> | "help" {
   try {
-    const asked = parseArguments<OptionSpecs>(args, { ...options, ...common }, host);
+    const asked = parseArguments<OptionSpecs, Common>(args, options, common, host);
     if (asked !== "help") checkWords(words, asked.words);
     return asked;
   } catch (error) {
