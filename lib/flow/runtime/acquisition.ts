@@ -289,7 +289,7 @@ export class Acquisition {
       const patient = await this.#host.hospital.patient(row);
       if (patient === undefined) return;
       row = patient;
-    } else if (this.#host.hospital.keepsByWish(row)) return;
+    } else if (this.#host.hospital.keepsByControl(row)) return;
     if (this.#host.definition(row.name, row.version) === undefined) this.#host.hospital.unknown(row);
     else if (needsSlot(row)) await this.#queueUp(row);
     // If the list of waiting flows is full, a later look for flows that are due, or held by hosts that are gone, finds the flow again.
@@ -406,7 +406,8 @@ export class Acquisition {
   }
 
   async #runHeld(row: FlowRow): Promise<void> {
-    if (row.holder !== this.#host.claim.token || !isHeld(row) || this.#host.hospital.keepsByWish(row)) return;
+    if (row.holder !== this.#host.claim.token || !isHeld(row) || this.#host.hospital.keepsByControl(row))
+      return;
     await this.#withinCapacity(row.number, true, async () => {
       const [input = row.input] = await resolved(this.#host.store, [row.input]);
       const read = await Promise.all([

@@ -75,13 +75,17 @@ function codeOf({ version, body }: FlowDefinition<never>): string {
 export class HostHospital {
   readonly #host: HostState;
   #state: HospitalState;
-  /** What the start of the host decides about flows in the hospital is done. */
-  isOpen = false;
+  #isOpen = false;
   readonly #unknown = new Set<string>();
 
   constructor(host: HostState) {
     this.#host = host;
     this.#state = initial(host.settings.hospital.config);
+  }
+
+  /** What the start of the host decides about flows in the hospital is done. */
+  get isOpen(): boolean {
+    return this.#isOpen;
   }
 
   /** The host starts: discharges flows by rule, and reports the flows that it cannot run. @throws StoreError */
@@ -90,7 +94,7 @@ export class HostHospital {
     const { store, kernel, ctx } = this.#host;
     const unknown = await countUnknown(store, definitions);
     for (const one of unknown) this.#unknown.add(`${one.name}/${one.version}`);
-    this.isOpen = true;
+    this.#isOpen = true;
     if (unknown.length > 0) tell(kernel, ctx.self, { type: "unknown", flows: unknown });
   }
 
@@ -110,7 +114,7 @@ export class HostHospital {
   unknown({ name, version }: FlowRow): void {
     const key = `${name}/${version}`;
     // At the start all of them are counted.
-    if (!this.isOpen || this.#unknown.has(key)) return;
+    if (!this.#isOpen || this.#unknown.has(key)) return;
     this.#unknown.add(key);
     const met: UnknownFlows = { name, version, count: 1 };
     tell(this.#host.kernel, this.#host.ctx.self, { type: "unknown", flows: [met] });
@@ -166,7 +170,7 @@ export class HostHospital {
   }
 
   /** Puts a flow that does not run under observation, if its row requests that. Returns whether there is. */
-  keepsByWish(row: FlowRow): boolean {
+  keepsByControl(row: FlowRow): boolean {
     if (!row.wish?.startsWith(OBSERVE)) return false;
     const suspension = { ...NOWHERE, position: row.taken_at };
     this.#observe({ row, run: begin(this.#state), suspension }, row.wish.slice(OBSERVE.length));

@@ -391,6 +391,22 @@ describe("a flow whose code changed", () => {
     expect(await world.clock.until(result)).toBe("done");
   });
 
+  it("that is kept is an error for those who asked before the host had decided about it [J940]", async () => {
+    await using world = new World();
+    let flows = await world.host([first]);
+    await world.clock.until(flows.start(first, null, { id: "o" }));
+    await world.clock.settle();
+    await world.die();
+    const other = defineFlow("order", async (flow, _: null) => flow.step("other", () => "done"));
+    flows = await world.host([other]);
+    const refused = { code: "ERR_FLOW_IN_HOSPITAL" };
+    await expect(world.clock.until(flows.get("o").result())).rejects.toMatchObject(refused);
+    await world.die();
+    const started = world.system.start(flowHost({ store: world.source, flows: [other] }));
+    const result = started.then((host) => host.get("o").result());
+    await expect(world.clock.until(result)).rejects.toMatchObject(refused);
+  });
+
   it("that throws on replay has its error as the cause [N300]", async () => {
     await using world = new World();
     const flows = await world.host([first]);
