@@ -100,7 +100,7 @@ async function checkFlow(
   }
   let given: { row: FlowRow; history: Entry[] };
   try {
-    const history = await historyOf(store, row);
+    const history = await historyOf(store, row, CHECK_LIMITS.page);
     const [input = null] = await resolved(store, [row.input]);
     given = { row: { ...row, input }, history };
   } catch (error) {

@@ -11,15 +11,19 @@ import { FlowNotFoundError } from "./errors.js";
 /** Rows of a journal, or messages, that are read at once. */
 const PAGE = 10_000;
 
-/** @throws JournalDamagedError */
-export async function historyOf(store: Store, { number, id }: FlowRow): Promise<Entry[]> {
+/** @param limit - rows that are read at once. @throws JournalDamagedError */
+export async function historyOf(
+  store: Store,
+  { number, id }: FlowRow,
+  limit: number = PAGE,
+): Promise<Entry[]> {
   const history: Entry[] = [];
   for (;;) {
     const rows = await store.scan(journal, {
       index: "flow",
       prefix: [number],
       from: history.length,
-      limit: PAGE,
+      limit,
     });
     for (const { seq, head, value } of await withValues(store, rows)) {
       if (seq !== history.length) throw new JournalDamagedError(id, history.length, "is missing");
@@ -29,7 +33,7 @@ export async function historyOf(store: Store, { number, id }: FlowRow): Promise<
         throw new JournalDamagedError(id, seq, "cannot be read", { cause: error });
       }
     }
-    if (rows.length < PAGE) return history;
+    if (rows.length < limit) return history;
   }
 }
 

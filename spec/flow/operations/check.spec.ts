@@ -29,6 +29,10 @@ test("names the flows that do not fit the code, and changes nothing", async () =
   await journalOf("order-new");
   await journalOf("refund-unknown", "charge");
   await journalOf("order-damaged", "charge");
+  await journalOf("order-lost", "charge", "ship", "thank");
+  const [lost] = await store.scan(flows, { index: "id", prefix: ["order-lost"] });
+  const [, second] = await store.scan(journal, { index: "flow", prefix: [lost?.number as number] });
+  await store.commit({ writes: [{ type: "delete", table: journal, key: [second?.position as number] }] });
   const [damaged] = await store.scan(flows, { index: "id", prefix: ["order-damaged"] });
   const [entry] = await store.scan(journal, { index: "flow", prefix: [damaged?.number as number] });
   const set = { head: "[" };
@@ -67,6 +71,7 @@ test("names the flows that do not fit the code, and changes nothing", async () =
     "throws-early": { recorded: "step ship", at: expect.stringContaining("check.spec.ts"), did: "throws" },
     "refund-unknown": "unknown",
     "order-damaged": "unreadable",
+    "order-lost": "unreadable",
   });
   expect(ran).toBe(0);
   expect(await store.scan(flows, {})).toEqual(before);
