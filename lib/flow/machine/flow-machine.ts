@@ -51,6 +51,8 @@ export function initial(history: readonly Entry[], messages: readonly UnreadMess
 /** One transition. `state` is changed and returned. */
 export function decide(state: FlowState, event: FlowEvent): [FlowState, readonly FlowEffect[]] {
   if (state.phase === "ended") return [state, NONE];
+  // A transition that threw may have left some.
+  state.effects = NONE;
   take(state, event);
   pump(state);
   const { effects } = state;

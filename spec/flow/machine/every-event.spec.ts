@@ -1,7 +1,8 @@
 // The flow's transition in every state that a few events reach: it throws nothing, repeats nothing, and can always go on.
 
 import { describe, expect, it } from "vitest";
-import { decide } from "../../../lib/flow/machine/flow-machine.js";
+import type { Entry } from "../../../lib/flow/journal/entry.js";
+import { decide, initial } from "../../../lib/flow/machine/flow-machine.js";
 import type { FlowEvent, How } from "../../../lib/flow/machine/state.js";
 import { sized } from "../../support/proof.js";
 import {
@@ -157,4 +158,27 @@ describe.each(scripts)("the transition of %s", (_name, script) => {
       expect(explore(script, budget, most)).toBeGreaterThanOrEqual(Math.min(most, 100));
     },
   );
+});
+
+it("does what a transition that threw began no more with the next one", () => {
+  const thrown = new Error("unreadable");
+  let isDamaged = false;
+  const how: How = {
+    get type(): "run" {
+      if (isDamaged) throw thrown;
+      return "run";
+    },
+    commits: false,
+  };
+  const failed: Entry = {
+    at: 0,
+    asks: [{ kind: "step", key: "a" }],
+    decision: { type: "failed", key: "a", attempt: 1, due: 0 },
+    value: null,
+  };
+  const state = initial([failed]);
+  decide(state, { type: "asked", kind: "step", key: "a", how, now: 0 });
+  isDamaged = true;
+  expect(() => decide(state, { type: "drained", now: 0 })).toThrow(thrown);
+  expect(decide(state, { type: "mail", messages: [], now: 0 })[1]).toEqual([{ type: "quiet", quiet: true }]);
 });
