@@ -33,13 +33,21 @@ export function joined(parts: readonly FlowWrites[]): Required<FlowWrites> {
   };
 }
 
-/** Reads and decides again while another writer is faster: each time, one of them gets on. */
+/** A decision is made again after as many conflicts. */
+export const MOST_CONFLICTS = 1_000;
+
+/**
+ * Reads and decides again while another writer is faster. Each conflict means that another writer went on, so as many in a row as
+ * {@link MOST_CONFLICTS} are no contention.
+ *
+ * @throws ConflictError after one more
+ */
 export async function decided<T>(act: () => Promise<T>): Promise<T> {
-  for (;;) {
+  for (let conflicts = 0; ; conflicts++) {
     try {
       return await act();
     } catch (error) {
-      if (!(error instanceof ConflictError)) throw error;
+      if (!(error instanceof ConflictError) || conflicts === MOST_CONFLICTS) throw error;
     }
   }
 }
