@@ -8,8 +8,9 @@ import { noPostgres } from "./postgres.js";
 let database: Promise<PGlite> | undefined;
 
 /**
- * Whether a suite for several kinds of store runs on PGlite, too. In `npm test` a server stands for it where there is one. The store's own
- * suite always runs on it.
+ * Whether a suite for several kinds of store runs on PGlite, too: in `npm run prove`, and where there is no server of PostgreSQL. With a
+ * server, `npm test` leaves PGlite to `npm run prove`, also in suites that do not run on the server. The store's own suite always
+ * runs on PGlite.
  */
 export function runsOnPglite(proving: boolean): boolean {
   return proving || noPostgres !== undefined;

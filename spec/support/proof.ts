@@ -37,7 +37,7 @@ interface Sampled extends ExploreOptions {
   readonly quick: number;
   /** The part of the schedules that this proof runs in `npm run prove`, if its schedules take long. Default 1. */
   readonly share?: number;
-  /** The fewest schedules in `npm run prove`. Default: those in `npm test`. */
+  /** The fewest schedules in `npm run prove`. Default: `quick`, of which `npm test` runs a part if there are no `sometimes`. */
   readonly least?: number;
 }
 

@@ -15,7 +15,6 @@ import { type AnyRoute, route } from "../../../lib/pipeline/definition/route.js"
 import { type PipelineHost, type PipelineRun, pipelineHost } from "../../../lib/pipeline/host.js";
 import type { StrandedExecution } from "../../../lib/pipeline/runtime/stranded.js";
 import { runsOnPglite } from "../../support/pglite.js";
-import { proving } from "../../support/proof.js";
 import { seen } from "../../support/until.js";
 import { KINDS } from "../ledger/bench.js";
 
@@ -152,11 +151,13 @@ export async function stranded(
   return { life, run: life.host.get("x") };
 }
 
-/** The stores of a test. */
-/** Kinds of stores. The first test on PGlite in a process waits for its start, which takes longer than all others together. */
-export const PLACES: typeof KINDS = KINDS.filter(
-  ({ name }) => name !== "volatile" && (name !== "PGlite" || runsOnPglite(proving)),
-);
+/**
+ * The kinds of stores of a test; see {@link runsOnPglite} about `proving`. The first test on PGlite in a process waits for its start,
+ * which takes longer than all others together.
+ */
+export function places(proving: boolean): typeof KINDS {
+  return KINDS.filter(({ name }) => name !== "volatile" && (name !== "PGlite" || runsOnPglite(proving)));
+}
 
 /** A store that goes with the test. */
 export async function placeOf({ place }: (typeof KINDS)[number]): Promise<StoreSource> {

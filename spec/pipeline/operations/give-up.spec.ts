@@ -1,5 +1,4 @@
 // People give up what cannot go on, or shall not: it is counted apart, and the execution comes to its end.
-// On PGlite in `npm run prove`: see spec/support/proof.js.
 
 import { describe, expect, test } from "vitest";
 import {
@@ -10,19 +9,22 @@ import {
 } from "../../../lib/pipeline/definition/pipeline.js";
 import { route } from "../../../lib/pipeline/definition/route.js";
 import { inStore, runCommand } from "../../cli/pipelines/support.js";
+import { proving } from "../../support/proof.js";
 import {
   begun,
   CHANGES,
   Endless,
   Life,
   lines,
-  PLACES,
   placeOf,
+  places,
   split,
   stranded,
   whole,
   words,
 } from "./change-support.js";
+
+const PLACES = places(proving);
 
 const REASON = "the customer has gone";
 const HOLD = "hold";

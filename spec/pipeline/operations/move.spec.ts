@@ -1,12 +1,14 @@
 // People move messages to another route, where the route of their queue is gone or cannot do them.
-// On PGlite in `npm run prove`: see spec/support/proof.js.
 
 import { describe, expect, test } from "vitest";
 import { definePipeline, type PipelineDefinition } from "../../../lib/pipeline/definition/pipeline.js";
 import { queue } from "../../../lib/pipeline/definition/queue.js";
 import { route } from "../../../lib/pipeline/definition/route.js";
 import { inStore, runCommand } from "../../cli/pipelines/support.js";
-import { begun, Life, lines, PLACES, placeOf, split, stranded, whole, words } from "./change-support.js";
+import { proving } from "../../support/proof.js";
+import { begun, Life, lines, placeOf, places, split, stranded, whole, words } from "./change-support.js";
+
+const PLACES = places(proving);
 
 const terms = queue<string>("terms");
 

@@ -1,5 +1,4 @@
 // An execution keeps the version of its pipeline with which it began, however many versions a host has.
-// On PGlite in `npm run prove`: see spec/support/proof.js.
 
 import { memory, type StoreSource } from "signalbox/store";
 import { testClock } from "signalbox/testing";
@@ -10,7 +9,10 @@ import { route } from "../../../lib/pipeline/definition/route.js";
 import { pipelineHost } from "../../../lib/pipeline/host.js";
 import { ABSENT_MS } from "../../../lib/pipeline/runtime/stranded-machine.js";
 import { inStore, runCommand } from "../../cli/pipelines/support.js";
-import { Life, lines, PLACES, placeOf, takes } from "./change-support.js";
+import { proving } from "../../support/proof.js";
+import { Life, lines, placeOf, places, takes } from "./change-support.js";
+
+const PLACES = places(proving);
 
 type Pipeline = PipelineDefinition<unknown>;
 
