@@ -276,7 +276,7 @@ describe("keys", () => {
       fc.tuple(fc.constant("pass" as const), fc.integer({ min: 0, max: 300 }).map(String)),
     );
     fc.assert(
-      fc.property(fc.array(step, { maxLength: sized(100) }), (steps) => {
+      fc.property(fc.array(step, { maxLength: sized(100, 1, 100) }), (steps) => {
         const limiter = new Driven(1, 100, 2, { maxKeys: 4, maxWaiting: 6 });
         for (const [what, value] of steps) {
           const isNew = !limiter.machine.buckets.has(value);
