@@ -12,7 +12,7 @@ import {
   rateLimiter,
   retryPolicy,
 } from "signalbox/service";
-import { macrotask } from "../../support/host.js";
+import { until } from "../../support/until.js";
 import { TOOLS, type Tools } from "../pool/support.js";
 
 const Stock = defineServer({
@@ -48,7 +48,7 @@ export async function everything(prepare: (system: System) => void = ignore): Pr
   await jobs(system);
   await requests(system);
   // A request is over after its client has the answer.
-  while (requestsOn(metrics.text()) < 5) await macrotask();
+  await until(() => requestsOn(metrics.text()) >= 5, "the count of requests");
   return { system, metrics, kept, [Symbol.asyncDispose]: () => system.stop({ timeoutMs: 0 }).then(ignore) };
 }
 

@@ -16,7 +16,8 @@ import { Catalog } from "../../../lib/store/postgres/catalog.js";
 import { childProgram } from "../../support/child-program.js";
 import { describePostgres } from "../../support/postgres.js";
 import { storeContext } from "../../support/store-context.js";
-import { PostgresBench, turn } from "./bench.js";
+import { until } from "../../support/until.js";
+import { PostgresBench } from "./bench.js";
 
 const names = defineTable("names", { columns: { id: "text" }, key: ["id"] });
 const jobs = defineTable("jobs", { columns: { id: "text", by: "text" }, key: ["id"] });
@@ -41,13 +42,13 @@ describePostgres("claims on a server", () => {
 
   /** Waits until the other host sees the claim so. */
   async function seen(store: Store, held: boolean): Promise<void> {
-    while ((await store.claims(""))[0]?.held !== held) await turn();
+    await until(async () => (await store.claims(""))[0]?.held === held, "the claim");
   }
 
   /** Waits until the owner's session has locked its token. */
   async function locked(place: string): Promise<void> {
-    while ((await sql(`select from "${place}"."$claims" where locked_in is not null`)).length === 0)
-      await turn();
+    const locks = `select from "${place}"."$claims" where locked_in is not null`;
+    await until(async () => (await sql(locks)).length > 0, "the lock of the claim");
   }
 
   it("are not held any more as soon as the connection of their owner has gone [K39]", async () => {
@@ -123,11 +124,8 @@ describePostgres("claims on a server", () => {
       isRevoked = true;
       return done;
     });
-    while (
-      !isRevoked &&
-      (await sql("select from pg_stat_activity where wait_event_type = 'Lock'")).length === 0
-    )
-      await turn();
+    const waits = "select from pg_stat_activity where wait_event_type = 'Lock'";
+    await until(async () => isRevoked || (await sql(waits)).length > 0, "the wait for the lock");
     expect(isRevoked).toBe(false);
     await writer.query(`insert into "${place}".names values ('in time')`);
     await writer.query("commit");
