@@ -11,6 +11,8 @@ import { tellingEnds } from "./simulated/audit.js";
 import { Job } from "./simulated/job.js";
 import { checked, end, start } from "./simulated/play.js";
 
+const INPUTS = 30;
+
 /** Hosts of one store and one broker. */
 async function played(sim: Simulation, names: readonly string[]): Promise<void> {
   const jobs = names.map(() => new Job());
@@ -80,7 +82,6 @@ describe("pipelines over a broker", () => {
         route("write", { from: parts, concurrency: 2 }).via("write", () => undefined),
       ],
     });
-    const INPUTS = 30;
     await explored(
       async (sim) => {
         sim.calm();
@@ -99,6 +100,38 @@ describe("pipelines over a broker", () => {
         expect(broker.published.size).toBeLessThan(2 * INPUTS);
       },
       { quick: 5, seed: 3, share: 0.05 },
+    );
+  });
+
+  it("go on with the messages of other queues when the broker cannot make the channel of one [Y882]", async () => {
+    const numbers = queue<number>("numbers");
+    const bad = queue<number>("bad");
+    const good = queue<number>("good");
+    await explored(
+      async (sim) => {
+        sim.calm();
+        const written = { bad: 0, good: 0 };
+        const lines = definePipeline("lines", {
+          routes: [
+            route("split", { from: numbers }).to(bad).to(good),
+            route("stuck", { from: bad }).via("count", () => void written.bad++),
+            route("free", { from: good }).via("count", () => void written.good++),
+          ],
+        });
+        const broker = new SimulatedBroker(sim, { refuses: "-bad-" });
+        const definition = pipelineHost({
+          ...{ pipelines: [lines], carrier: broker.source(), store: sim.store() },
+        });
+        const host = await sim.system({ name: "a" }).start(definition);
+        const values = [...Array(INPUTS).keys()];
+        await host.start(lines, { id: "one", messages: { to: numbers, values } });
+        await sim.eventually("those of the other queue are done", () => written.good === INPUTS);
+        expect(written.bad).toBe(0);
+        broker.accept();
+        const { done } = await host.get("one").completed();
+        expect([done, written]).toEqual([3 * INPUTS, { bad: INPUTS, good: INPUTS }]);
+      },
+      { quick: 2, seed: 4, share: 0.02 },
     );
   });
 });

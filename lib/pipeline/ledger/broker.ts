@@ -14,7 +14,7 @@ import type { MessageId } from "../definition/message-id.js";
 import { Channels } from "../messages/channels.js";
 import { Inbox } from "../messages/inbox.js";
 import { MESSAGE_LIMITS } from "../messages/limits.js";
-import { Outbox, type OutboxRows, type Sendable, Shipment } from "../messages/outbox.js";
+import { byQueue, Outbox, type OutboxRows, type Sendable, Shipment } from "../messages/outbox.js";
 import { LedgerChannels } from "./ledger-channels.js";
 import type { LedgerState, StoreLedgerOptions } from "./ledger-state.js";
 import type { LiveMessage } from "./live-message.js";
@@ -39,7 +39,7 @@ const STALE_MS = 3_000;
 const IN_WORK_MS = 10_000;
 /** Most messages that are sent at a time. */
 const AT_ONCE = 500;
-/** Most shipments at the same time: one need not wait for the answers of the broker and the store to the one before. */
+/** Most shipments of a queue at the same time: one need not wait for the answers of the broker and the store to the one before. */
 const MOST_SHIPMENTS = 8;
 /** Letters ahead, for each message that the host can work on at a time; and the fewest. */
 const AHEAD = 2;
@@ -57,8 +57,8 @@ export class LedgerBroker {
   readonly #inboxes = new Map<string, Inbox<Spot>>();
   /** Keys of the messages that are being sent, or wait to be sent. */
   readonly #underWay = new Set<string>();
-  #waiting: Outgoing[] = [];
-  #shipments = 0;
+  /** What is to be sent of each queue, and how many shipments of it are on their way. */
+  readonly #outgoing = new Map<string, { waiting: Outgoing[]; shipments: number }>();
   /** Queues whose outbox is sent regardless of its age. */
   readonly #hurry = new Set<string>();
   #looking: Promise<void> | undefined;
@@ -158,25 +158,44 @@ export class LedgerBroker {
   #ship(outgoing: readonly Outgoing[]): void {
     if (this.#isClosed || outgoing.length === 0) return;
     for (const one of outgoing) this.#underWay.add(keyOf(one));
-    this.#waiting.push(...outgoing);
     // Outside any process: a shipment has messages of several processes, and each of these may end before the broker answers.
-    outside(() => this.#begin());
+    outside(() => {
+      for (const [queue, some] of byQueue(outgoing)) {
+        this.#of(queue).waiting.push(...some);
+        this.#begin(queue);
+      }
+    });
   }
 
-  #begin(): void {
-    if (this.#shipments >= MOST_SHIPMENTS || this.#waiting.length === 0) return;
-    const outgoing = this.#waiting.splice(0, AT_ONCE);
-    this.#shipments++;
+  #of(queue: string): { waiting: Outgoing[]; shipments: number } {
+    let one = this.#outgoing.get(queue);
+    if (one === undefined) {
+      one = { waiting: [], shipments: 0 };
+      this.#outgoing.set(queue, one);
+    }
+    return one;
+  }
+
+  #begin(queue: string): void {
+    const of = this.#of(queue);
+    if (of.shipments >= MOST_SHIPMENTS || of.waiting.length === 0) return;
+    const outgoing = of.waiting.splice(0, AT_ONCE);
+    of.shipments++;
     const ended = (): void => {
       for (const one of outgoing) this.#underWay.delete(keyOf(one));
-      this.#shipments--;
-      this.#begin();
+      of.shipments--;
+      this.#begin(queue);
       // Messages that are marked now are no longer in the way of the rest.
       if (this.#hurry.size > 0) this.#lookSoon();
     };
-    // Once this host is closed, the rest stays in the outbox.
-    const goesOn = (): boolean => !this.#isClosed;
-    new Shipment({ outbox: this.#outbox, kernel: this.#kernel, goesOn, ended }).send(outgoing);
+    const kernel = this.#kernel;
+    new Shipment({
+      ...{ outbox: this.#outbox, queue, ended },
+      after: (ms, fn) => void kernel.addTimer(ms, { fire: fn }),
+      random: () => kernel.env.random(),
+      // Once this host is closed, the rest stays in the outbox.
+      goesOn: () => !this.#isClosed,
+    }).send(outgoing);
   }
 
   // ── what is due, and what others have left behind ────────────────────────────────────────────────────────────
@@ -230,8 +249,7 @@ export class LedgerBroker {
     this.#sinceChannels += LOOK_MS;
     if (this.#sinceChannels < MESSAGE_LIMITS.lookMs || this.#isClosed) return;
     this.#sinceChannels = 0;
-    // A broker that is away is asked again the next time.
-    await this.#channels.look(this.#queues).catch(() => undefined);
+    this.#channels.look(this.#queues);
   }
 
   async #lookAtOutbox(queue: string): Promise<void> {
@@ -264,7 +282,7 @@ export class LedgerBroker {
     this.#isClosed = true;
     this.#cancelLook?.();
     this.#cancelDue?.();
-    this.#waiting = [];
+    this.#outgoing.clear();
     for (const inbox of this.#inboxes.values()) void inbox.close();
     this.#channels.close();
   }

@@ -49,6 +49,7 @@ export class Channels {
   readonly #carrier: Carrier;
   readonly #kernel: Kernel;
   readonly #all = new Map<string, Channel>();
+  #looking: Promise<void> | undefined;
   #isClosed = false;
 
   constructor(queues: CarriedQueues, carrier: Carrier, kernel: Kernel) {
@@ -57,7 +58,12 @@ export class Channels {
     this.#kernel = kernel;
   }
 
-  /** Does something with the channel of a queue, as soon as there is one. @throws what it throws, QueueClosedError */
+  /**
+   * Does something with the channel of a queue, as soon as there is one: the queue's channel-machine.ts tries until there is. Whoever waits
+   * keeps back nothing of other queues.
+   *
+   * @throws what it throws, QueueClosedError
+   */
   async use<T>(queue: string, body: (channel: string) => Promise<T>): Promise<T> {
     const one = this.#of(queue);
     const channel = await one.opened();
@@ -79,10 +85,24 @@ export class Channels {
     this.#of(queue).tell({ type: "gone", channel });
   }
 
-  /** Looks whether another process has changed channels, and whether the broker has lost letters. @throws StoreError, CarrierError */
-  async look(queues: Iterable<string>): Promise<void> {
+  /**
+   * Begins to look whether another process has changed channels, and whether the broker has lost letters: for these queues, and all whose
+   * channels are known. The broker may need long to say that it cannot be asked about one; the others are looked at all the same.
+   */
+  look(queues: Iterable<string>): void {
     for (const queue of queues) this.#of(queue);
-    for (const one of this.#all.values()) await one.look();
+    this.#looking ??= this.#lookAtAll().finally(() => {
+      this.#looking = undefined;
+    });
+  }
+
+  async #lookAtAll(): Promise<void> {
+    for (const one of [...this.#all.values()]) await one.look().catch(() => undefined);
+  }
+
+  /** Looks at the channel of one queue. @throws StoreError, CarrierError */
+  async lookAt(queue: string): Promise<void> {
+    await this.#of(queue).look();
   }
 
   /** No caller waits any longer. */

@@ -2,7 +2,6 @@
 // marked as sent is sent again, by whoever finds it.
 
 import { EffectLoop } from "../../process/effect-loop.js";
-import type { Kernel } from "../../process/kernel.js";
 import { ConflictError, type RowExpectation, type Store, type Write } from "../../store/index.js";
 import type { Carrier, Letter } from "./carrier.js";
 import type { Channels } from "./channels.js";
@@ -41,40 +40,36 @@ export class Outbox<S extends Sendable> {
     this.#rows = rows;
   }
 
-  /** Fulfilled when the broker has confirmed all. @throws CarrierError, QueueClosedError */
-  async send(messages: readonly S[]): Promise<S[]> {
-    const sent = await Promise.all(
-      [...byQueue(messages)].map(([queue, some]) =>
-        this.#channels.use(queue, async (channel) => {
-          await this.#carrier.publish(
-            channel,
-            some.map((message) => this.#rows.letter(message)),
-          );
-          return some.map((message) => ({ ...message, channel }));
-        }),
-      ),
-    );
-    return sent.flat();
+  /** Fulfilled when the broker has confirmed all of these messages of a queue. @throws CarrierError, QueueClosedError */
+  send(queue: string, messages: readonly S[]): Promise<S[]> {
+    return this.#channels.use(queue, async (channel) => {
+      await this.#carrier.publish(
+        channel,
+        messages.map((message) => this.#rows.letter(message)),
+      );
+      return messages.map((message) => ({ ...message, channel }));
+    });
   }
 
   /** Notes that the broker has them. False: the store names another channel, so the broker may have lost what it has confirmed. */
-  async mark(sent: readonly S[]): Promise<boolean> {
-    for (const [queue, some] of byQueue(sent)) {
-      const confirmed = new Set(some.map(({ channel }) => channel));
-      const expect = [...confirmed].map((channel) => this.#rows.named(queue, channel ?? null));
-      try {
-        await this.#store.commit({ expect, writes: some.map((message) => this.#rows.marked(message)) });
-      } catch (error) {
-        if (!(error instanceof ConflictError)) throw error;
-        await this.#channels.look([queue]);
-        return false;
-      }
+  async mark(queue: string, sent: readonly S[]): Promise<boolean> {
+    const confirmed = new Set(sent.map(({ channel }) => channel));
+    const expect = [...confirmed].map((channel) => this.#rows.named(queue, channel ?? null));
+    try {
+      await this.#store.commit({ expect, writes: sent.map((message) => this.#rows.marked(message)) });
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error;
+      await this.#channels.lookAt(queue);
+      return false;
     }
     return true;
   }
 }
 
-function byQueue<S extends Sendable>(messages: readonly S[]): Map<string, S[]> {
+/** The messages of each queue, in their order. */
+export function byQueue<S extends Pick<Sendable, "queue">>(
+  messages: readonly S[],
+): ReadonlyMap<string, readonly S[]> {
   const all = new Map<string, S[]>();
   for (const message of messages) {
     const some = all.get(message.queue);
@@ -87,13 +82,20 @@ function byQueue<S extends Sendable>(messages: readonly S[]): Map<string, S[]> {
 /** What carrying out uses of its surroundings. */
 interface ShipmentSettings<S extends Sendable> {
   readonly outbox: Outbox<S>;
-  readonly kernel: Kernel;
+  readonly queue: string;
+  /** Calls `fn` after this time, in milliseconds. */
+  after(inMs: number, fn: () => void): void;
+  /** 0 or more, less than 1. */
+  random(): number;
   /** False: the rest stays marked as unsent, for whoever finds it. */
   goesOn(): boolean;
   ended(): void;
 }
 
-/** Carries out what outbox-machine.ts decides: publishes messages, and marks them. */
+/**
+ * Carries out what outbox-machine.ts decides: publishes messages, and marks them. They are of one queue, so that a queue whose channel
+ * cannot be opened keeps no messages of others back.
+ */
 export class Shipment<S extends Sendable> {
   readonly #settings: ShipmentSettings<S>;
   readonly #loop: EffectLoop<OutboxState<S>, OutboxEvent<S>, OutboxEffect<S>>;
@@ -115,23 +117,23 @@ export class Shipment<S extends Sendable> {
   }
 
   #later(effect: OutboxEffect<S>): void {
-    const { kernel, goesOn, ended } = this.#settings;
-    const fire = (): void => (goesOn() ? this.#follow(effect) : ended());
-    if (effect.inMs > 0 && goesOn()) kernel.addTimer(effect.inMs, { fire });
-    else fire();
+    const { after, goesOn, ended } = this.#settings;
+    const begin = (): void => (goesOn() ? this.#follow(effect) : ended());
+    if (effect.inMs > 0 && goesOn()) after(effect.inMs, begin);
+    else begin();
   }
 
   #follow(effect: OutboxEffect<S>): void {
     this.#carryOut(effect).then(
       (event) => this.#tell(event),
-      () => this.#tell({ type: "failed", roll: this.#settings.kernel.env.random() }),
+      () => this.#tell({ type: "failed", roll: this.#settings.random() }),
     );
   }
 
   async #carryOut({ type, messages }: OutboxEffect<S>): Promise<OutboxEvent<S>> {
-    const { outbox } = this.#settings;
+    const { outbox, queue } = this.#settings;
     return type === "publish"
-      ? { type: "confirmed", messages: await outbox.send(messages) }
-      : { type: (await outbox.mark(messages)) ? "marked" : "void" };
+      ? { type: "confirmed", messages: await outbox.send(queue, messages) }
+      : { type: (await outbox.mark(queue, messages)) ? "marked" : "void" };
   }
 }

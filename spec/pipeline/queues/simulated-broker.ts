@@ -33,11 +33,14 @@ export interface BrokerOptions {
   readonly failures?: number;
   /** Acknowledgements from before it forgot settle what has their places now, as they do where channels have one name for ever. */
   readonly confuses?: boolean;
+  /** Channels with this in their names cannot be made. */
+  readonly refuses?: string;
 }
 
 export class SimulatedBroker {
   readonly #sim: Simulation;
   readonly #options: BrokerOptions;
+  #refuses: string | undefined;
   readonly #rooms = new Map<string, Room>();
   /** How often a channel that was there before was made again. */
   remade = 0;
@@ -48,6 +51,12 @@ export class SimulatedBroker {
   constructor(sim: Simulation, options: BrokerOptions = {}) {
     this.#sim = sim;
     this.#options = options;
+    this.#refuses = options.refuses;
+  }
+
+  /** Refuses no channels any more. */
+  accept(): void {
+    this.#refuses = undefined;
   }
 
   /** Loses everything. */
@@ -134,6 +143,8 @@ export class SimulatedBroker {
   }
 
   #make(channel: string): void {
+    if (this.#refuses !== undefined && channel.includes(this.#refuses))
+      throw new CarrierError(LABEL, "made no channel", new Error("its configuration is refused"));
     if (this.#made.has(channel) && !this.#rooms.has(channel)) this.remade++;
     this.#made.add(channel);
     if (!this.#rooms.has(channel)) this.#rooms.set(channel, new Room());

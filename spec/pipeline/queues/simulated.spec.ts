@@ -11,6 +11,8 @@ import { explored } from "../../support/proof.js";
 import { type BrokerOptions, SimulatedBroker } from "./simulated-broker.js";
 
 const MESSAGES = 6;
+/** As many messages as are sent at a time. */
+const PAGE = 500;
 
 interface Strikes extends BrokerOptions {
   readonly forgets?: number;
@@ -134,6 +136,38 @@ describe("queues over a broker", () => {
         await queues.close();
       },
       { quick: 4, seed: 5, share: 0.1 },
+    );
+  });
+
+  it("that cannot make the channel of one queue: the messages of other queues are delivered, and its own once it can [Y881]", async () => {
+    await explored(
+      async (sim) => {
+        sim.calm();
+        const broker = new SimulatedBroker(sim, { refuses: "bad" });
+        const store = sim.store({ shared: true });
+        const queues = await openQueues(sim.system({ name: "one" }), { store, carrier: broker.source() });
+        const bad = queues.queue<number>("bad");
+        const good = queues.queue<number>("good");
+        const values: number[] = [];
+        for (const queue of [bad, good])
+          await queue.subscribe({}, ({ value }) => {
+            values.push(value);
+            return done;
+          });
+        sim.storm();
+        await bad.publish(1);
+        await good.publish(2);
+        await sim.eventually("that of the other queue is handled", () => values.length === 1);
+        // A page of messages whose channel is not there is not in the way of others.
+        await bad.publishMany([...Array(PAGE)].map((_, i) => ({ value: 10 + i })));
+        await good.publish(3);
+        await sim.eventually("the second one is handled", () => values.length === 2);
+        expect(values).toEqual([2, 3]);
+        broker.accept();
+        await sim.eventually("all are handled", () => values.length === PAGE + 3);
+        await queues.close();
+      },
+      { quick: 2, seed: 6, share: 0.05 },
     );
   });
 });
