@@ -34,7 +34,7 @@ const PARTS: readonly Part[] = [
   { text: "Coming from", pages: "coming-from", collapsed: true },
   { text: "Choose", pages: ["docs/overview.md", "docs/comparison.md", "docs/faq.md", "docs/performance.md", "docs/charts.md"], collapsed: true },
   { text: "Reference", pages: ["docs/semantics.md", "docs/errors.md", "docs/glossary.md"], collapsed: true },
-  { text: "Defects elsewhere", pages: ["docs/flow-defects.md", "docs/pipeline-defects.md"], collapsed: true },
+  { text: "Defects elsewhere", pages: ["docs/flow-defects.md", "docs/pipeline-defects.md", "docs/cluster-defects.md"], collapsed: true },
   { text: "Decisions", pages: "decisions", collapsed: true },
   { text: "Project", pages: ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"], collapsed: true },
 ];

@@ -7,7 +7,7 @@ import { example, filesImportedBy, importsOf, lib, type Source } from "./modules
 /** From the ground up; `.` is the files of lib itself. */
 const FLOORS = [
   ...["process", "graph", "behaviour", "supervisor", "dispatch", "store", "topology", "."],
-  ...["admin", "host", "flow", "service", "pipeline", "otel", "xstate", "testing", "cli"],
+  ...["admin", "host", "node", "flow", "service", "pipeline", "otel", "xstate", "testing", "cli"],
 ];
 
 function upwardImports(source: Source): string[] {
