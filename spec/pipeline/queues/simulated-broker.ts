@@ -46,6 +46,8 @@ export class SimulatedBroker {
   remade = 0;
   /** How often each letter was published, by channel and text. */
   readonly published: Map<string, number> = new Map();
+  /** How many acknowledgements were asked for. */
+  acks = 0;
   readonly #made = new Set<string>();
 
   constructor(sim: Simulation, options: BrokerOptions = {}) {
@@ -110,7 +112,10 @@ export class SimulatedBroker {
               await deliver({
                 body: one.body,
                 ack: () => requests.ack(channel, one.place),
-                ackUnconfirmed: () => void requests.ack(channel, one.place).catch(() => undefined),
+                ackUnconfirmed: () => {
+                  this.acks++;
+                  requests.ack(channel, one.place).catch(() => undefined);
+                },
                 nak: (delayMs) => this.#nak(channel, one.place, context.environment.now() + delayMs),
               });
           }

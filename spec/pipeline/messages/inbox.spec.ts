@@ -1,0 +1,163 @@
+// The letters of a queue between the broker and the store: a letter is over once the commit that settles its message is done, and not
+// before. Else it comes again.
+
+import { describe, expect, it } from "vitest";
+import type { Carrier, CarrierDelivery } from "../../../lib/pipeline/messages/carrier.js";
+import type { Channels } from "../../../lib/pipeline/messages/channels.js";
+import { Inbox } from "../../../lib/pipeline/messages/inbox.js";
+import { MESSAGE_LIMITS } from "../../../lib/pipeline/messages/limits.js";
+
+const IN_WORK_MS = 1_000;
+const PREFETCH = 10;
+
+/** A broker that delivers what a test says, and notes its answers: `+` is an acknowledgement, a number the wait before it comes again. */
+class Desk {
+  readonly answers: string[] = [];
+  /** Closed consumptions, by channel. */
+  readonly closed: string[] = [];
+  news = 0;
+  readonly inbox: Inbox<number>;
+  #deliver: (letter: CarrierDelivery) => Promise<void> = async () => undefined;
+  #watcher: (channel: string) => void = () => undefined;
+
+  constructor(prefetch = PREFETCH) {
+    const carrier = {
+      consume: (channel: string, _prefetch: number, deliver: (letter: CarrierDelivery) => Promise<void>) => {
+        this.#deliver = deliver;
+        return { close: async () => void this.closed.push(channel) };
+      },
+    } as unknown as Carrier;
+    const channels = {
+      watch: (_queue: string, watcher: (channel: string) => void) => {
+        this.#watcher = watcher;
+        return () => undefined;
+      },
+    } as unknown as Channels;
+    this.inbox = new Inbox({
+      ...{ queue: "q", carrier, channels, prefetch, inWorkMs: IN_WORK_MS },
+      read: (letter) => (Number.isNaN(Number(letter)) ? undefined : Number(letter)),
+      news: () => void this.news++,
+    });
+    this.open("first");
+  }
+
+  open(channel: string): void {
+    this.#watcher(channel);
+  }
+
+  /** @param name - tells deliveries of the same letter apart */
+  deliver(body: string, name = body): Promise<void> {
+    return this.#deliver({
+      body,
+      ack: async () => undefined,
+      ackUnconfirmed: () => void this.answers.push(`${name} +`),
+      nak: (delayMs) => void this.answers.push(`${name} ${delayMs}`),
+    });
+  }
+
+  /** Takes all letters; the store has the messages that `has` says. */
+  take(has: (message: number) => boolean = () => true): Promise<string[]> {
+    return this.inbox.take(PREFETCH, async (messages) =>
+      messages.map((message) => (has(message) ? `row ${message}` : undefined)),
+    );
+  }
+}
+
+/** Delivers these letters, one after the other. */
+async function withLetters(...letters: readonly string[]): Promise<Desk> {
+  const desk = new Desk();
+  for (const letter of letters) await desk.deliver(letter);
+  return desk;
+}
+
+describe("the inbox of a queue", () => {
+  it("acknowledges the letter of a message that it holds once the message is settled, and not before (bug 7) (bug 8) [Y67]", async () => {
+    const desk = await withLetters("1", "2");
+    expect(desk.inbox.isEmpty).toBe(false);
+    expect(await desk.take()).toEqual(["row 1", "row 2"]);
+    expect([desk.inbox.isEmpty, desk.inbox.has("1"), desk.inbox.has("2")]).toEqual([true, true, true]);
+    expect(desk.answers).toEqual([]);
+    desk.inbox.settled("1");
+    expect(desk.answers).toEqual(["1 +"]);
+    expect([desk.inbox.has("1"), desk.inbox.has("2")]).toEqual([false, true]);
+    desk.inbox.settled("1");
+    expect(desk.answers).toEqual(["1 +"]);
+  });
+
+  it("acknowledges the letter of a message that cannot be had, and one that says nothing", async () => {
+    const desk = await withLetters("1", "2", "a stranger's");
+    expect(await desk.take((message) => message === 1)).toEqual(["row 1"]);
+    expect(desk.answers).toEqual(["a stranger's +", "2 +"]);
+  });
+
+  it("has the letter of a message that is lost come again", async () => {
+    const desk = await withLetters("1");
+    await desk.take();
+    desk.inbox.lost("1");
+    desk.inbox.settled("1");
+    expect(desk.answers).toEqual([`1 ${IN_WORK_MS}`]);
+  });
+
+  it("has a second letter of a message in work come again: it may be of a later time [Y883]", async () => {
+    const desk = await withLetters("1");
+    await desk.take();
+    await desk.deliver("1", "second");
+    expect(await desk.take()).toEqual([]);
+    expect(desk.answers).toEqual([`second ${IN_WORK_MS}`]);
+    desk.inbox.settled("1");
+    expect(desk.answers.at(-1)).toBe("1 +");
+  });
+
+  it("holds a message once whose letter arrives twice", async () => {
+    const desk = new Desk();
+    await desk.deliver("1");
+    await desk.deliver("1", "second");
+    expect(await desk.take()).toEqual(["row 1"]);
+    expect(desk.answers).toEqual(["second +"]);
+  });
+
+  it("has letters come again after a while when the store fails, and passes the error on", async () => {
+    const desk = await withLetters("1");
+    const error = new Error("the store is away");
+    const taken = desk.inbox.take(PREFETCH, () => Promise.reject(error));
+    await expect(taken).rejects.toBe(error);
+    expect(desk.answers).toEqual([`1 ${MESSAGE_LIMITS.again.maxMs}`]);
+    expect(desk.inbox.has("1")).toBe(false);
+  });
+
+  it("has all its letters come again at once when it is closed", async () => {
+    const desk = await withLetters("1", "2");
+    await desk.inbox.take(1, async () => ["row 1"]);
+    await desk.inbox.close();
+    expect(desk.answers.toSorted()).toEqual(["1 0", "2 0"]);
+    expect(desk.closed).toEqual(["first"]);
+    await desk.deliver("3");
+    expect(desk.answers.at(-1)).toBe("3 0");
+    desk.inbox.settled("1");
+    expect(desk.answers.length).toBe(3);
+  });
+
+  it("asks for no more letters than it may have ahead, until some are taken", async () => {
+    const desk = new Desk(2);
+    await desk.deliver("1");
+    let isAsked = false;
+    const second = desk.deliver("2").then(() => {
+      isAsked = true;
+    });
+    await Promise.resolve();
+    expect([isAsked, desk.news]).toEqual([false, 2]);
+    await desk.take();
+    await second;
+    expect(isAsked).toBe(true);
+  });
+
+  it("takes the letters of the channel that counts", async () => {
+    const desk = await withLetters("1");
+    desk.open("first");
+    expect(desk.closed).toEqual([]);
+    desk.open("second");
+    await desk.deliver("2");
+    expect(desk.closed).toEqual(["first"]);
+    expect(await desk.take()).toEqual(["row 1", "row 2"]);
+  });
+});
