@@ -8,6 +8,7 @@
 // An acknowledgement loses nothing: a message that becomes ready again is marked as unsent in the commit that makes it so, and so is each
 // child of a message in the commit that settles it. Whoever looks sends what is unsent (outbox-machine.ts).
 
+import { FencedError } from "../../store/index.js";
 import type { Carrier, CarrierDelivery, Consumption } from "./carrier.js";
 import type { Channels } from "./channels.js";
 import { MESSAGE_LIMITS } from "./limits.js";
@@ -57,27 +58,14 @@ export class Inbox<P> {
    * Takes messages whose letters have arrived.
    *
    * @param hold - holds messages in the store. Gives their rows in their order; undefined for a message that cannot be had
-   * @throws what `hold` throws: then the letters come again
+   * @throws what `hold` throws: then the letters come again, and at once if the claim is lost
    */
   async take<R>(
     count: number,
     hold: (messages: readonly P[]) => Promise<readonly (R | undefined)[]>,
   ): Promise<R[]> {
-    const letters = this.#next(count);
-    try {
-      return await this.#hold(letters, hold);
-    } catch (error) {
-      for (const letter of letters) letter.nak(MESSAGE_LIMITS.again.maxMs);
-      throw error;
-    }
-  }
-
-  async #hold<R>(
-    letters: readonly CarrierDelivery[],
-    hold: (messages: readonly P[]) => Promise<readonly (R | undefined)[]>,
-  ): Promise<R[]> {
     const free = new Map<string, { readonly message: P; readonly letter: CarrierDelivery }>();
-    for (const letter of letters) {
+    for (const letter of this.#next(count)) {
       const { body } = letter;
       const message = this.#source.read(body);
       // It may be of a later time than the one at hand: acknowledged, it would be the last one of a message that is ready.
@@ -87,10 +75,16 @@ export class Inbox<P> {
     }
     if (free.size === 0) return [];
     const all = [...free.values()];
-    const rows = await hold(all.map(({ message }) => message));
+    const rows = await hold(all.map(({ message }) => message)).catch((error: unknown) => {
+      const inMs = this.#isClosed || error instanceof FencedError ? 0 : MESSAGE_LIMITS.again.maxMs;
+      for (const { letter } of all) letter.nak(inMs);
+      throw error;
+    });
     return all.flatMap(({ letter }, i) => {
       const row = rows[i];
       if (row === undefined) letter.ackUnconfirmed();
+      // Whoever has the message next need not wait until the broker finds out.
+      else if (this.#isClosed) letter.nak(0);
       else this.#inWork.set(letter.body, letter);
       return row === undefined ? [] : [row];
     });

@@ -6,6 +6,8 @@ import type { Carrier, CarrierDelivery } from "../../../lib/pipeline/messages/ca
 import type { Channels } from "../../../lib/pipeline/messages/channels.js";
 import { Inbox } from "../../../lib/pipeline/messages/inbox.js";
 import { MESSAGE_LIMITS } from "../../../lib/pipeline/messages/limits.js";
+import { FencedError } from "../../../lib/store/index.js";
+import { gate } from "../queues/waits.js";
 
 const IN_WORK_MS = 1_000;
 const PREFETCH = 10;
@@ -117,12 +119,19 @@ describe("the inbox of a queue", () => {
   });
 
   it("has letters come again after a while when the store fails, and passes the error on", async () => {
-    const desk = await withLetters("1");
+    const desk = await withLetters("1", "a stranger's");
     const error = new Error("the store is away");
     const taken = desk.inbox.take(PREFETCH, () => Promise.reject(error));
     await expect(taken).rejects.toBe(error);
-    expect(desk.answers).toEqual([`1 ${MESSAGE_LIMITS.again.maxMs}`]);
+    expect(desk.answers).toEqual(["a stranger's +", `1 ${MESSAGE_LIMITS.again.maxMs}`]);
     expect(desk.inbox.has("1")).toBe(false);
+  });
+
+  it("has letters come again at once when the claim is lost: another host may have the messages [Y884]", async () => {
+    const desk = await withLetters("1");
+    const error = new FencedError("claim", 7);
+    await expect(desk.inbox.take(PREFETCH, () => Promise.reject(error))).rejects.toBe(error);
+    expect(desk.answers).toEqual(["1 0"]);
   });
 
   it("has all its letters come again at once when it is closed", async () => {
@@ -136,6 +145,28 @@ describe("the inbox of a queue", () => {
     desk.inbox.settled("1");
     expect(desk.answers.length).toBe(3);
   });
+
+  it.each(["held", "failed"])(
+    "has letters come again at once that are %s after it was closed [Y885]",
+    async (how) => {
+      const desk = await withLetters("1");
+      const asked = gate();
+      const answer = gate();
+      const taken = desk.inbox.take(PREFETCH, async () => {
+        asked.open();
+        await answer.opened;
+        if (how === "failed") throw new Error("the store is away");
+        return ["row 1"];
+      });
+      await asked.opened;
+      await desk.inbox.close();
+      expect(desk.answers).toEqual([]);
+      answer.open();
+      await taken.catch(() => undefined);
+      expect(desk.answers).toEqual(["1 0"]);
+      expect(desk.inbox.has("1")).toBe(false);
+    },
+  );
 
   it("asks for no more letters than it may have ahead, until some are taken", async () => {
     const desk = new Desk(2);
