@@ -15,11 +15,9 @@ export interface Letter {
 export interface CarrierDelivery {
   /** The text of the letter. */
   readonly body: string;
-  /** Fulfilled when the broker has confirmed it. */
-  ack(): Promise<void>;
-  /** As `ack`, but the broker does not confirm it. If the acknowledgement is lost, the letter comes again. Never throws. */
+  /** Acknowledges the letter. The broker does not confirm it: if the acknowledgement is lost, the letter comes again. Never throws. */
   ackUnconfirmed(): void;
-  /** Asks for another delivery, after this time. */
+  /** Asks for another delivery, after this time. Never throws. */
   nak(delayMs: number): void;
 }
 

@@ -211,7 +211,7 @@ class JetStream implements Carrier {
   ): Consumption {
     const consuming = new Consuming(
       () => this.#messages(channel, prefetch),
-      (message) => deliver(this.#delivery(message)),
+      (message) => deliver(deliveryOf(message)),
       this.#context,
     );
     void consuming.run(gone);
@@ -229,24 +229,6 @@ class JetStream implements Carrier {
 
   async close(): Promise<void> {
     await this.#connection.close();
-  }
-
-  #delivery(message: JsMsg): CarrierDelivery {
-    return {
-      body: message.string(),
-      ack: async () => {
-        const isConfirmed = await message.ackAck({ timeout: this.#settings.answerMs });
-        if (!isConfirmed) throw new CarrierError(this.label, "did not confirm an acknowledgement", undefined);
-      },
-      ackUnconfirmed: () => {
-        try {
-          message.ack();
-        } catch {
-          // The connection is closed.
-        }
-      },
-      nak: (delayMs) => message.nak(delayMs),
-    };
   }
 
   async #messages(channel: string, prefetch: number): Promise<ConsumerMessages> {
@@ -286,6 +268,24 @@ class JetStream implements Carrier {
 
   #subject(channel: string): string {
     return `${this.#settings.prefix}.${channel}`;
+  }
+}
+
+/** @internal A message of the server as a delivery. */
+export function deliveryOf(message: JsMsg): CarrierDelivery {
+  return {
+    body: message.string(),
+    ackUnconfirmed: () => unlessClosed(() => message.ack()),
+    nak: (delayMs) => unlessClosed(() => message.nak(delayMs)),
+  };
+}
+
+/** The client throws once its connection is closed. Then the server delivers the message again. */
+function unlessClosed(answer: () => void): void {
+  try {
+    answer();
+  } catch {
+    // As if the answer was lost.
   }
 }
 

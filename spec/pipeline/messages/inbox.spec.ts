@@ -51,7 +51,6 @@ class Desk {
   deliver(body: string, name = body): Promise<void> {
     return this.#deliver({
       body,
-      ack: async () => undefined,
       ackUnconfirmed: () => void this.answers.push(`${name} +`),
       nak: (delayMs) => void this.answers.push(`${name} ${delayMs}`),
     });

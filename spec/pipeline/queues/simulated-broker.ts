@@ -111,7 +111,6 @@ export class SimulatedBroker {
             else
               await deliver({
                 body: one.body,
-                ack: () => requests.ack(channel, one.place),
                 ackUnconfirmed: () => {
                   this.acks++;
                   requests.ack(channel, one.place).catch(() => undefined);
