@@ -79,7 +79,7 @@ export function emitBatch(
     );
     return wait === undefined ? emitted(attempt.items) : toTheEnd(attempt, wait).then(emitted, failed);
   };
-  const ctx = contextOf(attempt, batch, (index, error) => {
+  const ctx = batchContextOf(attempt, batch, (index, error) => {
     const owner = owners[index];
     if (owner === undefined)
       throw new RangeError(`ctx.fail(${index}): the batch has ${values.length} values`);
@@ -100,7 +100,11 @@ function resultsOf(adapter: string, given: unknown): readonly unknown[] {
 }
 
 /** The context of a call, which is that of its attempt but for what the messages of the batch have together. */
-function contextOf(attempt: RouteAttempt, { key, members }: Batch, fail: BatchContext["fail"]): BatchContext {
+function batchContextOf(
+  attempt: RouteAttempt,
+  { key, members }: Batch,
+  fail: BatchContext["fail"],
+): BatchContext {
   const { pipeline, execution, route, adapter, kernel } = attempt;
   const [first, last] = [members[0], members.at(-1)];
   if (first === undefined || last === undefined) throw new InvariantError("a batch has messages");

@@ -117,8 +117,8 @@ export class Processor implements Callbacks<ProcessorMessage> {
     const { concurrency, prefetch, fanOut, adaptive } = plan.policy;
     const { kernel, permits } = scope;
     this.#breakers = plan.breakers?.(kernel);
-    this.#context = contextOf(plan, scope, this.#breakers);
-    this.#outcomes = new RouteOutcomes(plan, scope, this.#context.clock !== undefined);
+    this.#context = attemptContextOf(plan, scope, this.#breakers);
+    this.#outcomes = new RouteOutcomes(plan, scope);
     if (adaptive !== "none") {
       const limited = (limit: number): void => this.#limit(limit);
       this.#adaptive = new Adaptive(kernel, this.#context, adaptive, concurrency, limited);
@@ -552,7 +552,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
   }
 }
 
-function contextOf(
+function attemptContextOf(
   { name, policy }: RoutePlan,
   { kernel, catalogue, record, ledger }: ExecutionScope,
   breakers: RouteBreakers | undefined,

@@ -29,11 +29,11 @@ export class RouteOutcomes {
   /** Calls are recorded. */
   readonly #isRecorded: boolean;
 
-  constructor(plan: RoutePlan, { kernel, ledger }: ExecutionScope, isRecorded: boolean) {
+  constructor(plan: RoutePlan, { kernel, ledger, catalogue }: ExecutionScope) {
     this.#plan = plan;
     this.#ledger = ledger;
     this.#env = kernel.env;
-    this.#isRecorded = isRecorded;
+    this.#isRecorded = catalogue.stored !== undefined;
   }
 
   /**
@@ -59,22 +59,29 @@ export class RouteOutcomes {
   /** Settles the messages of a batch with its results, in one step; but those that failed alone. */
   batched(batch: Batch, outcome: Exclude<BatchOutcome, { readonly type: "held" }>): BatchSettlement {
     if (outcome.type !== "emitted") return this.#alone(batch, outcome.error);
-    const { failures, items, calls, remember } = outcome;
+    const { failures } = outcome;
+    const settled = batch.members.filter((_, i) => !failures.has(i));
+    const settlement = this.#emitted({ key: batch.key, members: settled }, outcome);
     for (const [i, error] of failures) {
       const member = batch.members[i] as Member;
       this.failed(member.message, error, member.calls);
     }
-    const settled = batch.members.filter((_, i) => !failures.has(i));
-    const [first] = settled;
+    return settlement;
+  }
+
+  #emitted(settled: Batch, outcome: BatchOutcome & { readonly type: "emitted" }): BatchSettlement {
+    const { items, calls, remember } = outcome;
+    const { members } = settled;
+    const [first] = members;
     if (first === undefined) return { children: 0, again: NO_BATCHES };
     try {
       const children = publications(this.#plan.rules, first.message.id, items);
-      const messages = settled.map(({ message }) => message);
-      const entries = this.#entries(settled, calls ?? [], children.length);
+      const messages = members.map(({ message }) => message);
+      const entries = this.#entries(members, calls ?? [], children.length);
       this.#ledger.submit({ type: "emit", messages, children, entries, remember });
       return { children: children.length, again: NO_BATCHES };
     } catch (error) {
-      return this.#alone({ key: batch.key, members: settled }, error);
+      return this.#alone(settled, error);
     }
   }
 

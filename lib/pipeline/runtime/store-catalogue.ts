@@ -59,7 +59,7 @@ import { HostBlame } from "./host-blame.js";
 import type { PipelineHostSettings } from "./options.js";
 import { configOf, type PipelinePlan, type RoutePlan, replayTargetOf } from "./plan.js";
 import { type ValueHash, valueHash } from "./value-hash.js";
-import { contextOf } from "./volatile-catalogue.js";
+import { ledgerContextOf } from "./volatile-catalogue.js";
 
 /** Names of claims on pipelines begin so. */
 const PIPELINE_CLAIMS = "pipelines/pipeline/";
@@ -330,7 +330,7 @@ export class StoreCatalogue implements Catalogue {
       execution: row,
       listener,
       payloads: this.#payloads,
-      context: contextOf(this.#kernel),
+      context: ledgerContextOf(this.#kernel),
       queues: plan.routes.map(({ queue }) => queue),
       kept: new Set(plan.routes.filter(({ policy }) => policy.keepValues).map(({ queue }) => queue)),
       sources: plan.sources.map(({ source }) => source.name),

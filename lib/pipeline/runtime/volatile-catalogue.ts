@@ -76,7 +76,7 @@ export class VolatileCatalogue implements Catalogue {
       listener,
       sources: names,
       messages,
-      context: contextOf(this.#kernel),
+      context: ledgerContextOf(this.#kernel),
     });
     entry.messages = [];
     entry.ledger = ledger;
@@ -123,7 +123,7 @@ function current({ record, ledger }: KnownExecution): ExecutionRecord {
 }
 
 /** The surroundings of a ledger, on a system. */
-export function contextOf(kernel: Kernel): LedgerContext {
+export function ledgerContextOf(kernel: Kernel): LedgerContext {
   return {
     now: () => kernel.env.now(),
     after(ms, fn) {
