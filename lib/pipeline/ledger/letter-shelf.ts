@@ -63,7 +63,10 @@ export class LetterShelf implements Shelf<DeadLetterRow> {
 
   async page(behind: LetterPlace | undefined, limit: number): Promise<DeadLetterRow[]> {
     const found: DeadLetterRow[] = [];
-    for await (const row of this.#rows.letters(behind, this.#options.isMeant ?? (() => true)))
+    for await (const row of this.#rows.letters(
+      { behind, most: limit },
+      this.#options.isMeant ?? (() => true),
+    ))
       if (found.push(row) === limit) break;
     return found;
   }

@@ -4,7 +4,7 @@
 import type { Store } from "../../store/index.js";
 import type { Columns, RowOf, Table } from "../../store/table.js";
 import { descendantsOf, hopsOf, type MessageId } from "../definition/message-id.js";
-import { pagesOf, type RecordPlace, recordsIn } from "../messages/pages.js";
+import { pagesOf, type RecordPlace, recordsIn, type Wanted } from "../messages/pages.js";
 import {
   type DeadLetterRow,
   type DeadRecordRow,
@@ -114,15 +114,15 @@ export class MessageRows {
     return found;
   }
 
-  /** The records of dead letters, in the order of queues, ids and turns. */
+  /** The records of dead letters, in the order of queues, ids and turns. A read asks for `most` rows at most. */
   async *allRecords(
-    id?: MessageId,
-    behind?: RecordPlace & { readonly queue: string },
+    id: MessageId | undefined,
+    { behind, ...most }: Wanted<RecordPlace & { readonly queue: string }>,
   ): AsyncGenerator<DeadRecordRow, void, undefined> {
     for (const queue of await this.#queuesIn(deadRecords)) {
       if (behind !== undefined && queue < behind.queue) continue;
       const place = queue === behind?.queue ? behind : undefined;
-      yield* recordsIn(this.#store, deadRecords, [this.#scope, queue], id, place);
+      yield* recordsIn(this.#store, deadRecords, [this.#scope, queue], id, { behind: place, ...most });
     }
   }
 
@@ -168,25 +168,25 @@ export class MessageRows {
     }
   }
 
-  /** Dead letters in the order of queues and ids. @param isMeant - whether those of a queue are */
+  /** Dead letters in the order of queues and ids. A read asks for `most` rows at most. @param isMeant - whether those of a queue are */
   async *letters(
-    behind: { readonly queue: string; readonly id: MessageId } | undefined,
+    { behind, ...most }: Wanted<{ readonly queue: string; readonly id: MessageId }>,
     isMeant: (queue: string) => boolean,
   ): AsyncGenerator<DeadLetterRow, void, undefined> {
     for (const queue of (await this.queues()).dead) {
       if (!isMeant(queue) || (behind !== undefined && queue < behind.queue)) continue;
-      yield* this.dead(queue, queue === behind?.queue ? behind.id : undefined);
+      yield* this.dead(queue, { behind: queue === behind?.queue ? behind.id : undefined, ...most });
     }
   }
 
   /** The dead letters of a queue, in the order of their ids. */
-  dead(queue: string, after?: MessageId): AsyncGenerator<DeadLetterRow, void, undefined> {
-    return pagesOf(this.#store, deadLetters, [this.#scope, queue], after);
+  dead(queue: string, wanted?: Wanted<MessageId>): AsyncGenerator<DeadLetterRow, void, undefined> {
+    return pagesOf(this.#store, deadLetters, [this.#scope, queue], wanted);
   }
 
   /** What was settled, in the order of the ids. */
-  settled(after?: MessageId): AsyncGenerator<LineageRow, void, undefined> {
-    return pagesOf(this.#store, lineage, [this.#scope], after);
+  settled(wanted?: Wanted<MessageId>): AsyncGenerator<LineageRow, void, undefined> {
+    return pagesOf(this.#store, lineage, [this.#scope], wanted);
   }
 
   /** The ids of the children of a message, in their order. Their own descendants are passed by. */

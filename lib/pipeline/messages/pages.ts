@@ -14,21 +14,40 @@ export interface RecordPlace {
   readonly turn: number;
 }
 
-/** The rows with a prefix of the key, which the id follows. @param after - only those behind this id */
-export async function* pagesOf<C extends Columns>(
+/** Which rows are wanted. */
+export interface Wanted<A> {
+  /** Only those behind this one. */
+  readonly behind?: A | undefined;
+  /** Most rows: no more are read. Default: all. */
+  readonly most?: number;
+}
+
+/** The rows with a prefix of the key, which the id follows. */
+export function pagesOf<C extends Columns>(
   store: Store,
   table: Table<C>,
   prefix: Prefix,
-  after?: string,
+  wanted: Wanted<string> = {},
 ): AsyncGenerator<RowOf<C>, void, undefined> {
-  for (let last = after; ; ) {
-    const bounds = last === undefined ? {} : { after: last };
-    const rows = await store.scan(table, { prefix, ...bounds, limit: PAGE });
-    for (const row of rows) {
-      yield row;
-      last = row.id as string;
-    }
-    if (rows.length < PAGE) return;
+  return behindOf(store, table, prefix, "id", wanted);
+}
+
+/** @param column - follows the prefix in the key */
+async function* behindOf<C extends Columns>(
+  store: Store,
+  table: Table<C>,
+  prefix: Prefix,
+  column: keyof RecordPlace,
+  { behind, most = Number.POSITIVE_INFINITY }: Wanted<string | number>,
+): AsyncGenerator<RowOf<C>, void, undefined> {
+  let after = behind;
+  for (let left = most; left > 0; ) {
+    const limit = Math.min(PAGE, left);
+    const rows = await store.scan(table, { prefix, ...(after !== undefined && { after }), limit });
+    yield* rows;
+    if (rows.length < limit) return;
+    after = rows.at(-1)?.[column] as string | number;
+    left -= limit;
   }
 }
 
@@ -36,30 +55,35 @@ export async function* pagesOf<C extends Columns>(
  * The records of dead letters with a prefix of the key, which id and turn follow.
  *
  * @param id - only those of this message
- * @param behind - only those behind this one
  */
 export async function* recordsIn<C extends Columns>(
   store: Store,
   table: Table<C>,
   prefix: Prefix,
   id: string | undefined,
-  behind: RecordPlace | undefined,
+  { behind, most = Number.POSITIVE_INFINITY }: Wanted<RecordPlace>,
 ): AsyncGenerator<RowOf<C>, void, undefined> {
+  let left = most;
+  const turnsOf = async function* (one: string, turn?: number): AsyncGenerator<RowOf<C>, void, undefined> {
+    for await (const row of behindOf(store, table, [...prefix, one], "turn", { behind: turn, most: left })) {
+      left--;
+      yield row;
+    }
+  };
   const one = id ?? behind?.id;
   // The rest of one message first, then those behind it.
-  if (one !== undefined) {
-    const rest = behind?.id === one ? { after: behind.turn } : {};
-    yield* await store.scan(table, { prefix: [...prefix, one], ...rest });
-  }
+  if (one !== undefined) yield* turnsOf(one, behind?.id === one ? behind.turn : undefined);
   if (id !== undefined) return;
-  for (let after = behind?.id; ; ) {
-    const bounds = after === undefined ? {} : { after };
-    const page = await store.scan(table, { prefix, ...bounds, limit: PAGE });
+  for (let after = behind?.id; left > 0; ) {
+    const limit = Math.min(PAGE, left);
+    const page = await store.scan(table, { prefix, ...(after !== undefined && { after }), limit });
     after = page.at(-1)?.id as string | undefined;
     if (after === undefined) return;
     // All turns of a message together: the page may end between two of them.
-    for (const row of page) if (row.id !== after) yield row;
-    yield* await store.scan(table, { prefix: [...prefix, after] });
-    if (page.length < PAGE) return;
+    const whole = page.filter((row) => row.id !== after);
+    yield* whole;
+    left -= whole.length;
+    yield* turnsOf(after);
+    if (page.length < limit) return;
   }
 }

@@ -248,7 +248,7 @@ export class StoreOperations implements PipelineOperations {
     const { batch } = own as MessageRecord;
     let left = limit;
     if (batch === undefined) return;
-    for await (const row of rows.settled(after)) {
+    for await (const row of rows.settled({ behind: after })) {
       if (decodeEntry(row.id, row.entry).batch !== batch) continue;
       yield settledRecord(row, undefined);
       if (--left === 0) return;
@@ -256,7 +256,7 @@ export class StoreOperations implements PipelineOperations {
   }
 
   messages(id: string, filter: MessageFilter = {}): AsyncGenerator<MessageRecord, void, undefined> {
-    return this.#settled(id, filter, () => true);
+    return this.#settled(id, filter);
   }
 
   failures(id: string, filter: MessageFilter = {}): AsyncGenerator<MessageRecord, void, undefined> {
@@ -266,15 +266,16 @@ export class StoreOperations implements PipelineOperations {
   async *#settled(
     id: string,
     filter: MessageFilter,
-    isWanted: (entry: ReturnType<typeof decodeEntry>) => boolean,
+    isWanted?: (entry: ReturnType<typeof decodeEntry>) => boolean,
   ): AsyncGenerator<MessageRecord, void, undefined> {
     const { after, limit } = checkRange(filter, ["after", "limit", "route"]);
     const { route } = filter;
     const rows = await this.#rowsOf(id);
     let left = limit;
-    for await (const row of rows.settled(after)) {
+    const isAll = route === undefined && isWanted === undefined;
+    for await (const row of rows.settled({ behind: after, ...(isAll && { most: limit }) })) {
       const entry = decodeEntry(row.id, row.entry);
-      if ((route !== undefined && entry.route !== route) || !isWanted(entry)) continue;
+      if ((route !== undefined && entry.route !== route) || isWanted?.(entry) === false) continue;
       // The errors of a dead letter are in its own row.
       if (entry.status === "dead") yield* await recordsOf(rows, [row.id]);
       else yield settledRecord(row, undefined);
@@ -292,7 +293,7 @@ export class StoreOperations implements PipelineOperations {
     const rows = new MessageRows(this.#store, row.number);
     const routes = routesByQueue(await this.#shown(row.config));
     const isMeant = (queue: string): boolean => route === undefined || routes.get(queue) === route;
-    for await (const dead of rows.letters(behind, isMeant)) {
+    for await (const dead of rows.letters({ behind, most: left }, isMeant)) {
       yield await this.#deadMessage(rows, dead);
       if (--left === 0) return;
     }
@@ -317,7 +318,7 @@ export class StoreOperations implements PipelineOperations {
     let left = count("limit", limit, 1, true);
     const rows = await this.#rowsOf(id);
     const targets = new Map<number, string | undefined>();
-    for await (const row of rows.allRecords(message, behind)) {
+    for await (const row of rows.allRecords(message, { behind, most: left })) {
       const { target } = row;
       if (target !== null && !targets.has(target)) targets.set(target, await this.#idOf(target));
       const into = target === null ? undefined : targets.get(target);

@@ -19,7 +19,7 @@ import {
 } from "../messages/dead-options.js";
 import { type DeadLetterRecord, shownRecord } from "../messages/dead-records.js";
 import { DeadLetterNotFoundError } from "../messages/errors.js";
-import { type RecordPlace, recordsIn } from "../messages/pages.js";
+import { type RecordPlace, recordsIn, type Wanted } from "../messages/pages.js";
 import { type Consequences, type Judged, type Shelf, settleLetters } from "../messages/shelf.js";
 import type { QueueStore } from "./queue-store.js";
 import { type Failure, historyOf } from "./status.js";
@@ -155,12 +155,11 @@ export class DeadLetters<in out T> {
   ): AsyncGenerator<DeadLetterRecord<T>, void, undefined> {
     only("", options, ["id", "limit"]);
     const { id, limit = Number.POSITIVE_INFINITY } = options;
-    let left = count("limit", limit, 1, true);
+    const most = count("limit", limit, 1, true);
     const one = id === undefined ? undefined : letterId("id", id);
-    for await (const row of this.#shelf.rows(one)) {
+    for await (const row of this.#shelf.rows(one, { most })) {
       const errors = historyOf(row.history).map(({ error }) => error);
       yield shownRecord(row, (await this.#payloads.load(row.body)) as T, errors);
-      if (--left === 0) return;
     }
   }
 
@@ -290,8 +289,8 @@ export class QueueShelf implements Shelf<DeadRow> {
     }
   }
 
-  /** Records in the order of ids and turns. @param behind - only those behind this one */
-  rows(id: string | undefined, behind?: RecordPlace): AsyncGenerator<DeadRecordRow, void, undefined> {
-    return recordsIn(this.store, deadRecords, [this.#queue.name], id, behind);
+  /** Records in the order of ids and turns. @param id - only those of this message */
+  rows(id: string | undefined, wanted: Wanted<RecordPlace>): AsyncGenerator<DeadRecordRow, void, undefined> {
+    return recordsIn(this.store, deadRecords, [this.#queue.name], id, wanted);
   }
 }

@@ -73,12 +73,10 @@ export class StoreQueueOperations implements QueueOperations {
     checkName("queue", queue);
     only("", filter, ["after", "limit"]);
     const { limit = Number.POSITIVE_INFINITY, after } = filter;
-    let left = count("limit", limit, 1, true);
+    const most = count("limit", limit, 1, true);
     if (after !== undefined) text("after", after);
-    for await (const row of pagesOf(this.#port.store, deadMessages, [queue], after)) {
+    for await (const row of pagesOf(this.#port.store, deadMessages, [queue], { behind: after, most }))
       yield shownLetter(row, await this.#shown(row.body));
-      if (--left === 0) return;
-    }
   }
 
   /** A value for people. For one that cannot be read: the error that says so. */
@@ -97,13 +95,12 @@ export class StoreQueueOperations implements QueueOperations {
     checkName("queue", queue);
     only("", filter, ["id", "behind", "limit"]);
     const { id, behind, limit = Number.POSITIVE_INFINITY } = filter;
-    let left = count("limit", limit, 1, true);
+    const most = count("limit", limit, 1, true);
     if (id !== undefined) text("id", id);
     if (behind !== undefined) checkPlace(behind);
-    for await (const row of new QueueShelf(await this.#queue(queue)).rows(id, behind)) {
+    for await (const row of new QueueShelf(await this.#queue(queue)).rows(id, { behind, most })) {
       const errors = historyOf(row.history).map(({ error }) => error);
       yield shownRecord(row, await this.#shown(row.body), errors);
-      if (--left === 0) return;
     }
   }
 
