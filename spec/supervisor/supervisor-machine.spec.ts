@@ -172,7 +172,7 @@ describe("with backoff", () => {
     expect(machine.started("a2", 100)).toEqual(["start b"]);
   });
 
-  it("a failed start is no calm time, however long the attempts take", () => {
+  it("waits do not start anew after failed starts, however long the attempts take", () => {
     const machine = new Machine(config, [spec("a")]).up();
     const waits = [machine.exited("a1")[1]];
     for (let at = 100; waits.length < 6; at += 1_000) {

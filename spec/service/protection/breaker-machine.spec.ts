@@ -148,7 +148,7 @@ describe("an open breaker", () => {
     expect(breaker.changes).toEqual(["closed -> open", "open -> half-open"]);
   });
 
-  it("stays open longer each time that its probes fail, and starts anew after a calm time", () => {
+  it("stays open longer each time that its probes fail, and starts anew after resetAfterMs without a failure", () => {
     const breaker = waiting();
     const waits: number[] = [];
     for (let i = 0; i < 3; i++) {
