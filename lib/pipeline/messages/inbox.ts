@@ -34,6 +34,8 @@ export class Inbox<P> {
   readonly #arrived: CarrierDelivery[] = [];
   /** By the text of the letter. */
   readonly #inWork = new Map<string, CarrierDelivery>();
+  /** The texts of the letters whose messages are being held. */
+  readonly #beingHeld = new Set<string>();
   /** Consumptions that wait until there is room for their next delivery: a closed one, too. */
   readonly #waiting: (() => void)[] = [];
   readonly #unwatch: () => void;
@@ -69,17 +71,23 @@ export class Inbox<P> {
       const { body } = letter;
       const message = this.#source.read(body);
       // It may be of a later time than the one at hand: acknowledged, it would be the last one of a message that is ready.
-      if (this.#inWork.has(body)) letter.nak(this.#source.inWorkMs);
+      if (this.#inWork.has(body) || this.#beingHeld.has(body)) letter.nak(this.#source.inWorkMs);
       else if (message === undefined || free.has(body)) letter.ackUnconfirmed();
       else free.set(body, { message, letter });
     }
     if (free.size === 0) return [];
     const all = [...free.values()];
-    const rows = await hold(all.map(({ message }) => message)).catch((error: unknown) => {
+    let rows: readonly (R | undefined)[];
+    for (const body of free.keys()) this.#beingHeld.add(body);
+    try {
+      rows = await hold(all.map(({ message }) => message));
+    } catch (error) {
       const inMs = this.#isClosed || error instanceof FencedError ? 0 : MESSAGE_LIMITS.again.maxMs;
       for (const { letter } of all) letter.nak(inMs);
       throw error;
-    });
+    } finally {
+      for (const body of free.keys()) this.#beingHeld.delete(body);
+    }
     return all.flatMap(({ letter }, i) => {
       const row = rows[i];
       if (row === undefined) letter.ackUnconfirmed();

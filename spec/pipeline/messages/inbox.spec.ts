@@ -109,6 +109,25 @@ describe("the inbox of a queue", () => {
     expect(desk.answers.at(-1)).toBe("1 +");
   });
 
+  it("has a second letter come again while its message is being held, so that it is not held twice [Y890]", async () => {
+    const desk = await withLetters("1");
+    const answer = gate();
+    const first = desk.inbox.take(PREFETCH, async () => {
+      await answer.opened;
+      return ["row 1"];
+    });
+    await desk.deliver("1", "second");
+    expect(await desk.take()).toEqual([]);
+    expect(desk.answers).toEqual([`second ${IN_WORK_MS}`]);
+    answer.open();
+    expect(await first).toEqual(["row 1"]);
+    desk.inbox.settled("1");
+    expect(desk.answers.at(-1)).toBe("1 +");
+    await desk.deliver("1", "third");
+    expect(await desk.take(() => false)).toEqual([]);
+    expect(desk.answers.at(-1)).toBe("third +");
+  });
+
   it("holds a message once whose letter arrives twice", async () => {
     const desk = new Desk();
     await desk.deliver("1");
