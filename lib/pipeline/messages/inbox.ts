@@ -123,17 +123,22 @@ export class Inbox<P> {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#unwatch();
-    const closed = this.#consumption?.of.close();
+    const closed = this.#endConsumption();
     // Others need not wait until the broker finds out. Before the end of the consumption it would deliver to this one again.
     for (const letter of [...this.#next(Number.POSITIVE_INFINITY), ...this.#inWork.values()]) letter.nak(0);
     this.#inWork.clear();
     await closed;
   }
 
+  /** Never rejects: a broker that cannot be told finds out by itself. */
+  async #endConsumption(): Promise<void> {
+    await this.#consumption?.of.close().catch(() => undefined);
+  }
+
   #consume(channel: string): void {
     const { queue, carrier, channels, prefetch, news } = this.#source;
     if (this.#isClosed || this.#consumption?.channel === channel) return;
-    void this.#consumption?.of.close();
+    void this.#endConsumption();
     const deliver = async (letter: CarrierDelivery): Promise<void> => {
       if (this.#isClosed) return letter.nak(0);
       this.#arrived.push(letter);
@@ -141,7 +146,7 @@ export class Inbox<P> {
       if (this.#arrived.length >= prefetch) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     };
     const gone = (): void => {
-      this.#consumption = undefined;
+      if (this.#consumption?.channel === channel) this.#consumption = undefined;
       channels.gone(queue, channel);
     };
     this.#consumption = { channel, of: carrier.consume(channel, prefetch, deliver, gone) };

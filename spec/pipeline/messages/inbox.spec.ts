@@ -17,6 +17,10 @@ class Desk {
   readonly answers: string[] = [];
   /** Closed consumptions, by channel. */
   readonly closed: string[] = [];
+  /** What to call when the broker does not have a channel, for each that was consumed. */
+  readonly gone: (() => void)[] = [];
+  /** Consumptions cannot be closed. */
+  isStuck = false;
   news = 0;
   readonly inbox: Inbox<number>;
   #deliver: (letter: CarrierDelivery) => Promise<void> = async () => undefined;
@@ -24,9 +28,20 @@ class Desk {
 
   constructor(prefetch = PREFETCH) {
     const carrier = {
-      consume: (channel: string, _prefetch: number, deliver: (letter: CarrierDelivery) => Promise<void>) => {
+      consume: (
+        channel: string,
+        _prefetch: number,
+        deliver: (letter: CarrierDelivery) => Promise<void>,
+        gone: () => void,
+      ) => {
         this.#deliver = deliver;
-        return { close: async () => void this.closed.push(channel) };
+        this.gone.push(gone);
+        return {
+          close: async () => {
+            this.closed.push(channel);
+            if (this.isStuck) throw new Error("the broker is away");
+          },
+        };
       },
     } as unknown as Carrier;
     const channels = {
@@ -34,6 +49,7 @@ class Desk {
         this.#watcher = watcher;
         return () => undefined;
       },
+      gone: () => undefined,
     } as unknown as Channels;
     this.inbox = new Inbox({
       ...{ queue: "q", carrier, channels, prefetch, inWorkMs: IN_WORK_MS },
@@ -208,5 +224,23 @@ describe("the inbox of a queue", () => {
     await desk.deliver("2");
     expect(desk.closed).toEqual(["first"]);
     expect(await desk.take()).toEqual(["row 1", "row 2"]);
+  });
+
+  it("goes on with the channel that counts when the broker says late that it has lost the one before", async () => {
+    const desk = await withLetters("1");
+    desk.open("second");
+    desk.gone[0]?.();
+    desk.open("second");
+    expect(desk.gone.length).toBe(2);
+    await desk.inbox.close();
+    expect(desk.closed).toEqual(["first", "second"]);
+  });
+
+  it("is closed, and goes to another channel, also when the broker cannot be told", async () => {
+    const desk = await withLetters("1");
+    desk.isStuck = true;
+    desk.open("second");
+    await desk.inbox.close();
+    expect([desk.closed, desk.answers]).toEqual([["first", "second"], ["1 0"]]);
   });
 });
