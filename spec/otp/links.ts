@@ -28,52 +28,75 @@ interface Note {
 type Act = (ctx: Context<Mail>) => Stop | undefined;
 type Mail = Act | Note;
 
-/** One run of a links scenario. */
+/** Where the processes of a scenario are. */
+export interface Ground {
+  readonly systems: readonly System[];
+  /** The system of a process, by the process's name. */
+  systemOf(name: string): System;
+  /** Resolves when nothing moves. */
+  idle(): Promise<void>;
+}
+
+function oneSystem(): Ground {
+  const system = new System({ name: "links", report: false });
+  return { systems: [system], systemOf: () => system, idle: () => system.idle() };
+}
+
+/** One run of a links scenario, all of it on one system unless `ground` says otherwise. */
 export class LinksRun {
-  private readonly system: System = new System({ name: "links", report: false });
+  private readonly ground: Ground;
   private readonly kind: ProcessKind;
   private readonly pids = new Map<string, Pid<Mail>>();
-  private readonly names = new Map<Pid, string>();
+  /** The name behind each pid. On another node the pid of a process is another object, so that its text is the key. */
+  private readonly names = new Map<string, string>();
   private readonly refs = new Map<string, { readonly owner: string; readonly monitor: Monitor }>();
   private readonly refNames = new Map<Monitor, string>();
   private received = new Map<string, unknown[][]>();
   private died = new Map<string, string>();
 
-  constructor(kind: ProcessKind) {
+  constructor(kind: ProcessKind, ground: Ground = oneSystem()) {
     this.kind = kind;
-    this.system.events.on("exit", ({ pid, reason }) => {
-      const name = this.names.get(pid);
-      if (name !== undefined) this.died.set(name, wordOf(reason));
-    });
+    this.ground = ground;
+    for (const system of ground.systems) {
+      system.events.on("exit", ({ pid, reason }) => {
+        const name = this.names.get(keyOf(pid));
+        if (name !== undefined) this.died.set(name, wordOf(reason));
+      });
+    }
   }
 
   async step(op: LinkOp): Promise<Seen> {
+    const result = await this.perform(op);
+    await this.ground.idle();
+    return { result, ...this.collect() };
+  }
+
+  /** What was seen since the last time, and who is alive. */
+  collect(): Seen {
+    const { received, died } = this;
     this.received = new Map();
     this.died = new Map();
-    const result = await this.perform(op);
-    await this.system.idle();
-    const received = [...this.received].filter(([name]) => !this.died.has(name));
-    const alive = [...this.pids].filter(([, pid]) => this.system.isAlive(pid));
+    const alive = [...this.pids.keys()].filter((name) => this.isAlive(name));
     return {
-      result,
-      received: Object.fromEntries(received),
-      died: Object.fromEntries(this.died),
-      alive: alive.map(([name]) => name).sort(),
+      received: Object.fromEntries([...received].filter(([name]) => !died.has(name))),
+      died: Object.fromEntries(died),
+      alive: alive.sort(),
     };
   }
 
   /** A stop asks first, and processes that trap exits and do nothing else would let it wait. */
   async close(): Promise<void> {
-    for (const pid of this.pids.values()) this.system.exit(pid, "kill");
-    await this.system.stop();
+    for (const [name, pid] of this.pids) this.ground.systemOf(name).exit(pid, "kill");
+    for (const system of this.ground.systems) await system.stop();
   }
 
-  private async perform(op: LinkOp): Promise<string> {
+  /** Has the acting process carry out one operation, and waits until it has. */
+  async perform(op: LinkOp): Promise<string> {
     switch (op[0]) {
       case "spawn": {
         const [, name, trap] = op;
         if (this.pids.has(name)) return "skipped";
-        this.enter(name, this.system.spawn(...this.processFor(name, trap)));
+        this.enter(name, this.ground.systemOf(name).spawn(...this.processFor(name, trap)));
         return "ok";
       }
       case "spawn_link": {
@@ -135,8 +158,8 @@ export class LinksRun {
       case "register":
         return this.register(op[1], op[2]);
       case "whereis": {
-        const holder = this.system.whereis(op[1]);
-        return (holder && this.names.get(holder)) ?? "undefined";
+        const [holder] = this.ground.systems.flatMap((system) => system.whereis(op[1]) ?? []);
+        return (holder && this.names.get(keyOf(holder))) ?? "undefined";
       }
     }
   }
@@ -157,14 +180,14 @@ export class LinksRun {
   /** Has `actor` do something, and waits until nothing moves. `ok` only if it came to do it. */
   private async by(actor: string, act: (ctx: Context<Mail>) => unknown): Promise<string> {
     const pid = this.pids.get(actor);
-    if (pid === undefined || !this.system.isAlive(pid)) return "skipped";
+    if (pid === undefined || !this.isAlive(actor)) return "skipped";
     let result = "never done";
-    this.system.send(pid, (ctx) => {
+    this.ground.systemOf(actor).send(pid, (ctx) => {
       result = "ok";
       const end = act(ctx);
       return end instanceof Stop ? end : undefined;
     });
-    await this.system.idle();
+    await this.ground.idle();
     return result;
   }
 
@@ -173,13 +196,21 @@ export class LinksRun {
     name: string,
     act: (ctx: Context<Mail>, other: Pid<Mail>) => void,
   ): Promise<string> {
-    const other = this.pids.get(name);
-    return other === undefined ? "skipped" : this.by(actor, (ctx) => act(ctx, other));
+    const pid = this.pids.get(name);
+    if (pid === undefined) return "skipped";
+    const [here, there] = [this.ground.systemOf(actor), this.ground.systemOf(name)];
+    const other = here === there ? pid : here.pidAt(there.address(pid));
+    return this.by(actor, (ctx) => act(ctx, other));
+  }
+
+  private isAlive(name: string): boolean {
+    const pid = this.pids.get(name);
+    return pid !== undefined && this.ground.systemOf(name).isAlive(pid);
   }
 
   private enter(name: string, pid: Pid<Mail>): void {
     this.pids.set(name, pid);
-    this.names.set(pid, name);
+    this.names.set(keyOf(pid), name);
   }
 
   /**
@@ -189,7 +220,7 @@ export class LinksRun {
   private spawnLinked(ctx: Context<Mail>, name: string, trap: boolean): Pid<Mail> {
     const [behaviour, options] = this.processFor(name, trap);
     if (this.kind === "bodies") return ctx.spawnLink(behaviour, options);
-    const pid = this.system.spawn(behaviour, options);
+    const pid = this.ground.systemOf(name).spawn(behaviour, options);
     ctx.link(pid);
     return pid;
   }
@@ -227,11 +258,15 @@ export class LinksRun {
       case "note":
         return ["msg", entry.from, entry.number];
       case "exit":
-        return ["EXIT", this.names.get(entry.from) ?? String(entry.from), wordOf(entry.reason)];
+        return ["EXIT", this.names.get(keyOf(entry.from)) ?? String(entry.from), wordOf(entry.reason)];
       case "down":
         return ["DOWN", this.refNames.get(entry.ref) ?? "unknown", wordOf(entry.reason)];
       case "group":
         return [entry.type, entry.group];
     }
   }
+}
+
+function keyOf({ node, id }: Pid): string {
+  return `${node.id}.${id}`;
 }

@@ -7,13 +7,15 @@ import { fc, test as property } from "@fast-check/vitest";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { proving } from "../support/proof.js";
 import { conformance } from "./conformance.js";
-import { type Outcome, replay, replayScenario } from "./replay.js";
-import { parseTraces, type Scenario, type Seen, TraceError } from "./trace.js";
+import { type Outcome, replay, replayNodes, replayScenario } from "./replay.js";
+import { RulesRun } from "./rules.js";
+import { type NodesScenario, parseTraces, type Scenario, type Seen, TraceError } from "./trace.js";
 
 const LINKS = traceFile("links");
 const TREES = traceFile("supervisors");
 const links = parseTraces(readFileSync(LINKS, "utf8"));
 const trees = parseTraces(readFileSync(TREES, "utf8"));
+const nodes = parseTraces(readFileSync(traceFile("nodes"), "utf8"));
 const machines = parseTraces(readFileSync(traceFile("statem"), "utf8"));
 const servers = parseTraces(readFileSync(traceFile("server"), "utf8"));
 
@@ -35,6 +37,15 @@ const allPassed = (many: number): Outcome => ({
 describe("the traces of a real OTP node", () => {
   test("links, monitors and exit signals go as in OTP, with function bodies and with callbacks [S8]", async () => {
     expect(await replay(some(links))).toEqual(allPassed(500));
+  });
+
+  test("links, monitors and signals between two nodes go as in OTP, when they cross and when the nodes lose each other [N1020]", async () => {
+    expect(await replay(some(nodes))).toEqual(allPassed(500));
+  });
+
+  test("of two nodes are what the interpreter of the rules says, to which the exhaustive search compares [N1022]", async () => {
+    for (const scenario of nodes as NodesScenario[])
+      expect(await replayNodes(scenario, new RulesRun(scenario.nodes))).toEqual([]);
   });
 
   test("supervisors start, restart, stop and answer as in OTP [V15]", async () => {
@@ -310,6 +321,7 @@ describe("a trace that says something else", () => {
     async (at) => {
       for (const [scenarios, fields] of [
         [links, ["result", "received", "died", "alive"]],
+        [nodes, ["result", "received", "died"]],
         [trees, ["result", "order", "died"]],
         [servers, ["result", "seen", "results", "exit"]],
         [machines, ["result", "seen", "results", "exit"]],
@@ -417,6 +429,21 @@ describe("npm run conformance", () => {
       "an unknown operation",
       '[{"id":"a","steps":[{"op":["jump","p1"]}]}]',
       /scenario a, step 0: .*\["jump","p1"\]$/,
+    ],
+    [
+      "a node that is none",
+      '[{"id":"a","nodes":{"p1":"n3"},"steps":[]}]',
+      /: scenario a: its nodes are not n1 and n2$/,
+    ],
+    [
+      "a process on no node",
+      '[{"id":"a","nodes":{"p1":"n1"},"steps":[{"op":["spawn","p2",true]}]}]',
+      /scenario a, step 0: .*\["spawn","p2",true\]$/,
+    ],
+    [
+      "operations that heal while signals cross",
+      '[{"id":"a","nodes":{"p1":"n1"},"steps":[{"op":["together",[["heal","n1","n2"]]]}]}]',
+      /scenario a, step 0: .*\["together",\[\["heal","n1","n2"\]\]\]$/,
     ],
     [
       "an operand missing",

@@ -4,8 +4,9 @@ import { isDeepStrictEqual } from "node:util";
 import { BEHAVIOUR_FIELDS, type BehaviourScenario } from "./behaviours.js";
 import { FORMATS } from "./formats.js";
 import { LinksRun, type ProcessKind } from "./links.js";
+import { NodesRun } from "./nodes.js";
 import { TreeRun } from "./supervisors.js";
-import type { LinkScenario, Scenario, Seen, TreeScenario } from "./trace.js";
+import type { LinkScenario, NodeOp, NodesScenario, Scenario, Seen, TreeScenario } from "./trace.js";
 
 /** One step that went differently: the fields that differ, as the trace has them and as they were here. */
 export interface Difference {
@@ -26,6 +27,9 @@ export interface Outcome {
 }
 
 const LINK_FIELDS = ["result", "received", "died", "alive"];
+const NODE_FIELDS = ["result", "received", "died"];
+/** What a step of two nodes leaves out. */
+const NODE_DEFAULTS: Seen = { result: "ok", received: {}, died: {} };
 const TREE_FIELDS = ["result", "order", "died"];
 
 /** Replays scenarios one after the other; one that differs anywhere has failed. */
@@ -40,48 +44,66 @@ export async function replay(scenarios: readonly Scenario[]): Promise<Outcome> {
   return { passed: scenarios.length - failed, failed, differences };
 }
 
-/** Replays one scenario, on a system of its own. A links scenario is carried out by both kinds of process in turn. */
+/** Replays one scenario, on systems of its own. One of links is carried out by both kinds of process in turn. */
 export async function replayScenario(scenario: Scenario): Promise<Difference[]> {
   if ("tree" in scenario) return replayTree(scenario);
   if ("on" in scenario) return replayBehaviour(scenario);
-  return [...(await replayLinks(scenario, "bodies")), ...(await replayLinks(scenario, "callbacks"))];
+  const differences: Difference[] = [];
+  for (const processes of ["bodies", "callbacks"] as const) {
+    const found =
+      "nodes" in scenario
+        ? await replayNodes(scenario, new NodesRun(processes, scenario.nodes))
+        : await replayLinks(scenario, processes);
+    differences.push(...found.map((difference) => ({ ...difference, processes })));
+  }
+  return differences;
 }
 
 async function replayLinks(scenario: LinkScenario, processes: ProcessKind): Promise<Difference[]> {
-  const run = new LinksRun(processes);
-  const differences: Difference[] = [];
-  for (const [step, { op, ...trace }] of scenario.steps.entries()) {
-    const [expected, got] = differing(LINK_FIELDS, withSortedRuns(trace), withSortedRuns(await run.step(op)));
-    if (expected !== undefined)
-      differences.push({ scenario: scenario.id, step, op, processes, expected, got });
-  }
-  await run.close();
-  return differences;
+  return replaySteps(scenario, new LinksRun(processes), LINK_FIELDS, withSortedRuns);
+}
+
+/** Replays a scenario of two nodes on whatever carries out its steps. */
+export async function replayNodes(scenario: NodesScenario, run: Run<NodeOp>): Promise<Difference[]> {
+  return replaySteps(scenario, run, NODE_FIELDS, (seen) => withSortedRuns({ ...NODE_DEFAULTS, ...seen }));
 }
 
 async function replayTree(scenario: TreeScenario): Promise<Difference[]> {
-  const run = new TreeRun(scenario.tree);
-  const differences: Difference[] = [];
-  for (const [step, { op, ...trace }] of scenario.steps.entries()) {
-    const unordered = trace.unordered === true;
-    const seen = await run.step(op);
-    const [expected, got] = differing(TREE_FIELDS, sorted(trace, unordered), sorted(seen, unordered));
-    if (expected !== undefined) differences.push({ scenario: scenario.id, step, op, expected, got });
-  }
-  await run.close();
-  return differences;
+  return replaySteps(scenario, new TreeRun(scenario.tree), TREE_FIELDS, (seen, { unordered }) =>
+    sorted(seen, unordered === true),
+  );
 }
 
 async function replayBehaviour(scenario: BehaviourScenario): Promise<Difference[]> {
   const format = FORMATS.find((one) => one.fits({ ...scenario }));
   if (format === undefined) throw new Error(`scenario ${scenario.id} has no known format`);
-  const run = format.run(scenario);
+  return replaySteps(scenario, format.run(scenario), BEHAVIOUR_FIELDS, (seen) => seen);
+}
+
+interface Replayed<Op> {
+  readonly id: string;
+  readonly steps: readonly (Seen & { readonly op: Op })[];
+}
+
+interface Run<Op> {
+  step(op: Op): Seen | Promise<Seen>;
+  close?(): Promise<void>;
+}
+
+/** @param comparable - brings what was seen in a step into a form that is equal when it means the same */
+async function replaySteps<Op>(
+  { id, steps }: Replayed<Op>,
+  run: Run<Op>,
+  fields: readonly string[],
+  comparable: (seen: Seen, trace: Seen) => Seen,
+): Promise<Difference[]> {
   const differences: Difference[] = [];
-  for (const [step, { op, ...trace }] of scenario.steps.entries()) {
-    const [expected, got] = differing(BEHAVIOUR_FIELDS, trace, await run.step(op));
-    if (expected !== undefined) differences.push({ scenario: scenario.id, step, op, expected, got });
+  for (const [step, { op, ...trace }] of steps.entries()) {
+    const seen = await run.step(op);
+    const [expected, got] = differing(fields, comparable(trace, trace), comparable(seen, trace));
+    if (expected !== undefined) differences.push({ scenario: id, step, op, expected, got });
   }
-  await run.close();
+  await run.close?.();
   return differences;
 }
 

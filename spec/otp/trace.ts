@@ -4,9 +4,9 @@
 import { type BehaviourScenario, isBehaviourOp } from "./behaviours.js";
 import { FORMATS } from "./formats.js";
 
-export type LinkOp =
+/** What processes do wherever they are. */
+export type SignalOp =
   | readonly ["spawn", process: string, trap: boolean]
-  | readonly ["spawn_link", actor: string, process: string, trap: boolean]
   | readonly ["link" | "unlink", actor: string, other: string]
   | readonly ["monitor", actor: string, other: string, ref: string]
   | readonly ["demonitor", actor: string, ref: string, flush: boolean]
@@ -15,9 +15,21 @@ export type LinkOp =
   | readonly ["return", actor: string]
   | readonly ["trap", actor: string, flag: boolean]
   | readonly ["send", actor: string, other: string, number: number]
-  | readonly ["burst", actor: string, other: string, count: number, reason: string]
+  | readonly ["burst", actor: string, other: string, count: number, reason: string];
+
+export type LinkOp =
+  | SignalOp
+  | readonly ["spawn_link", actor: string, process: string, trap: boolean]
   | readonly ["register", actor: string, name: string]
   | readonly ["whereis", name: string];
+
+export type NodeName = "n1" | "n2";
+
+/** An operation of a scenario of two nodes. */
+export type NodeOp =
+  | SignalOp
+  | readonly ["cut" | "heal", node: NodeName, other: NodeName]
+  | readonly ["together", ops: readonly NodeOp[]];
 
 export type TreeOp =
   | "start"
@@ -67,13 +79,21 @@ export interface LinkScenario {
   readonly steps: readonly (Seen & { readonly op: LinkOp })[];
 }
 
+/** A links scenario of two nodes. In its steps `result` is left out when it is `ok`, and `received` and `died` when they are empty. */
+export interface NodesScenario {
+  readonly id: string;
+  /** Which node each process is on. */
+  readonly nodes: { readonly [process: string]: NodeName };
+  readonly steps: readonly (Seen & { readonly op: NodeOp })[];
+}
+
 export interface TreeScenario {
   readonly id: string;
   readonly tree: RootNode;
   readonly steps: readonly (Seen & { readonly op: TreeOp })[];
 }
 
-export type Scenario = LinkScenario | TreeScenario | BehaviourScenario;
+export type Scenario = LinkScenario | NodesScenario | TreeScenario | BehaviourScenario;
 
 /** The text is no trace file. The message says where, in one line. */
 export class TraceError extends Error {
@@ -122,9 +142,8 @@ function isChild(value: unknown): boolean {
   return isWorker(value) || isInner(value);
 }
 
-const LINK_OPS: { readonly [name in LinkOp[0]]: readonly Check[] } = {
+const SIGNAL_OPS: { readonly [name in SignalOp[0]]: readonly Check[] } = {
   spawn: [isText, isFlag],
-  spawn_link: [isText, isText, isFlag],
   link: [isText, isText],
   unlink: [isText, isText],
   monitor: [isText, isText, isText],
@@ -136,8 +155,23 @@ const LINK_OPS: { readonly [name in LinkOp[0]]: readonly Check[] } = {
   trap: [isText, isFlag],
   send: [isText, isText, isNumber],
   burst: [isText, isText, isCount, isText],
+};
+
+const LINK_OPS: { readonly [name in LinkOp[0]]: readonly Check[] } = {
+  ...SIGNAL_OPS,
+  spawn_link: [isText, isText, isFlag],
   register: [isText, isText],
   whereis: [isText],
+};
+
+const isNode: Check = among("n1", "n2");
+const CUT = [isNode, isNode];
+
+const NODE_OPS: { readonly [name in NodeOp[0]]: readonly Check[] } = {
+  ...SIGNAL_OPS,
+  cut: CUT,
+  heal: CUT,
+  together: [listOf((op) => isOp(op, { ...SIGNAL_OPS, cut: CUT }))],
 };
 
 const TREE_OPS: { readonly [name in Exclude<TreeOp, "start">[0]]: readonly Check[] } = {
@@ -154,9 +188,11 @@ const TREE_OPS: { readonly [name in Exclude<TreeOp, "start">[0]]: readonly Check
 
 function checkScenario(value: unknown, index: number): void {
   if (!isObject(value)) throw new TraceError(`scenario ${index} is not an object`);
-  const { id, tree, on, steps } = value as Seen;
+  const { id, nodes, tree, on, steps } = value as Seen;
   if (typeof id !== "string") throw new TraceError(`scenario ${index} has no id`);
   if (tree !== undefined && !isRoot(tree)) throw new TraceError(`scenario ${id}: its tree is not one`);
+  if (nodes !== undefined && !(isObject(nodes) && Object.values(nodes as Seen).every(isNode)))
+    throw new TraceError(`scenario ${id}: its nodes are not n1 and n2`);
   if (on !== undefined) {
     const problem = FORMATS.find((format) => format.fits(value as Seen))?.problem(value as Seen);
     if (problem !== undefined) throw new TraceError(`scenario ${id}: ${problem}`);
@@ -168,11 +204,19 @@ function checkScenario(value: unknown, index: number): void {
       on !== undefined
         ? isBehaviourOp(op)
         : tree === undefined
-          ? isOp(op, LINK_OPS)
+          ? nodes === undefined
+            ? isOp(op, LINK_OPS)
+            : isOp(op, NODE_OPS) && isPlaced(op as NodeOp, nodes as Seen)
           : op === "start" || isOp(op, TREE_OPS);
     if (!known)
       throw new TraceError(`scenario ${id}, step ${number}: unknown operation ${JSON.stringify(op)}`);
   }
+}
+
+/** Every process that is spawned is on a node. */
+function isPlaced(op: NodeOp, nodes: Seen): boolean {
+  if (op[0] === "together") return op[1].every((one) => isPlaced(one, nodes));
+  return op[0] !== "spawn" || Object.hasOwn(nodes, op[1]);
 }
 
 function isOp(op: unknown, known: { readonly [name: string]: readonly Check[] }): boolean {
