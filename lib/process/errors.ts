@@ -90,15 +90,15 @@ export class ReceiveBusyError extends SignalboxError {
 
 /**
  * What became of the request of a call whose wait ended early: `withdrawn` while it waited, so that the callee never handles it;
- * `taken` by the callee before, which may have done the work; or `kept`, with `withdraw: false` and between two nodes, so that the
- * callee may still handle it.
+ * `taken` by the callee before, which may have done the work; or `kept`: the callee may have handled it, or may still do
+ * so, with `withdraw: false`, or at another node, where that is not known.
  */
 export type RequestFate = "withdrawn" | "taken" | "kept";
 
 const FATES: { readonly [fate in RequestFate]: string } = {
   withdrawn: "the request is withdrawn and will not be handled",
   taken: "the request is being handled, and a late reply will be dropped",
-  kept: "the request is not withdrawn: it may still be handled, and a late reply will be dropped",
+  kept: "the callee may have the request: it may still be handled, and a late reply will be dropped",
 };
 
 /**

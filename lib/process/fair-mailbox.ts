@@ -62,7 +62,7 @@ export function fairMailbox(options: FairMailboxOptions = {}): MailboxLimits {
 function senderOf(process: Process, entry: unknown): Pid | undefined {
   if (!isEntry(entry)) return undefined;
   if (entry instanceof ContextMessage) return entry.from;
-  if (entry instanceof Request) return entry.owner?.pid;
+  if (entry instanceof Request) return entry.caller;
   if (entry instanceof InspectionTask) return undefined;
   if (entry instanceof TaskEntry) return entry.from ?? process.pid;
   if (!(entry instanceof SignalEntry)) return undefined;

@@ -56,7 +56,7 @@ export {
   shutdown,
 } from "./reason.js";
 export type { ReceiveOptions } from "./receive.js";
-export { type PidAddress, RemoteNodes, remoteNodes, type Transport, type WireSignal } from "./remote.js";
+export { RemoteNodes, remoteNodes, type Transport } from "./remote.js";
 export {
   type CrashReport,
   consoleReport,
@@ -74,3 +74,4 @@ export type { Startable, StartOptions } from "./start.js";
 export { Stash, StashFullError, type StashOptions } from "./stash.js";
 export type { StopOptions, SystemLimits, SystemOptions } from "./system.js";
 export type { Claim, Via } from "./via.js";
+export type { PidAddress, ReplyAddress, ReplyOutcome, WireSignal } from "./wire-signal.js";

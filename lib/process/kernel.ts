@@ -25,7 +25,7 @@ import { type Abandonable, Process, type Rare } from "./process.js";
 import { DEAD, STARTING, TERMINATING } from "./process-state.js";
 import { crash, type DeadLetterReason, type ExitReason, isOrderly, NORMAL } from "./reason.js";
 import { isFromParent } from "./receive.js";
-import type { RemotePort } from "./remote.js";
+import type { RemotePort } from "./remote-port.js";
 import { Reporter, type ReportSettings } from "./report.js";
 import { reportCrash, reportLate, reportUnowned } from "./report-failure.js";
 import { exitedError, failRequests, messageOf, Request } from "./request.js";

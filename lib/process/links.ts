@@ -129,7 +129,8 @@ export class Links {
     shared.links(other);
   }
 
-  private number(): number {
+  /** The number of a monitor, or of a call to another node. */
+  number(): number {
     const { interception } = this.kernel;
     return interception === undefined ? ++this.lastMonitor : interception.number("monitor");
   }

@@ -1,15 +1,16 @@
 // The nodes beyond a system without a transport: nothing reaches them, and nothing comes from them. The code that talks to
 // other nodes is in remote.ts, and comes with `remoteNodes`, so that programs without a transport do not carry it.
 
+import { OptionError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import type { Monitor } from "./monitor.js";
 import { include } from "./one-or-many.js";
-import { withMethod } from "./options.js";
 import { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import { NOCONNECTION } from "./reason.js";
-import type { PidAddress, RemoteNodes, RemotePort } from "./remote.js";
-import type { Request } from "./request.js";
+import type { RemotePort } from "./remote-port.js";
+import type { ReplyTo, Request } from "./request.js";
+import type { PidAddress, ReplyAddress } from "./wire-signal.js";
 
 export class OutOfReach implements RemotePort {
   readonly #kernel: Kernel;
@@ -41,7 +42,19 @@ export class OutOfReach implements RemotePort {
   }
 
   deliver(): void {
-    withMethod<RemoteNodes>("transport", undefined, "connect", "given where signals of other nodes come in");
+    noTransport();
+  }
+
+  adopt(): never {
+    return noTransport();
+  }
+
+  replyAddress(_replyTo: ReplyTo<never>): ReplyAddress {
+    return noTransport();
+  }
+
+  replyAt(_address: ReplyAddress): ReplyTo<unknown> {
+    return noTransport();
   }
 
   address({ node, id }: Pid): PidAddress {
@@ -65,5 +78,10 @@ export class OutOfReach implements RemotePort {
   down(): void {}
   nodeDown(): void {}
   forget(): void {}
+  abandon(): void {}
   close(): void {}
+}
+
+function noTransport(): never {
+  throw new OptionError("transport", undefined, "given where signals of other nodes come in");
 }

@@ -56,6 +56,15 @@ export function toReason(input: ExitInput): ExitReason {
   );
 }
 
+/** The reason in a signal of another node. An invalid one becomes a crash with the validation error: the exit itself has happened. */
+export function receivedReason(reason: ExitReason): ExitReason {
+  try {
+    return toReason(reason);
+  } catch (error) {
+    return crash(error);
+  }
+}
+
 /** True for the two orderly ends, `normal` and `shutdown`. A transient child is not restarted after them. */
 export function isOrderly(reason: ExitReason): boolean {
   const type = (reason as ExitReason | undefined | null)?.type;

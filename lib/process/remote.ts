@@ -1,7 +1,6 @@
 // The connection to other nodes. The kernel passes every signal for a foreign pid to a Transport, and accepts the
 // signals that the transport delivers. Without a transport, every other node is out of reach (out-of-reach.ts).
 
-import { stop } from "./behaviour.js";
 import { SystemStoppedError } from "./errors.js";
 import type { ExitSource } from "./exit-signal.js";
 import type { Kernel } from "./kernel.js";
@@ -11,107 +10,19 @@ import { exclude, include, includes, members } from "./one-or-many.js";
 import { withMethod } from "./options.js";
 import { Pid, type RemoteNode } from "./pid.js";
 import type { Process } from "./process.js";
-import { crash, type ExitReason, NOCONNECTION, NOPROC, NORMAL, toReason } from "./reason.js";
-import type { Request } from "./request.js";
+import { type ExitReason, NOCONNECTION, NOPROC, receivedReason } from "./reason.js";
+import { RemoteCalls } from "./remote-calls.js";
+import type { RemotePort } from "./remote-port.js";
+import type { ReplyTo, Request } from "./request.js";
 import { show } from "./show.js";
 import { post } from "./via.js";
-
-/** A pid in the form that travels between nodes. */
-export interface PidAddress {
-  /** The node of the process. */
-  readonly node: RemoteNode;
-  /** The number of the process within its node. */
-  readonly id: number;
-}
-
-/**
- * A signal in the form that travels between nodes. The transport has to encode the pids and reply addresses inside
- * `message` and `reason`.
- */
-export type WireSignal =
-  | {
-      readonly type: "message";
-      /** The receiver. */
-      readonly to: PidAddress;
-      /** The message as the sender gave it. */
-      readonly message: unknown;
-    }
-  | {
-      readonly type: "link";
-      /** The process that made the link. */
-      readonly from: PidAddress;
-      /** The process at the other end of the link. */
-      readonly to: PidAddress;
-    }
-  | {
-      /** A process has ended a link, or acknowledges that the process at the other end has. */
-      readonly type: "unlink" | "unlinked";
-      /** Number of the end within the node of the process that ended the link. */
-      readonly id: number;
-      /** The process that ended the link, or acknowledges it. */
-      readonly from: PidAddress;
-      /** The process at the other end of the link. */
-      readonly to: PidAddress;
-    }
-  | {
-      readonly type: "exit";
-      /** The process that exited, or that sent the signal. */
-      readonly from: PidAddress;
-      /** The receiver. */
-      readonly to: PidAddress;
-      /** The exit reason that the signal carries. */
-      readonly reason: ExitReason;
-      /** `link`: a linked process exited. `exit`: code called `exit(pid, reason)`. */
-      readonly source: ExitSource;
-    }
-  | {
-      /** Whether the monitor begins or ends. */
-      readonly type: "monitor" | "demonitor";
-      /** Number of the monitor within the node of the watcher. */
-      readonly ref: number;
-      /** The process that watches. */
-      readonly from: PidAddress;
-      /** The process that is watched. */
-      readonly to: PidAddress;
-    }
-  | {
-      readonly type: "down";
-      /** Number of the monitor within the node of the watcher. */
-      readonly ref: number;
-      /** The process that was watched. */
-      readonly from: PidAddress;
-      /** The process that watches. */
-      readonly to: PidAddress;
-      /** The exit reason of the watched process; `noproc` when the process did not exist. */
-      readonly reason: ExitReason;
-    };
+import { checkSignal } from "./wire-check.js";
+import type { PidAddress, ReplyAddress, WireSignal } from "./wire-signal.js";
 
 /** Carries signals to other nodes. Signals from one process to another must arrive in the order in which they were sent. */
 export interface Transport {
   /** Accepts a signal for `node`. Returns false when the node is out of reach. */
   send(node: RemoteNode, signal: WireSignal): boolean;
-}
-
-/** The operations on other nodes that a kernel uses. */
-export interface RemotePort {
-  send(to: Pid, message: unknown): void;
-  request(to: Pid, request: Request): void;
-  link(process: Process, to: Pid): void;
-  unlink(process: Process, from: Pid): void;
-  exit(from: Pid, to: Pid, reason: ExitReason, source: ExitSource): void;
-  monitor(monitor: Monitor): void;
-  demonitor(monitor: Monitor): void;
-  watch(watch: ExitWatch): void;
-  unwatch(watch: ExitWatch): void;
-  /** The watch has fired. */
-  watched(watch: ExitWatch): void;
-  down(monitor: Monitor, reason: ExitReason): void;
-  deliver(signal: WireSignal): void;
-  nodeDown(id: string): void;
-  address(pid: Pid): PidAddress;
-  pid(address: PidAddress): Pid<unknown>;
-  forget(pid: Pid): void;
-  close(): void;
 }
 
 /** Connects systems to other nodes by one transport; see {@link remoteNodes}. */
@@ -153,6 +64,9 @@ export function remoteNodes(transport: Transport): RemoteNodes {
   );
 }
 
+/** A signal about a link, a monitor or an exit. */
+type Tie = Exclude<WireSignal, { readonly type: "message" | "call" | "reply" | "cancel" }>;
+
 export class Remote implements RemotePort {
   readonly #transport: Transport;
   readonly #kernel: Kernel;
@@ -165,12 +79,14 @@ export class Remote implements RemotePort {
   readonly #inactive = new Map<Pid, Map<Pid, number>>();
   #lastUnlink = 0;
 
+  readonly calls: RemoteCalls;
   /** The watches of code outside of all processes, which waits for the end of foreign processes. */
   readonly watches: Map<number, ExitWatch> = new Map();
 
   constructor(kernel: Kernel, transport: Transport) {
     this.#kernel = kernel;
     this.#transport = transport;
+    this.calls = new RemoteCalls(kernel, this);
   }
 
   /** How many processes wait for the acknowledgement of an unlink. For tests. */
@@ -181,33 +97,12 @@ export class Remote implements RemotePort {
   // ── out ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   send(to: Pid, message: unknown): void {
-    if (this.#emit(to.node, { type: "message", to: this.address(to), message })) return;
+    if (this.emit(to.node, { type: "message", to: this.address(to), message })) return;
     this.#kernel.deadLetter(to, message, "noconnection");
   }
 
-  /** Each call to another node has a process that monitors the callee. This process ends with the call. */
   request(to: Pid, request: Request): void {
-    const kernel = this.#kernel;
-    const watch = kernel.spawn<never>(
-      {
-        init: (ctx) => {
-          ctx.monitor(to);
-          if (request.open) ctx.send(to as Pid<unknown>, request.message);
-        },
-        handle: () => undefined,
-        isHelper: true,
-        signal: (_ctx, signal) => {
-          if (signal.type === "down") request.calleeExited(signal.reason);
-          return stop();
-        },
-      },
-      undefined,
-      { label: "call" },
-    );
-    watch.extras.waits = include(watch.extras.waits, {
-      abandon: () => request.fail(new SystemStoppedError(kernel.node.name), "callee-exited"),
-    });
-    request.onClose = () => kernel.end(watch, NORMAL);
+    this.calls.request(to, request);
   }
 
   link(process: Process, to: Pid): void {
@@ -236,8 +131,7 @@ export class Remote implements RemotePort {
   #carryOut({ pid }: Process, other: Pid, effect: LinkEffect): void {
     switch (effect.type) {
       case "link":
-        if (this.#emit(other.node, { type: "link", from: this.address(pid), to: this.address(other) }))
-          return;
+        if (this.emit(other.node, { type: "link", from: this.address(pid), to: this.address(other) })) return;
         this.#kernel.links.exit(other, pid, NOCONNECTION, "link");
         return;
       case "unlink":
@@ -256,7 +150,7 @@ export class Remote implements RemotePort {
   }
 
   #tellEnd(type: "unlink" | "unlinked", from: Pid, to: Pid, id: number): boolean {
-    return this.#emit(to.node, { type, id, from: this.address(from), to: this.address(to) });
+    return this.emit(to.node, { type, id, from: this.address(from), to: this.address(to) });
   }
 
   #leave(pid: Pid, other: Pid, id: number): void {
@@ -270,12 +164,12 @@ export class Remote implements RemotePort {
   }
 
   exit(from: Pid, to: Pid, reason: ExitReason, source: ExitSource): void {
-    this.#emit(to.node, { type: "exit", from: this.address(from), to: this.address(to), reason, source });
+    this.emit(to.node, { type: "exit", from: this.address(from), to: this.address(to), reason, source });
   }
 
   monitor(monitor: Monitor): void {
     const { id: ref, watcher, target } = monitor;
-    const sent = this.#emit(target.node, {
+    const sent = this.emit(target.node, {
       type: "monitor",
       ref,
       from: this.address(watcher),
@@ -299,7 +193,7 @@ export class Remote implements RemotePort {
 
   demonitor(monitor: Monitor): void {
     const { id: ref, watcher, target } = monitor;
-    this.#emit(target.node, {
+    this.emit(target.node, {
       type: "demonitor",
       ref,
       from: this.address(watcher),
@@ -309,7 +203,7 @@ export class Remote implements RemotePort {
 
   down(monitor: Monitor, reason: ExitReason): void {
     const { id: ref, watcher, target } = monitor;
-    this.#emit(watcher.node, {
+    this.emit(watcher.node, {
       type: "down",
       ref,
       from: this.address(target),
@@ -318,31 +212,63 @@ export class Remote implements RemotePort {
     });
   }
 
-  #emit(node: RemoteNode, signal: WireSignal): boolean {
+  /** False: the node is out of reach. */
+  emit(node: RemoteNode, signal: WireSignal): boolean {
     try {
       return this.#transport.send(node, signal) === true;
     } catch (error) {
       // The sender of a message can handle the error. Any other signal may be part of an exit, and the exit has to
       // complete.
-      if (signal.type === "message") throw error;
-      const { reports } = this.#kernel;
-      const text = `the transport threw at a signal to ${node.name}: ${show(error)}`;
-      if (reports.admits("transport"))
-        reports.write({ level: "error", event: "transport", path: this.#kernel.node.name, error, text });
+      if (signal.type === "message" || signal.type === "call") throw error;
+      this.#report(node, error);
+      // A reply that cannot travel: its caller learns why.
+      return signal.type === "reply" && this.#sendError(node, signal, error);
+    }
+  }
+
+  #sendError(node: RemoteNode, signal: WireSignal & { readonly type: "reply" }, error: unknown): boolean {
+    try {
+      return this.#transport.send(node, { ...signal, outcome: { ok: false, error } }) === true;
+    } catch {
       return false;
     }
   }
 
+  #report(node: RemoteNode, error: unknown): void {
+    const { reports } = this.#kernel;
+    const text = `the transport threw at a signal to ${node.name}: ${show(error)}`;
+    if (reports.admits("transport"))
+      reports.write({ level: "error", event: "transport", path: this.#kernel.node.name, error, text });
+  }
+
   // ── in ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Handles one signal that another node sent to this node. */
+  /** Handles one signal that another node sent to this node. @throws OptionError when it is none */
   deliver(signal: WireSignal): void {
     const kernel = this.#kernel;
-    const to = this.pid(signal.to);
-    if (signal.type === "message") {
-      post(kernel, to, signal.message);
-      return;
+    checkSignal(signal, kernel.node);
+    switch (signal.type) {
+      case "message":
+        post(kernel, this.pid(signal.to), signal.message);
+        return;
+      case "call":
+        this.calls.called(signal);
+        return;
+      case "reply":
+        this.calls.replied(signal);
+        return;
+      case "cancel":
+        this.calls.cancelled(signal.replyTo);
+        return;
+      default:
+        this.#tie(signal);
     }
+  }
+
+  /** A link or a monitor begins or ends, or a process exits. */
+  #tie(signal: Tie): void {
+    const kernel = this.#kernel;
+    const to = this.pid(signal.to);
     const from = this.pid(signal.from);
     const target = to.process;
     switch (signal.type) {
@@ -358,8 +284,10 @@ export class Remote implements RemotePort {
         if (target !== undefined) this.#link(target, from, { type: "acknowledged", id: signal.id });
         return;
       case "exit":
-        if (signal.source !== "link") kernel.links.exit(from, to, reasonOf(signal), signal.source);
-        else if (target !== undefined) this.#link(target, from, { type: "exited", reason: reasonOf(signal) });
+        if (signal.source !== "link")
+          kernel.links.exit(from, to, receivedReason(signal.reason), signal.source);
+        else if (target !== undefined)
+          this.#link(target, from, { type: "exited", reason: receivedReason(signal.reason) });
         return;
       case "monitor": {
         const monitor = new Monitor(signal.ref, from, to);
@@ -375,10 +303,10 @@ export class Remote implements RemotePort {
         return;
       case "down": {
         const watch = to === kernel.outside ? this.watches.get(signal.ref) : undefined;
-        if (watch?.target === from) kernel.links.down(watch, reasonOf(signal));
+        if (watch?.target === from) kernel.links.down(watch, receivedReason(signal.reason));
         for (const monitor of members(target?.watching)) {
           if (monitor.target === from && monitor.id === signal.ref)
-            kernel.links.down(monitor, reasonOf(signal));
+            kernel.links.down(monitor, receivedReason(signal.reason));
         }
         return;
       }
@@ -406,12 +334,21 @@ export class Remote implements RemotePort {
     }
     for (const [pid, ends] of [...this.#inactive])
       for (const other of [...ends.keys()]) if (other.node.id === id) this.#forgetEnd(pid, other);
+    this.calls.nodeDown(id);
+  }
+
+  abandon(error: Error): void {
+    this.calls.abandon(error);
   }
 
   /** The system has stopped and accepts no more signals. */
   close(): void {
     for (const watch of this.watches.values()) watch.lost(new SystemStoppedError(this.#kernel.node.name));
     this.watches.clear();
+  }
+
+  adopt<T extends Request>(request: T, address: ReplyAddress): T {
+    return this.calls.adopt(request, address);
   }
 
   // ── addresses ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -426,18 +363,27 @@ export class Remote implements RemotePort {
     return { node: pid.node, id: pid.id };
   }
 
+  replyAddress(replyTo: ReplyTo<never>): ReplyAddress {
+    return this.calls.replyAddress(replyTo);
+  }
+
+  replyAt(address: ReplyAddress): ReplyTo<unknown> {
+    return this.calls.replyAt(address);
+  }
+
   /** The pid for an address. The same address always gives the same object. */
   pid(address: PidAddress): Pid<unknown> {
     const { node, id } = address;
     const here = node.id === this.#kernel.node.id;
     const known = (here ? this.#exported.get(id) : undefined) ?? this.#imported.get(keyOf(address))?.deref();
     if (known !== undefined) return known;
-    const pid = new Pid<unknown>(here ? this.#kernel.node : this.#node(node), id, undefined, undefined);
+    const pid = new Pid<unknown>(here ? this.#kernel.node : this.node(node), id, undefined, undefined);
     this.#remember(pid);
     return pid;
   }
 
-  #node({ name, id }: RemoteNode): RemoteNode {
+  /** The one object for a node. */
+  node({ name, id }: RemoteNode): RemoteNode {
     const known = this.#nodes.get(id) ?? { name, id };
     this.#nodes.set(id, known);
     return known;
@@ -459,18 +405,6 @@ export class Remote implements RemotePort {
   forget(pid: Pid): void {
     this.#inactive.delete(pid);
     if (this.#exported.size > 0 && this.#exported.delete(pid.id)) this.#remember(pid as Pid<unknown>);
-  }
-}
-
-/**
- * The exit reason that another node sent. An invalid reason becomes a crash with the validation error, because the exit
- * itself has happened anyway.
- */
-function reasonOf({ reason }: { readonly reason: ExitReason }): ExitReason {
-  try {
-    return toReason(reason);
-  } catch (error) {
-    return crash(error);
   }
 }
 

@@ -20,20 +20,14 @@ import { origin } from "./origin.js";
 import type { Pid } from "./pid.js";
 import type { Abandonable, Process } from "./process.js";
 import type { ExitReason } from "./reason.js";
+import type { ReplyTo } from "./reply-to.js";
 import { captureSenderContext } from "./sender-context.js";
 import type { SharedState } from "./shared-state.js";
 import type { CallOutcome, CallTap } from "./taps.js";
 import type { Due, Timer } from "./timer-queue.js";
+import type { ReplyAddress } from "./wire-signal.js";
 
-declare const answers: unique symbol;
-
-/** The address for the reply to a call. The callee passes it to `ctx.reply` or `ctx.refuse`. */
-export interface ReplyTo<R> {
-  /** In types only. */
-  readonly [answers]: (value: R) => void;
-  /** False once the call has ended: a reply would be discarded. */
-  readonly open: boolean;
-}
+export type { ReplyTo } from "./reply-to.js";
 
 /** The request as its callee sees it. */
 export function replyAddress<R>(request: Request<R>): ReplyTo<R> {
@@ -69,9 +63,20 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /**
    * Whether a request that still waits in the mailbox of the callee is withdrawn when the wait ends early. `false` has the
-   * callee handle the request anyway, as in OTP, and its reply is discarded. Default true. Always false between two nodes.
+   * callee handle the request anyway, as in OTP, and its reply is discarded. Default true. To another node the withdrawal has to
+   * travel, so the callee may take the request first.
    */
   readonly withdraw?: boolean;
+}
+
+/** What a call has at another node: the callee, or the caller. */
+export interface FarEnd {
+  /** The reply address, in the form that travels. */
+  readonly address: ReplyAddress;
+  /** The process of another node that made the call. */
+  readonly caller: Pid | undefined;
+  /** The call has ended here. */
+  closed(request: Request, outcome: CallOutcome, value: unknown): void;
 }
 
 /**
@@ -106,9 +111,16 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   private ending: unknown = undefined;
   /** Something to do once the call has ended, however it did. */
   declare onClose: ((ok: boolean, value: unknown) => void) | undefined;
+  /** Present while the call, or its reply address, is known to another node. */
+  declare away: FarEnd | undefined;
   private onReply: ((reply: Reply<never>) => unknown) | undefined = undefined;
   /** Telemetry of this call, while it is on. */
   declare tap: CallTap | undefined;
+
+  /** The process that made the call, if it is known. */
+  get caller(): Pid | undefined {
+    return this.owner?.pid ?? this.away?.caller;
+  }
 
   /** False once the call has ended. */
   get open(): boolean {
@@ -217,14 +229,14 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
 
   /** A reply to a call that has ended is no error for its sender; the system counts the reply and emits an event. */
   private discard(ok: boolean, reply: unknown): void {
-    const { kernel, owner, to } = this;
+    const { kernel, caller, to } = this;
     if (kernel === undefined) return;
     kernel.shared?.object(this, "read");
     const status = this.status;
     const ending = this.ending;
     kernel.discardReply(() => ({
       callee: to,
-      caller: owner?.pid,
+      caller,
       reply: ok ? { ok, value: reply } : { ok, error: reply },
       error:
         status === "replied" || status === "refused"
@@ -297,10 +309,14 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     );
   }
 
-  /** The callee died, or was never there. */
-  calleeExited(reason: ExitReason): void {
+  /**
+   * The callee died, or was never there.
+   *
+   * @param isTold - its node says whether it had taken the request
+   */
+  calleeExited(reason: ExitReason, isTold: boolean = this.callee !== undefined): void {
     const isUntaken = this.isUntaken || (reason.type === "noproc" && this.callee === undefined);
-    const fate = isUntaken ? "withdrawn" : this.callee === undefined ? "kept" : "taken";
+    const fate = isUntaken ? "withdrawn" : isTold ? "taken" : "kept";
     this.fail(new CalleeExitedError(String(this.to), reason, fate), "callee-exited");
   }
 
@@ -358,6 +374,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
       queuedIn.withdraw(this);
       this.message = undefined;
     }
+    this.away?.closed(this as Request, outcome, value);
     this.onClose?.(outcome === "replied", value);
     return true;
   }
@@ -370,6 +387,7 @@ Object.assign(Request.prototype, {
   waiter: undefined,
   signal: undefined,
   onClose: undefined,
+  away: undefined,
   tap: undefined,
 });
 

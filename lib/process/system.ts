@@ -17,11 +17,13 @@ import type { Pid, RemoteNode } from "./pid.js";
 import type { Process } from "./process.js";
 import { production } from "./production.js";
 import { type ExitInput, type ExitReason, KILL, KILLED, SHUTDOWN, toReason } from "./reason.js";
-import type { PidAddress, RemoteNodes, WireSignal } from "./remote.js";
+import type { RemoteNodes } from "./remote.js";
 import { checkReport, type ReportOptions, type ReportSink } from "./report.js";
 import type { CallOptions, ReplyTo } from "./request.js";
 import { checkStartOptions, type Startable, type StartOptions, startAwaited } from "./start.js";
 import type { Timer } from "./timer-queue.js";
+import { checkPidAddress, checkReplyAddress } from "./wire-check.js";
+import type { PidAddress, ReplyAddress, WireSignal } from "./wire-signal.js";
 
 const EXITED_OPTIONS: ReadonlySet<string> = new Set(["signal"]);
 
@@ -245,13 +247,16 @@ export class ProcessSystem implements AsyncDisposable {
     return this.kernel.scheduler.idle();
   }
 
-  /** Accepts a signal that a transport received from another node. */
+  /**
+   * Accepts a signal that a transport received from another node.
+   *
+   * @throws OptionError when it is no signal of another node for this one
+   */
   deliver(signal: WireSignal): void {
-    checkWire(signal);
     this.kernel.remote.deliver(signal);
   }
 
-  /** The connection to a node is lost: links and monitors to it end with `noconnection`. */
+  /** The connection to a node is lost: links, monitors and calls between the two end with `noconnection`. */
   nodeDown(nodeId: string): void {
     this.kernel.remote.nodeDown(word("nodeId", nodeId));
   }
@@ -266,6 +271,27 @@ export class ProcessSystem implements AsyncDisposable {
   pidAt(address: PidAddress): Pid<unknown> {
     checkPidAddress("address", address);
     return this.kernel.remote.pid(address);
+  }
+
+  /**
+   * A reply address in the form in which it can be sent to another node. Any node may answer at it.
+   *
+   * @throws OptionError when it is no reply address, or when the system has no transport
+   * @example const wire = (replyTo: ReplyTo<number>) => JSON.stringify(system.replyAddress(replyTo));
+   */
+  replyAddress(replyTo: ReplyTo<never>): ReplyAddress {
+    return this.kernel.remote.replyAddress(replyTo);
+  }
+
+  /**
+   * The reply address that came from another node, or has travelled and come back. A reply to a call that has ended is discarded by
+   * the node of its caller.
+   *
+   * @throws OptionError when it is no address of a reply, or when the system has no transport
+   */
+  replyAt(address: ReplyAddress): ReplyTo<unknown> {
+    checkReplyAddress("address", address);
+    return this.kernel.remote.replyAt(address);
   }
 
   /**
@@ -340,24 +366,12 @@ export class ProcessSystem implements AsyncDisposable {
     for (const process of this.kernel.processes()) this.kernel.end(process, KILLED, undefined, true);
     const stopped = new SystemStoppedError(this.kernel.node.name);
     for (const wait of members(this.kernel.waits)) wait.abandon(stopped);
+    this.kernel.remote.abandon(stopped);
   }
 }
 
 function isLast({ behaviour }: Process): boolean {
   return typeof behaviour !== "function" && behaviour.isLast === true;
-}
-
-function checkPidAddress(path: string, value: PidAddress): void {
-  const { node, id } = (value ?? {}) as { readonly node?: RemoteNode; readonly id?: unknown };
-  if (typeof node?.id !== "string" || typeof id !== "number")
-    throw new OptionError(path, value, "an address that system.address(pid) made");
-}
-
-function checkWire(signal: WireSignal): void {
-  if (typeof (signal as WireSignal | undefined | null)?.type !== "string")
-    throw new OptionError("signal", signal, "a signal that another node gave to its transport");
-  checkPidAddress("signal.to", signal.to);
-  if (signal.type !== "message") checkPidAddress("signal.from", signal.from);
 }
 
 function checkLimits(given: SystemLimits = {}): Limits {

@@ -188,6 +188,11 @@ export async function core(system: System): Promise<Lines> {
     "ProcessSystem.nodeDown": () => [on(system, "nodeDown"), "elsewhere"],
     "ProcessSystem.address": () => [on(system, "address"), pid()],
     "ProcessSystem.pidAt": () => [on(system, "pidAt"), system.address(pid())],
+    "ProcessSystem.replyAddress": async () => [on(connected, "replyAddress"), await replyTo()],
+    "ProcessSystem.replyAt": () => [
+      on(connected, "replyAt"),
+      { node: { name: "elsewhere", id: "elsewhere" }, ref: 1 },
+    ],
     "Registry.register": () => [on(registry(), "register"), pid(), "a"],
     "Registry.unregister": () => [on(registered(), "unregister"), ctx, "a"],
     "Registry.update": () => [on(registered(), "update"), ctx, "a", nothing],

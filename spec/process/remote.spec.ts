@@ -6,12 +6,14 @@ import {
   type ExitReason,
   NOCONNECTION,
   NOPROC,
+  OptionError,
   type Pid,
   type Signal,
   System,
 } from "signalbox";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Remote } from "../../lib/process/remote.js";
+import { HOSTILE } from "../support/hostile-values.js";
 import { type Order, type Puppet, puppet } from "../support/puppet.js";
 import { Wire } from "../support/wire.js";
 
@@ -402,5 +404,61 @@ describe("an address", () => {
     expect(there.isAlive(nobody)).toBe(false);
     there.send(nobody, "lost");
     expect(there.deadLetters).toBe(1);
+  });
+});
+
+describe("a signal from outside", () => {
+  const elsewhere = { node: { name: "elsewhere", id: "elsewhere" }, id: 1 };
+  const mine = () => there.address(far.pid);
+  const hostile: readonly (readonly [string, () => unknown])[] = [
+    ["no object", () => 5],
+    ["no type", () => ({ to: mine() })],
+    ["an unknown type", () => ({ type: "spawn", from: elsewhere, to: mine() })],
+    ["no receiver", () => ({ type: "message", message: 1 })],
+    ["a receiver of another node", () => ({ type: "message", to: elsewhere, message: 1 })],
+    ["a number that is none", () => ({ type: "message", to: { ...mine(), id: 1.5 }, message: 1 })],
+    ["a node without a name", () => ({ type: "link", from: { node: { id: "x" }, id: 1 }, to: mine() })],
+    ["a sender of this node", () => ({ type: "link", from: mine(), to: mine() })],
+    ["an unlink without a number", () => ({ type: "unlink", from: elsewhere, to: mine() })],
+    ["a monitor without a number", () => ({ type: "monitor", from: elsewhere, to: mine(), ref: "1" })],
+    ["an exit of no kind", () => ({ type: "exit", from: elsewhere, to: mine(), reason: "x" })],
+    ["a call without a reply address", () => ({ type: "call", from: elsewhere, to: mine(), message: 1 })],
+    [
+      "a call with a reply address of this node",
+      () => ({ type: "call", to: mine(), message: 1, replyTo: there.replyAt({ node: there.node, ref: 1 }) }),
+    ],
+    [
+      "a reply to another node",
+      () => ({ type: "reply", from: elsewhere, to: elsewhere, outcome: { ok: true } }),
+    ],
+    ["a reply without an outcome", () => ({ type: "reply", from: elsewhere, to: { ...mine(), ref: 1 } })],
+    ["a cancel of nothing", () => ({ type: "cancel", to: mine() })],
+  ];
+
+  test.each(hostile)("is refused when it has %s [N955]", (_, make) => {
+    expect(() => there.deliver(make() as never)).toThrow(OptionError);
+    expect(there.isAlive(far.pid)).toBe(true);
+    expect(there.info(far.pid)).toMatchObject({ links: [], monitoredBy: [], mailboxDepth: 0 });
+  });
+
+  test("that cannot be read is refused [N955]", () => {
+    for (const field of ["type", "to", "from", "outcome"]) {
+      const signal = { type: "reply", from: elsewhere, to: { ...mine(), ref: 1 }, outcome: { ok: true } };
+      expect(() => there.deliver({ ...signal, [field]: HOSTILE.unreadable } as never)).toThrow(OptionError);
+    }
+  });
+
+  test("is taken for whatever it is about: calls, monitors and links that nobody knows change nothing [N955]", async () => {
+    const reply = { type: "reply", from: elsewhere, to: { node: there.node, ref: 9 } } as const;
+    there.deliver({ ...reply, outcome: { ok: true, value: 1 } });
+    there.deliver({ ...reply, outcome: { exited: "no reason" as never, isUntaken: true } });
+    there.deliver({ type: "cancel", to: mine(), replyTo: { node: elsewhere.node, ref: 9 } });
+    there.deliver({ type: "down", from: elsewhere, to: mine(), ref: 9, reason: NOPROC });
+    there.deliver({ type: "demonitor", from: elsewhere, to: mine(), ref: 9 });
+    there.deliver({ type: "unlinked", from: elsewhere, to: mine(), id: 9 });
+    there.deliver({ type: "exit", from: elsewhere, to: mine(), reason: NOPROC, source: "link" });
+    await there.idle();
+    expect(there.events.discardedReplies).toBe(1);
+    expect(there.isAlive(far.pid)).toBe(true);
   });
 });

@@ -1,6 +1,7 @@
 // A wire between systems of one thread, which a test may cut.
 
 import { remoteNodes, System, type Transport, type WireSignal } from "signalbox";
+import { copySignal } from "../../lib/testing/devices/network-copy.js";
 import { macrotask } from "./host.js";
 
 /** Carries signals between systems of one thread in the order of their sending, unless the wire is cut. */
@@ -12,16 +13,32 @@ export class Wire {
   private readonly systems: System[] = [];
   private readonly underWay: (() => void)[] = [];
 
-  readonly transport: Transport = {
-    send: (node, signal) => {
-      const to = this.systems.find((system) => system.node.id === node.id);
-      if (this.cut || to === undefined) return false;
-      this.log.push(signal);
-      this.underWay.push(() => to.deliver(signal));
-      if (!this.held) setImmediate(() => this.underWay.shift()?.());
-      return true;
-    },
-  };
+  private readonly copies: boolean;
+
+  /** @param copies - signals arrive as copies, as over a network. Otherwise what a signal has in it is passed by reference */
+  constructor({ copies = false }: { readonly copies?: boolean } = {}) {
+    this.copies = copies;
+  }
+
+  /** The way of signals from one system. */
+  private transport(from: () => System): Transport {
+    return {
+      send: (node, signal) => {
+        const to = this.systems.find((system) => system.node.id === node.id);
+        if (this.cut || to === undefined) return false;
+        this.log.push(signal);
+        const there = this.copies ? copySignal(signal, { from: from(), to }) : signal;
+        this.underWay.push(() => to.deliver(there));
+        if (!this.held) setImmediate(() => this.underWay.shift()?.());
+        return true;
+      },
+    };
+  }
+
+  /** How many of the signals were of this type. */
+  count(type: WireSignal["type"]): number {
+    return this.log.filter((signal) => signal.type === type).length;
+  }
 
   /** Loses the signals that were held. */
   drop(): void {
@@ -36,7 +53,8 @@ export class Wire {
   }
 
   join(name: string): System {
-    const system = new System({ name, transport: remoteNodes(this.transport), report: false });
+    const transport = remoteNodes(this.transport(() => system));
+    const system: System = new System({ name, transport, report: false });
     this.systems.push(system);
     return system;
   }

@@ -48,7 +48,7 @@ export class OpenCall implements Caller<unknown> {
     call.isPassedOn = true;
   }
   get pid(): Pid | undefined {
-    return this.#call.owner?.pid;
+    return this.#call.caller;
   }
   get open(): boolean {
     return this.#call.open;

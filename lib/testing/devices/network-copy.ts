@@ -1,34 +1,60 @@
 // A signal that crosses a simulated network arrives as a copy: pids in it are the receiver's own, and replies travel back.
 
-import { CallMessage, CastMessage } from "../../behaviour/server/messages.js";
-import { CallEvent, CastEvent } from "../../behaviour/state-machine/machine-process.js";
+import { CastMessage } from "../../behaviour/server/messages.js";
+import { CastEvent } from "../../behaviour/state-machine/machine-process.js";
 import { Pid } from "../../process/pid.js";
 import { formatReason } from "../../process/reason.js";
-import type { WireSignal } from "../../process/remote.js";
-import { Request } from "../../process/request.js";
+import { Request, replyAddress, requestOf } from "../../process/request.js";
+import type { WireSignal } from "../../process/wire-signal.js";
 import type { System } from "../../system.js";
 
 /** One direction between two systems. */
 export interface Direction {
   readonly from: System;
   readonly to: System;
-  /** Sends the reply of a call back; `settle` ends the call at the caller's system. */
-  back(content: unknown, settle: (wire: Direction) => void): void;
 }
 
 /** The content of a signal, for reports. */
 export function contentOf(signal: WireSignal): unknown {
-  if (signal.type === "message") return signal.message;
-  return signal.type === "exit" || signal.type === "down" ? formatReason(signal.reason) : undefined;
+  switch (signal.type) {
+    case "message":
+    case "call":
+      return signal.message;
+    case "reply": {
+      const { outcome } = signal;
+      if ("exited" in outcome) return formatReason(outcome.exited);
+      return outcome.ok ? outcome.value : outcome.error;
+    }
+    case "exit":
+    case "down":
+      return formatReason(signal.reason);
+    default:
+      return undefined;
+  }
 }
 
 /** The signal as the receiver gets it. */
 export function copySignal(signal: WireSignal, wire: Direction): WireSignal {
-  return signal.type === "message" ? { ...signal, message: copyMessage(signal.message, wire) } : signal;
+  switch (signal.type) {
+    case "message":
+      return { ...signal, message: copier(wire)(signal.message) };
+    case "call": {
+      const copy = copier(wire);
+      const replyTo = copy(signal.replyTo) as typeof signal.replyTo;
+      return { ...signal, replyTo, message: copy(signal.message) };
+    }
+    case "reply": {
+      const { outcome } = signal;
+      if (!("ok" in outcome && outcome.ok)) return signal;
+      return { ...signal, outcome: { ok: true, value: copier(wire)(outcome.value) } };
+    }
+    default:
+      return signal;
+  }
 }
 
 /** Copies plain data, as a real network does. Instances of other classes are passed on, since nothing says how to copy them. */
-function copyMessage(message: unknown, wire: Direction): unknown {
+function copier(wire: Direction): (message: unknown) => unknown {
   const copies = new Map<object, unknown>();
   const copy = (value: unknown): unknown => {
     if (typeof value !== "object" || value === null) return value;
@@ -38,7 +64,7 @@ function copyMessage(message: unknown, wire: Direction): unknown {
       return made;
     };
     if (value instanceof Pid) return keep(wire.to.pidAt(wire.from.address(value)));
-    if (value instanceof Request) return remoteRequest(value, wire, keep, copy);
+    if (value instanceof Request) return copyRequest(value, wire, keep, copy);
     if (value instanceof CastMessage)
       return keep(new CastMessage(value.method, copy(value.args) as unknown[]));
     if (value instanceof CastEvent) return keep(new CastEvent(copy(value.event) as CastEvent["event"]));
@@ -62,35 +88,24 @@ function copyMessage(message: unknown, wire: Direction): unknown {
     for (const [key, inner] of Object.entries(value)) fields[key] = copy(inner);
     return fields;
   };
-  return copy(message);
+  return copy;
 }
 
-/**
- * The request as the callee in another system sees it. The callee cannot see that a caller gave up: it handles a withdrawn
- * call, and the reply is late.
- */
-function remoteRequest(
+/** A request, which is a reply address, as another system sees it. The calls of servers and state machines carry more. */
+function copyRequest(
   request: Request,
   wire: Direction,
   keep: (made: Request) => Request,
   copy: (value: unknown) => unknown,
 ): Request {
-  const there = keep(Object.create(request) as Request);
-  let open = true;
-  Object.defineProperty(there, "open", { get: () => open });
-  // The copy does not learn that the call was withdrawn at its own end.
-  Object.defineProperty(there, "status", { get: () => (open ? "open" : "replied") });
-  const answer = (content: unknown, settle: (wire: Direction) => void): void => {
-    if (!open) return;
-    open = false;
-    wire.back(content, settle);
-  };
-  there.fulfil = (value) => answer(value, (back) => request.fulfil(copyMessage(value, back)));
-  there.fail = (error) => answer(error, () => request.fail(error));
-  there.message = copy(request.message);
-  if (request instanceof CallMessage)
-    Object.defineProperty(there, "args", { value: copy(request.args), enumerable: true });
-  if (request instanceof CallEvent)
-    Object.defineProperty(there, "event", { value: copy(request.event), enumerable: true });
+  const address = wire.from.replyAddress(replyAddress(request));
+  if (address.node.id === wire.to.node.id) return keep(requestOf(wire.to.replyAt(address)));
+  const made: Request = Object.setPrototypeOf(new Request(), Object.getPrototypeOf(request));
+  const there = keep(wire.to.kernel.remote.adopt(made, address));
+  for (const [key, value] of Object.entries(request))
+    if (!(key in PLAIN)) Object.assign(there, { [key]: copy(value) });
+  if (request.message === request) there.message = there;
   return there;
 }
+
+const PLAIN = new Request();

@@ -7,14 +7,15 @@ import { only } from "../../process/known-options.js";
 import { delay, flag } from "../../process/options.js";
 import { OutOfReach } from "../../process/out-of-reach.js";
 import type { RemoteNode } from "../../process/pid.js";
-import { remoteNodes, type WireSignal } from "../../process/remote.js";
+import { remoteNodes } from "../../process/remote.js";
+import type { PidAddress, WireSignal } from "../../process/wire-signal.js";
 import type { System } from "../../system.js";
 import { durations, times } from "../simulator/options.js";
-import { Packet } from "../simulator/packet.js";
+import { type Ends, Packet } from "../simulator/packet.js";
 import { type ProcessPattern, patternMatcher } from "../simulator/process-pattern.js";
 import type { World } from "../simulator/world.js";
 import type { SideIndex } from "./connection-machine.js";
-import { contentOf, copySignal, type Direction } from "./network-copy.js";
+import { contentOf, copySignal } from "./network-copy.js";
 import { NetworkLink } from "./network-link.js";
 
 /** How often a fault of a network may strike in one schedule. */
@@ -232,8 +233,8 @@ export class SimulatedNetwork {
     const side = link.sideOf(from);
     const fate = link.fate(side);
     if (fate === "refused" || fate === "lost") return fate === "lost";
-    if (signal.type === "message" && this.#drop(to)) return true;
-    const twice = signal.type === "message" && this.#may("duplicate");
+    if (isLossy(signal) && this.#drop(to)) return true;
+    const twice = isRequest(signal) && this.#may("duplicate");
     const packet = this.#packet(from, to, signal);
     const { arrive } = packet;
     const first = !twice
@@ -249,42 +250,25 @@ export class SimulatedNetwork {
           },
           packet.ends,
         );
-    this.#post(link, from, to, first);
+    this.#post(link, from, to, first, isLossy(signal));
     return true;
   }
 
   #packet(from: System, to: System, signal: WireSignal): Packet {
-    const there = copySignal(signal, this.#wire(from, to));
+    const there = copySignal(signal, { from, to });
     const arrive = (): void => {
-      if (there.type !== "message") this.#world.interceptor.met(to.pidAt(there.to));
+      if (!isLossy(there) && there.type !== "reply") this.#world.interceptor.met(to.pidAt(there.to));
       to.deliver(there);
     };
-    return new Packet(there.type, contentOf(there), arrive, () => ({
-      to: to.pidAt(there.to),
-      from: there.type === "message" ? undefined : from.pidAt(there.from),
-    }));
+    return new Packet(there.type, contentOf(there), arrive, () => endsOf(there, from, to));
   }
 
-  #post(link: NetworkLink, from: System, to: System, packet: Packet): void {
+  #post(link: NetworkLink, from: System, to: System, packet: Packet, isApart: boolean): void {
     const side = link.sideOf(from);
     const latencies = this.#latencies.find((one) => one.from(from.name) && one.to(to.name)) as Latency;
     const ms = this.#draw(latencies.ms, "latency:network");
-    const apart = (packet.kind === "message" || packet.kind === "reply") && this.#may("reorder");
-    if (apart) link.postApart(side, packet, ms);
+    if (isApart && this.#may("reorder")) link.postApart(side, packet, ms);
     else link.post(side, packet, ms);
-  }
-
-  #wire(from: System, to: System): Direction {
-    return {
-      from,
-      to,
-      back: (content, settle) => {
-        const link = this.#link(from, to);
-        const fate = link.fate(link.sideOf(to));
-        if (fate === "refused" || fate === "lost" || this.#drop(from)) return;
-        this.#post(link, to, from, new Packet("reply", content, () => settle(this.#wire(to, from))));
-      },
-    };
   }
 
   #drop(to: System): boolean {
@@ -325,6 +309,26 @@ export class SimulatedNetwork {
     link.end = this.#world.time.after(ms, { fire: () => this.#heal(link) });
     return true;
   }
+}
+
+/** A message or a call: a fault may have it arrive twice. */
+function isRequest({ type }: WireSignal): boolean {
+  return type === "message" || type === "call";
+}
+
+/** What a fault may lose, or take out of its order: also a reply. Signals of links, monitors and exits are safe, and so is the exit of a callee. */
+function isLossy(signal: WireSignal): boolean {
+  return isRequest(signal) || (signal.type === "reply" && "ok" in signal.outcome);
+}
+
+/** The processes at both ends of a signal. A message does not say where it comes from, and a reply goes to code. */
+function endsOf(signal: WireSignal, from: System, to: System): Ends {
+  if (signal.type === "reply") return {};
+  const isFromCode = isRequest(signal) || signal.type === "cancel";
+  return {
+    to: to.pidAt(signal.to),
+    from: isFromCode ? undefined : from.pidAt((signal as { readonly from: PidAddress }).from),
+  };
 }
 
 /** What happens to a system that is cut off from another. */

@@ -1,7 +1,7 @@
 // An item in transit on a simulated network.
 
 import type { Pid } from "../../process/pid.js";
-import type { WireSignal } from "../../process/remote.js";
+import type { WireSignal } from "../../process/wire-signal.js";
 
 /** The processes at both ends of a packet. Without `from` it comes from the running code. */
 export interface Ends {
@@ -11,7 +11,7 @@ export interface Ends {
 
 /** An item in transit on a simulated network. */
 export class Packet {
-  readonly kind: WireSignal["type"] | "reply" | "end of the connection";
+  readonly kind: WireSignal["type"] | "end of the connection";
   /** For reports. */
   readonly content: unknown;
   /** Called at the receiver. */

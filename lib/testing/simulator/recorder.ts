@@ -419,7 +419,7 @@ export class Recorder {
     const nameOf = (pid: Pid): string => this.#nameOf(pid);
     if (!(item instanceof Packet)) return messageText(item, nameOf);
     const { kind, content } = item;
-    if (kind === "message") return messageText(content, nameOf);
+    if (kind === "message" || kind === "call") return messageText(content, nameOf);
     return content === undefined ? kind : `${kind} (${messageText(content, nameOf)})`;
   }
 }

@@ -1,0 +1,37 @@
+// What the kernel asks of the connection to other nodes. With a transport it is in remote.ts, without one in out-of-reach.ts.
+
+import type { ExitSource } from "./exit-signal.js";
+import type { ExitWatch, Monitor } from "./monitor.js";
+import type { Pid } from "./pid.js";
+import type { Process } from "./process.js";
+import type { ExitReason } from "./reason.js";
+import type { ReplyTo, Request } from "./request.js";
+import type { PidAddress, ReplyAddress, WireSignal } from "./wire-signal.js";
+
+/** The operations on other nodes that a kernel uses. */
+export interface RemotePort {
+  send(to: Pid, message: unknown): void;
+  request(to: Pid, request: Request): void;
+  link(process: Process, to: Pid): void;
+  unlink(process: Process, from: Pid): void;
+  exit(from: Pid, to: Pid, reason: ExitReason, source: ExitSource): void;
+  monitor(monitor: Monitor): void;
+  demonitor(monitor: Monitor): void;
+  watch(watch: ExitWatch): void;
+  unwatch(watch: ExitWatch): void;
+  /** The watch has fired. */
+  watched(watch: ExitWatch): void;
+  down(monitor: Monitor, reason: ExitReason): void;
+  /** A fresh request becomes one that answers at an address of another node: for transports, which decode reply addresses. */
+  adopt<T extends Request>(request: T, address: ReplyAddress): T;
+  replyAddress(replyTo: ReplyTo<never>): ReplyAddress;
+  replyAt(address: ReplyAddress): ReplyTo<unknown>;
+  deliver(signal: WireSignal): void;
+  nodeDown(id: string): void;
+  address(pid: Pid): PidAddress;
+  pid(address: PidAddress): Pid<unknown>;
+  forget(pid: Pid): void;
+  /** The system stops: calls that code outside of all processes has made to other nodes end with this error. */
+  abandon(error: Error): void;
+  close(): void;
+}
