@@ -26,6 +26,8 @@ export interface SubscriberState<M, V> {
   phase: "claiming" | "running" | "stopping" | "stopped";
   /** Grows with each claim. Messages that were taken under an earlier claim are not this subscriber's any more. */
   claim: number;
+  /** The claim is being taken: one at a time, since messages under another one would be nobody's. */
+  isEntering: boolean;
   readonly buffer: M[];
   /** Taken, and not to be tried before it is known which message ends the process. They take no place of others. */
   readonly waiting: M[];
@@ -43,7 +45,7 @@ export interface SubscriberState<M, V> {
 }
 
 export type SubscriberEvent<M, V> =
-  | { readonly type: "claimed" }
+  | { readonly type: "claimed"; readonly claim: number }
   /** The claim is lost: others may have the messages of this subscriber. */
   | { readonly type: "lost" }
   /** There may be messages to take. */
@@ -93,6 +95,7 @@ export function initial<M, V>(config: SubscriberConfig): SubscriberState<M, V> {
     config,
     phase: "claiming",
     claim: 0,
+    isEntering: true,
     buffer: [],
     waiting: [],
     opened: [],
@@ -122,6 +125,8 @@ function react<M, V>(
 ): void {
   switch (event.type) {
     case "claimed":
+      if (event.claim !== state.claim) return;
+      state.isEntering = false;
       if (state.phase === "claiming") state.phase = "running";
       state.failures = 0;
       return;
@@ -137,12 +142,13 @@ function react<M, V>(
     case "failed":
       if (event.claim !== state.claim) return;
       state.taking = 0;
+      state.isEntering = false;
       state.failures++;
       effects.push({ type: "alarm", inMs: backoffMs(state.config.again, state.failures, event.roll) });
       return;
     case "again":
       state.more = true;
-      if (state.phase === "claiming") effects.push({ type: "claim", claim: state.claim });
+      if (state.phase === "claiming" && !state.isEntering) enter(state, effects);
       return;
     case "handled":
     case "unsettled":
@@ -177,6 +183,11 @@ function lost<M, V>(state: SubscriberState<M, V>, effects: SubscriberEffect<M, V
   if (messages.length > 0) effects.push({ type: "end", deliveries, messages });
   if (state.phase === "stopping") return;
   state.phase = "claiming";
+  enter(state, effects);
+}
+
+function enter<M, V>(state: SubscriberState<M, V>, effects: SubscriberEffect<M, V>[]): void {
+  state.isEntering = true;
   effects.push({ type: "claim", claim: state.claim });
 }
 

@@ -121,7 +121,7 @@ export class SubscriberProcess implements Callbacks<Note> {
     this.#unwatch = this.#queue.store.watch(topicOf(this.#queue.name), { notified: news, again: news });
     this.#unlisten = this.#settings.opened(() => this.#tell({ type: "opened" }));
     this.#openInbox(news);
-    this.#tell({ type: "claimed" });
+    this.#tell({ type: "claimed", claim: this.#loop.state.claim });
     this.#note({ type: "look" });
   }
 
@@ -173,7 +173,7 @@ export class SubscriberProcess implements Callbacks<Note> {
         // Messages that it held under the lost claim are found by the token of that claim.
         this.#follow(
           this.#enter().then(() => this.#queue.recover()),
-          () => ({ type: "claimed" }),
+          () => ({ type: "claimed", claim: effect.claim }),
           effect.claim,
         );
         return;
@@ -357,10 +357,16 @@ export class SubscriberProcess implements Callbacks<Note> {
 
   /** Claims the right to take messages. */
   async #enter(): Promise<void> {
+    // The one that is lost; or one that was not used, because the store failed after it was taken.
+    const before = this.#claim;
+    this.#claim = undefined;
+    await before?.release();
     const claim = await takeNewClaim(this.#queue.store, this.#queue.claims, this.#kernel);
     if (!this.#ctx.alive) return claim.release();
-    await this.#queue.enter(claim, this.#settings.concurrency);
     this.#claim = claim;
+    await this.#queue.enter(claim, this.#settings.concurrency);
+    // Its signal has aborted before anyone listened.
+    if (claim.lost.aborted) throw new FencedError(claim.name, claim.token);
     claim.lost.addEventListener("abort", () => {
       if (this.#claim === claim) this.#tell({ type: "lost" });
     });

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { openQueues } from "../../../lib/pipeline/queues/queues.js";
 import { done } from "../../../lib/pipeline/queues/status.js";
 import { queued, SUBSCRIBER_CLAIMS } from "../../../lib/pipeline/queues/tables.js";
-import type { Store, StoreSource } from "../../../lib/store/index.js";
+import { type Store, StoreClosedError, type StoreSource } from "../../../lib/store/index.js";
 import { explored } from "../../support/proof.js";
 import { type BrokerOptions, SimulatedBroker } from "./simulated-broker.js";
 
@@ -170,6 +170,42 @@ describe("queues over a broker", () => {
         await queues.close();
       },
       { quick: 4, seed: 5, share: 0.1 },
+    );
+  });
+
+  it("and a store that fails while a subscriber takes a claim anew: it has one claim then [Y891]", async () => {
+    await explored(
+      async (sim) => {
+        sim.calm();
+        let all: Store | undefined;
+        let isFailing = false;
+        const store = changed(sim.store({ shared: true }), (one) => {
+          all = one;
+          const claims: Store["claims"] = (prefix) => {
+            if (!isFailing) return one.claims(prefix);
+            isFailing = false;
+            return Promise.reject(new StoreClosedError("the store"));
+          };
+          return { claims };
+        });
+        const broker = new SimulatedBroker(sim);
+        const queues = await openQueues(sim.system({ name: "one" }), { store, carrier: broker.source() });
+        const queue = queues.queue<number>("q");
+        const values: number[] = [];
+        await queue.subscribe({}, ({ value }) => {
+          values.push(value);
+          return done;
+        });
+        const held = async () => ((await all?.claims(SUBSCRIBER_CLAIMS)) ?? []).filter((one) => one.held);
+        for (const { name, token } of await held()) await all?.revoke(name, token);
+        sim.storm();
+        isFailing = true;
+        await queue.publish(7);
+        await sim.eventually("it is handled", () => values.length > 0);
+        expect([isFailing, (await held()).length]).toEqual([false, 1]);
+        await queues.close();
+      },
+      { quick: 2, seed: 8, share: 0.05 },
     );
   });
 

@@ -60,6 +60,8 @@ class World {
     expect(this.isStopped).toBe(false);
     switch (effect.type) {
       case "claim":
+        // One claim is taken at a time: messages under another one would be nobody's.
+        expect(this.claiming).not.toBe(effect.claim);
         this.claiming = effect.claim;
         return;
       case "take":
@@ -112,10 +114,12 @@ class World {
     const [running] = this.running.keys();
     const [settling] = this.settling.keys();
     switch (choice) {
-      case "claimed":
-        if (this.claiming === undefined) return undefined;
+      case "claimed": {
+        const { claiming } = this;
+        if (claiming === undefined) return undefined;
         this.claiming = undefined;
-        return this.take({ type: "claimed" });
+        return this.take({ type: "claimed", claim: claiming });
+      }
       case "taken": {
         const asked = this.asked.shift();
         if (asked === undefined) return undefined;
@@ -129,8 +133,10 @@ class World {
         return this.take({ type: "taken", claim, messages, more: this.waiting.length > 0 });
       }
       case "failed": {
-        const claim = this.asked.shift()?.claim ?? this.claiming;
+        const asked = this.asked.shift();
+        const claim = asked?.claim ?? this.claiming;
         if (claim === undefined) return undefined;
+        if (asked === undefined) this.claiming = undefined;
         return this.take({ type: "failed", claim, roll });
       }
       case "handled":
@@ -172,7 +178,7 @@ class World {
       case "news":
         return this.take({ type: "news" });
       case "again":
-        return this.claiming === undefined ? this.take({ type: "again" }) : undefined;
+        return this.take({ type: "again" });
       case "stop":
         return this.take({ type: "stop" });
       default:
@@ -183,7 +189,8 @@ class World {
   /** Everything goes well from now on. */
   finish(until: () => boolean): void {
     for (let i = 0; i < 10_000 && !until(); i++)
-      for (const choice of ["claimed", "opened", "taken", "handled", "settled", "news"]) this.step(choice, 1);
+      for (const choice of ["again", "claimed", "opened", "taken", "handled", "settled", "news"])
+        this.step(choice, 1);
     expect(until()).toBe(true);
   }
 }
@@ -225,6 +232,12 @@ describe("a subscriber's machine", () => {
       }),
       { numRuns: sized(30, 0.1, 100) },
     );
+  });
+
+  it("takes one claim at a time, also when the alarm of an earlier failure comes meanwhile [Y892]", () => {
+    const world = new World(1, 2, 2);
+    for (const choice of ["claimed", "failed", "lost", "again", "again"]) world.step(choice, 0);
+    world.finish(() => world.settled.length === 2);
   });
 
   it("gives up messages that were taken under a claim that was lost meanwhile", () => {
