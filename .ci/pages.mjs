@@ -9,7 +9,11 @@ const FOLDERS = ["guide", "course", "cookbook", "coming-from"];
 /** What the README tells its readers to install. */
 const TOOLS = ["typescript", "@types/node"];
 /** What is installed beside an entry of signalbox, and what the types of a package need that it does not bring. */
-const PEERS = { testing: ["fast-check"], "@dbos-inc/dbos-sdk": ["@types/pg"] };
+const PEERS = {
+  testing: ["fast-check"],
+  nodes: ["@nats-io/transport-node"],
+  "@dbos-inc/dbos-sdk": ["@types/pg"],
+};
 
 /** The programs of a page: a block whose first line is `// name.ts` is that file, beside those named before it. */
 function programsOf(name) {

@@ -13,6 +13,7 @@ const BUNDLES = {
   service: ["*", "service/index"],
   memory: ["{ memory, openStore }", "store/index"],
   store: ["*", "store/index"],
+  nodes: ["*", "node/index"],
   flow: ["*", "flow/index"],
   pipeline: ["*", "pipeline/index"],
 };

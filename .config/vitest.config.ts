@@ -80,6 +80,7 @@ const config: ViteUserConfig = defineConfig({
   resolve: {
     alias: [
       { find: /^signalbox$/, replacement: new URL("../lib/index.ts", import.meta.url).pathname },
+      { find: /^signalbox\/nodes$/, replacement: new URL("../lib/node/index.ts", import.meta.url).pathname },
       { find: /^signalbox\/(\w+)$/, replacement: new URL("../lib/$1/index.ts", import.meta.url).pathname },
     ],
   },

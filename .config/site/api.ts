@@ -32,6 +32,10 @@ function groupOf(one: Export): Group {
   return one.kind === "type" ? "Types" : "Functions";
 }
 
+/** The entry of a module of lib. @param module - such as `flow/index` */
+const nameOf = (module: string): string =>
+  module === "index" ? "signalbox" : `signalbox/${module.replace(/\/index$/, "").replace(/^node$/, "nodes")}`;
+
 const pageOf = (entry: string, group: Group): string =>
   `api/${entry.replace("signalbox/", "").replaceAll("/", "-")}/${group.toLowerCase()}.md`;
 
@@ -128,10 +132,7 @@ function linksOf({ name, groups }: Entry): Map<string, string> {
 export function api(root: string, entries: readonly string[]): Api {
   const declarations = new Declarations(root);
   const all = entries.map((entry) =>
-    entryOf(
-      entry === "index" ? "signalbox" : `signalbox/${entry.replace(/\/index$/, "")}`,
-      declarations.exports(`lib/${entry}.ts`),
-    ),
+    entryOf(nameOf(entry), declarations.exports(`lib/${entry}.ts`)),
   );
   const pages = new Map<string, string>();
   const sources = new Set<string>();

@@ -77,6 +77,7 @@ import {
   schedule,
   wrapCodec,
 } from "signalbox/flow";
+import { nats } from "signalbox/nodes";
 import { instrument } from "signalbox/otel";
 import {
   adapterType,
@@ -465,6 +466,7 @@ export const adapters: readonly unknown[] = [
   () => [DatabaseSync, Pool],
 ];
 export const sources: readonly unknown[] = [csvRows, fromIterable, fromValues, httpPages, jsonLines, timer];
+export const nodes: readonly unknown[] = [nats];
 export const queues: readonly unknown[] = [dead, done, jetstream, openPipelineOperations, openQueues, retry];
 export const files: readonly unknown[] = [
   adapterType,

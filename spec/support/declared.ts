@@ -18,5 +18,9 @@ export function declared(folder: string): Readonly<Record<string, readonly strin
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, code);
   }
-  return { signalbox: [join(folder, "index.d.ts")], "signalbox/*": [join(folder, "*/index.d.ts")] };
+  return {
+    signalbox: [join(folder, "index.d.ts")],
+    "signalbox/nodes": [join(folder, "node/index.d.ts")],
+    "signalbox/*": [join(folder, "*/index.d.ts")],
+  };
 }

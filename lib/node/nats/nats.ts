@@ -1,0 +1,406 @@
+// NATS as the carrier of frames between nodes, by the package @nats-io/transport-node (an optional peer). Core NATS delivers at most once.
+// Facts that shape this file: the client drops what is in its buffer at a disconnect, and says nothing; a frame with a reply subject to
+// which nobody listens is answered at once by the server; a server that hangs takes bytes until the buffers of the host are full; and the
+// client gives up after ten attempts to reconnect unless it is configured to go on.
+
+import type { Msg, NatsConnection } from "@nats-io/transport-node";
+import { OptionError } from "../../process/errors.js";
+import type { Kernel } from "../../process/kernel.js";
+import { only } from "../../process/known-options.js";
+import { count, delay, text } from "../../process/options.js";
+import { PackageMissingError } from "../../process/package-missing.js";
+import type { RemoteNode } from "../../process/pid.js";
+import { show, showThrown } from "../../process/show.js";
+import type { Timer } from "../../process/timer-queue.js";
+import type { CarrierSource } from "../cluster/carrier-source.js";
+import type { FrameCarrier, FrameReceiver } from "../session/carrier.js";
+import { ClusterConnectError } from "./errors.js";
+import { LONGEST_NAME, type Presence, readPresence, writePresence } from "./presence.js";
+import { Subjects, type Way } from "./subjects.js";
+
+/** What {@link nats} is given. */
+export interface NatsOptions {
+  /** Where the servers are, such as `127.0.0.1:4222`. */
+  readonly servers: string | readonly string[];
+  /** The name of the cluster: letters, digits, `_` and `-`. Nodes see the nodes of the same cluster on the same servers. */
+  readonly cluster: string;
+  /** How long the server may take to accept a connection, in milliseconds. Default 5,000. */
+  readonly answerMs?: number;
+  /**
+   * How often a node says that it is here, in milliseconds; 100 or more. Two nodes that lost each other meet again within about this time.
+   * Default 1,000.
+   */
+  readonly presenceMs?: number;
+  /**
+   * Most bytes that wait for the server. Beyond it frames are refused, and the sessions they belong to end. Default 64 MiB.
+   */
+  readonly maxPendingBytes?: number;
+  /**
+   * Passed on to the client: credentials, TLS, and all else that `NodeConnectionOptions` of `@nats-io/transport-node` has. Servers and
+   * reconnecting are not to be set here. Its type is not that one: programs without NATS do not have the package.
+   */
+  readonly connection?: object;
+}
+
+/** The connection of a node to its cluster, for metrics and for people. */
+export interface NatsState {
+  /** Whether the node is connected to a server now. */
+  readonly isConnected: boolean;
+  /** How often the connection was lost. */
+  readonly disconnects: number;
+  /** Frames that were refused: no connection, or too much waits for the server. Their sessions ended. */
+  readonly refusedFrames: number;
+  /** Bytes that the server has not confirmed yet. */
+  readonly pendingBytes: number;
+}
+
+interface Settings {
+  readonly servers: string[];
+  readonly cluster: string;
+  readonly answerMs: number;
+  readonly presenceMs: number;
+  readonly maxPendingBytes: number;
+  readonly connection: object;
+}
+
+const VERSIONS = "^3.4.0";
+/** The wait before a connection is tried again, unless `connection.reconnectTimeWait` says otherwise. */
+const RECONNECT_MS = 250;
+/** How often the client asks the server whether it is there. After two questions without an answer it connects anew. */
+const PING_MS = 2_000;
+/** The server is asked to confirm after so many bytes. */
+const CONFIRM_BYTES = 65_536;
+/** How long a carrier that closes waits until the server has taken what was sent. */
+const FAREWELL_MS = 1_000;
+/** The status of the server's notice that nobody listens. */
+const NO_RESPONDERS = 503;
+const DEFAULT_PENDING_BYTES = 64 * 1_048_576;
+
+type Package = typeof import("@nats-io/transport-node");
+
+/** @internal Loads the client. @throws PackageMissingError */
+export async function loadTransport(
+  load: () => Promise<Package> = () => import("@nats-io/transport-node"),
+): Promise<Package> {
+  try {
+    return await load();
+  } catch (error) {
+    throw new PackageMissingError("@nats-io/transport-node", VERSIONS, "a cluster over NATS", error);
+  }
+}
+
+/**
+ * NATS as the carrier between the nodes of a cluster: it finds them, and carries their frames. It needs the package
+ * `@nats-io/transport-node`, version 3.4, and a server of version 2.9 or later; JetStream is not needed. A connection that is lost is
+ * made again, for ever. Meanwhile no other node can be reached.
+ *
+ * @throws OptionError
+ * @example
+ * const carrier = await nats({ servers: "127.0.0.1:4222", cluster: "shop" }).connect(system);
+ */
+export function nats(options: NatsOptions): CarrierSource<NatsCarrier> {
+  only("", options, ["servers", "cluster", "answerMs", "presenceMs", "maxPendingBytes", "connection"]);
+  const { servers, cluster, answerMs = 5_000, presenceMs = 1_000 } = options;
+  const { maxPendingBytes = DEFAULT_PENDING_BYTES, connection = {} } = options;
+  const all = (Array.isArray(servers) ? servers : [servers]).map((one, i) => text(`servers[${i}]`, one));
+  if (all.length === 0) throw new OptionError("servers", servers, "the address of a server, or several");
+  if (typeof connection !== "object" || connection === null)
+    throw new OptionError("connection", connection, "an object of options of @nats-io/transport-node");
+  const settings: Settings = {
+    servers: all,
+    cluster: clusterName(cluster),
+    answerMs: delay("answerMs", answerMs, 1),
+    presenceMs: delay("presenceMs", presenceMs, LEAST_PRESENCE_MS),
+    maxPendingBytes: count("maxPendingBytes", maxPendingBytes, CONFIRM_BYTES),
+    connection,
+  };
+  const label = `the cluster ${cluster} over NATS at ${all.join(", ")}`;
+  return {
+    label,
+    connect: async ({ kernel }) => NatsCarrier.connect(label, settings, kernel, await loadTransport()),
+  };
+}
+
+const LEAST_PRESENCE_MS = 100;
+const LONGEST_CLUSTER = 64;
+
+/** @throws OptionError */
+function clusterName(given: unknown): string {
+  if (typeof given === "string" && given.length <= LONGEST_CLUSTER && /^[A-Za-z0-9_-]+$/.test(given))
+    return given;
+  const allowed = `a name of letters, digits, _ and -, at most ${LONGEST_CLUSTER}: it is a part of subjects of NATS`;
+  throw new OptionError("cluster", given, allowed);
+}
+
+/** The connection of one node to its cluster. */
+export class NatsCarrier implements FrameCarrier {
+  readonly notices = false;
+  readonly #settings: Settings;
+  readonly #kernel: Kernel;
+  readonly #connection: NatsConnection;
+  readonly #subjects: Subjects;
+  /** The nodes that frames were sent to since they were last found unreachable. */
+  readonly #ways = new Map<string, Way>();
+  readonly #encoder = new TextEncoder();
+  #receiver: FrameReceiver | undefined;
+  #presence: Timer | undefined;
+  #isConnected = true;
+  #isClosed = false;
+  #closing: Promise<void> | undefined;
+  /** Ends the wait of the farewell. */
+  #hurry: (() => void) | undefined;
+  #disconnects = 0;
+  #refusedFrames = 0;
+  /** Bytes given to the client on this connection, and those that the server is known to have taken. */
+  #sentBytes = 0;
+  #takenBytes = 0;
+  #isConfirming = false;
+
+  private constructor(settings: Settings, kernel: Kernel, connection: NatsConnection) {
+    this.#settings = settings;
+    this.#kernel = kernel;
+    this.#connection = connection;
+    this.#subjects = new Subjects(settings.cluster, kernel.node);
+  }
+
+  /** @internal @throws ClusterConnectError, OptionError */
+  static async connect(
+    label: string,
+    settings: Settings,
+    kernel: Kernel,
+    { connect }: Package,
+  ): Promise<NatsCarrier> {
+    const { name, id } = kernel.node;
+    if (encodeURIComponent(name + id).length > LONGEST_NAME)
+      throw new OptionError("system.name", name, `shorter: it is a part of subjects of NATS`);
+    try {
+      const connection = await connect({
+        name: `signalbox ${name}.${id}`,
+        reconnectTimeWait: RECONNECT_MS,
+        pingInterval: PING_MS,
+        noAsyncTraces: true,
+        ...settings.connection,
+        servers: settings.servers,
+        timeout: settings.answerMs,
+        maxReconnectAttempts: -1,
+        ignoreAuthErrorAbort: true,
+      });
+      return new NatsCarrier(settings, kernel, connection);
+    } catch (error) {
+      throw new ClusterConnectError(label, error);
+    }
+  }
+
+  /** The connection, for metrics and for people. */
+  get state(): NatsState {
+    return {
+      isConnected: this.#isConnected,
+      disconnects: this.#disconnects,
+      refusedFrames: this.#refusedFrames,
+      pendingBytes: this.pending(),
+    };
+  }
+
+  /** The longest frame that the server takes, in bytes. */
+  get maxFrameBytes(): number {
+    return this.#connection.info?.max_payload ?? 0;
+  }
+
+  open(receiver: FrameReceiver): void {
+    this.#receiver = receiver;
+    const { frames, notices, seen, answers } = this.#subjects;
+    this.#listen(frames, (message) => {
+      const from = this.#subjects.senderOf(message.reply);
+      if (from !== undefined) receiver.frame(from, message.string());
+    });
+    this.#listen(notices, (message) => {
+      if (message.headers?.code === NO_RESPONDERS) this.#unreachable(this.#subjects.lostBy(message.subject));
+    });
+    this.#listen(seen, (message) => this.#met(readPresence(message.string())));
+    this.#listen(answers, (message) => this.#met(readPresence(message.string())));
+    void this.#watch();
+    this.#announce("join");
+    this.#present();
+  }
+
+  send(to: RemoteNode, frame: string): boolean {
+    const bytes = this.#encoder.encode(frame);
+    const { maxFrameBytes } = this;
+    if (bytes.length > maxFrameBytes && this.#isConnected)
+      this.#report(`a frame for ${to.name} has ${bytes.length} bytes; the server takes ${maxFrameBytes}`);
+    else if (this.#hasRoomFor(bytes.length) && this.#isConnected && !this.#isClosed) {
+      const way = this.#ways.get(to.id) ?? this.#subjects.to(to);
+      this.#ways.set(to.id, way);
+      if (this.#publish(way.subject, bytes, way.reply)) return true;
+    }
+    this.#refusedFrames++;
+    return false;
+  }
+
+  #hasRoomFor(bytes: number): boolean {
+    return this.pending() + bytes <= this.#settings.maxPendingBytes;
+  }
+
+  /** Bytes that the server has not confirmed yet. All nodes are reached through the same socket. */
+  pending(): number {
+    const bytes = this.#sentBytes - this.#takenBytes;
+    return bytes < CONFIRM_BYTES ? 0 : bytes;
+  }
+
+  /** Says that the node leaves, and ends the connection. Resolves when it has ended: soon, also when the server hangs. */
+  close(): Promise<void> {
+    // A system that has stopped has no timers, and waits for nothing.
+    if (this.#kernel.stopped) this.#hurry?.();
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#announce("leave");
+    this.#isClosed = true;
+    if (this.#presence !== undefined) this.#kernel.cancelTimer(this.#presence);
+    if (this.#isConnected) await this.#farewell();
+    if (!this.#isConnected) abandonDial(this.#connection);
+    this.#isConnected = false;
+    this.#ways.clear();
+    await this.#connection.close();
+  }
+
+  /** Waits until the server has taken what was sent. */
+  async #farewell(): Promise<void> {
+    const kernel = this.#kernel;
+    const flushed = this.#connection.flush().catch(() => undefined);
+    if (kernel.stopped) return;
+    let timer: Timer | undefined;
+    const limit = new Promise<void>((resolve) => {
+      this.#hurry = resolve;
+      timer = kernel.addTimer(FAREWELL_MS, { fire: resolve });
+    });
+    await Promise.race([flushed, limit]);
+    if (timer !== undefined) kernel.cancelTimer(timer);
+  }
+
+  #listen(subject: string, heard: (message: Msg) => void): void {
+    this.#connection.subscribe(subject, {
+      callback: (error, message) => {
+        if (this.#isClosed) return;
+        if (error === null) this.#kernel.enter(() => heard(message));
+        else this.#report(`it may not listen to ${subject}: ${showThrown(error)}`);
+      },
+    });
+  }
+
+  #publish(subject: string, payload: Uint8Array | string, reply = ""): boolean {
+    try {
+      this.#connection.publish(subject, payload, { reply });
+      this.#sentBytes += payload.length;
+      this.#confirm();
+      return true;
+    } catch {
+      // The connection is closed.
+      return false;
+    }
+  }
+
+  /** Asks the server to confirm what it has taken, if that is much. One question at a time. */
+  #confirm(): void {
+    if (this.#isConfirming || this.#isClosed || this.#sentBytes - this.#takenBytes < CONFIRM_BYTES) return;
+    this.#isConfirming = true;
+    const [sent, era] = [this.#sentBytes, this.#disconnects];
+    void this.#connection
+      .flush()
+      .then(
+        () => {
+          if (era === this.#disconnects) this.#takenBytes = sent;
+        },
+        // The connection was lost, and everything with it.
+        () => undefined,
+      )
+      .then(() => {
+        this.#isConfirming = false;
+        this.#confirm();
+      });
+  }
+
+  #met(presence: Presence | undefined): void {
+    const receiver = this.#receiver;
+    if (presence === undefined || receiver === undefined) return;
+    const { type, node } = presence;
+    if (node.id === this.#kernel.node.id) return;
+    if (type === "leave") {
+      this.#ways.delete(node.id);
+      receiver.unreachable(node);
+      return;
+    }
+    if (type === "join") this.#announce("here", this.#subjects.answersTo(node));
+    receiver.seen(node);
+  }
+
+  #unreachable(id: string | undefined): void {
+    const way = id === undefined ? undefined : this.#ways.get(id);
+    if (way === undefined || id === undefined) return;
+    this.#ways.delete(id);
+    this.#receiver?.unreachable(way.node);
+  }
+
+  #announce(type: Presence["type"], subject: string = this.#subjects.seen): void {
+    if (this.#isConnected) this.#publish(subject, writePresence({ type, node: this.#kernel.node }));
+  }
+
+  /** Says again and again that the node is here: nodes that lost each other meet again by it. */
+  #present(): void {
+    const kernel = this.#kernel;
+    const delayMs = this.#settings.presenceMs * (JITTER_FROM + kernel.env.random() * JITTER);
+    this.#presence = kernel.addTimer(delayMs, {
+      fire: () => {
+        if (this.#isClosed) return;
+        this.#announce("here");
+        this.#present();
+      },
+    });
+  }
+
+  async #watch(): Promise<void> {
+    for await (const status of this.#connection.status()) {
+      if (this.#isClosed) return;
+      if (status.type === "disconnect") this.#kernel.enter(() => this.#disconnected());
+      else if (status.type === "reconnect") this.#kernel.enter(() => this.#reconnected());
+      else if (status.type === "error") this.#report(showThrown(status.error));
+    }
+  }
+
+  /** What is in the buffers is lost, and nobody knows how much of it. So the sessions with all nodes end. */
+  #disconnected(): void {
+    if (!this.#isConnected) return;
+    this.#isConnected = false;
+    this.#disconnects++;
+    this.#sentBytes = 0;
+    this.#takenBytes = 0;
+    for (const id of [...this.#ways.keys()]) this.#unreachable(id);
+  }
+
+  #reconnected(): void {
+    this.#isConnected = true;
+    this.#announce("join");
+  }
+
+  #report(what: string): void {
+    const { reports, node } = this.#kernel;
+    if (!reports.admits("transport")) return;
+    const text = `${node.name}: the cluster ${show(this.#settings.cluster)} over NATS: ${what}`;
+    reports.write({ level: "error", event: "transport", path: node.name, text });
+  }
+}
+
+/**
+ * Destroys the socket of a connection that is being made. `close` of the client leaves it open until the server answers, which a
+ * server that hangs does not do.
+ */
+function abandonDial(connection: NatsConnection): void {
+  const { protocol } = connection as { readonly protocol?: { readonly transport?: { discard?(): void } } };
+  protocol?.transport?.discard?.();
+}
+
+/** Nodes that began together do not speak together for long: a period is between three and five quarters of `presenceMs`. */
+const JITTER_FROM = 0.75;
+const JITTER = 0.5;

@@ -1,0 +1,32 @@
+// What nodes of a cluster tell each other outside of all sessions: that they have joined, are here, or leave.
+
+import type { RemoteNode } from "../../process/pid.js";
+
+export interface Presence {
+  readonly type: "join" | "here" | "leave";
+  readonly node: RemoteNode;
+}
+
+const TYPES = new Set<unknown>(["join", "here", "leave"]);
+/** Most characters of an id or a name. The subjects of NATS are limited to 4,096 bytes in a line. */
+export const LONGEST_NAME = 256;
+
+export function writePresence({ type, node: { id, name } }: Presence): string {
+  return JSON.stringify({ type, id, name });
+}
+
+/** Undefined for anything that {@link writePresence} did not write: a later release may say more, and others may write there. */
+export function readPresence(text: string): Presence | undefined {
+  try {
+    const { type, id, name } = JSON.parse(text) as { type: unknown; id: unknown; name: unknown };
+    return TYPES.has(type) && isName(id) && isName(name)
+      ? { type: type as Presence["type"], node: { name, id } }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= LONGEST_NAME;
+}
