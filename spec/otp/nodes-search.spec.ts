@@ -20,8 +20,11 @@ import type { NodeName, SignalOp } from "./trace.js";
 
 type Event =
   | SignalOp
-  /** The oldest signal under way to this node arrives; this node learns that the connection is lost; it is made anew. */
-  | readonly ["arrive" | "lose", node: NodeName]
+  /** The oldest signal under way to this node arrives. */
+  | readonly ["arrive", node: NodeName]
+  /** The connection ends for the transport of this node, and each send fails; then its processes learn of that. */
+  | readonly ["fail" | "lose", node: NodeName]
+  /** It is made anew. */
   | readonly ["heal"];
 
 const HOMES = { p1: "n1", p2: "n2" } as const;
@@ -57,6 +60,7 @@ function byRules(events: readonly Event[], traps: Traps): Rules {
   for (const name of NAMES) rules.perform(["spawn", name, traps[name]]);
   for (const event of events) {
     if (event[0] === "arrive") rules.arrive(event[1]);
+    else if (event[0] === "fail") rules.fail(event[1]);
     else if (event[0] === "lose") rules.lose(event[1]);
     else if (event[0] === "heal") rules.heal();
     else rules.perform(event as SignalOp);
@@ -67,7 +71,7 @@ function byRules(events: readonly Event[], traps: Traps): Rules {
 /** The events that bring all to rest: the connection is whole or lost, and no signal is under way. */
 function toRest(rules: Rules): Event[] {
   const events: Event[] = [];
-  const isWhole = NODES.every((node) => rules.isConnected(node));
+  const isWhole = NODES.every((node) => rules.isReaching(node));
   if (!isWhole) for (const node of NODES) if (rules.isConnected(node)) events.push(["lose", node]);
   for (const event of events) rules.lose(event[1] as NodeName);
   while (NODES.some((node) => rules.underWayTo(node) > 0)) {
@@ -104,7 +108,7 @@ interface Actor {
 
 class Library {
   readonly #arriving: { readonly [name in NodeName]: WireSignal[] } = { n1: [], n2: [] };
-  readonly #isConnected: { [name in NodeName]: boolean } = { n1: true, n2: true };
+  readonly #isReaching: { [name in NodeName]: boolean } = { n1: true, n2: true };
   readonly #systems: { readonly [name in NodeName]: System } = {
     n1: this.#system("n1", "n2"),
     n2: this.#system("n2", "n1"),
@@ -127,8 +131,8 @@ class Library {
 
   #system(node: NodeName, to: NodeName): System {
     const send = (_to: unknown, signal: WireSignal): boolean => {
-      if (this.#isConnected[node] && this.#isConnected[to]) this.#arriving[to].push(signal);
-      return this.#isConnected[node];
+      if (this.#isReaching[node] && this.#isReaching[to]) this.#arriving[to].push(signal);
+      return this.#isReaching[node];
     };
     return new System({ name: node, transport: remoteNodes({ send }), report: false });
   }
@@ -161,13 +165,15 @@ class Library {
       }
       case "lose": {
         const [node, to] = event[1] === "n1" ? (["n1", "n2"] as const) : (["n2", "n1"] as const);
-        this.#isConnected[node] = false;
-        this.#arriving[node].length = 0;
+        this.#fail(node);
         this.#systems[node].nodeDown(this.#systems[to].node.id);
         return;
       }
+      case "fail":
+        this.#fail(event[1]);
+        return;
       case "heal":
-        for (const node of NODES) this.#isConnected[node] = true;
+        for (const node of NODES) this.#isReaching[node] = true;
         return;
       default:
         try {
@@ -177,6 +183,11 @@ class Library {
           if (!(error instanceof ProcessExitedError)) throw error;
         }
     }
+  }
+
+  #fail(node: NodeName): void {
+    this.#isReaching[node] = false;
+    this.#arriving[node].length = 0;
   }
 
   /** The code of a process acts at once: a context may be used from anywhere while its process lives. */
@@ -246,6 +257,7 @@ function possible(rules: Rules, length: number): Event[] {
   const events: Event[] = [];
   for (const node of NODES) {
     if (rules.underWayTo(node) > 0) events.push(["arrive", node]);
+    if (rules.isReaching(node)) events.push(["fail", node]);
     if (rules.isConnected(node)) events.push(["lose", node]);
   }
   for (const name of NAMES) {
@@ -264,7 +276,7 @@ function possible(rules: Rules, length: number): Event[] {
 const sideOf = (event: Event): NodeName | undefined =>
   event[0] === "heal"
     ? undefined
-    : event[0] === "arrive" || event[0] === "lose"
+    : event[0] === "arrive" || event[0] === "fail" || event[0] === "lose"
       ? event[1]
       : HOMES[event[1] as Name];
 

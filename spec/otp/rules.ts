@@ -32,7 +32,10 @@ interface Process {
 }
 
 interface Node {
+  /** Its processes have not been told that the connection is lost. */
   isConnected: boolean;
+  /** What it sends may arrive. Where this is false, each send is known to fail. */
+  isReaching: boolean;
   /** Signals from the other node that have not arrived, oldest first. */
   arriving: Envelope[];
 }
@@ -42,8 +45,8 @@ const other = (node: NodeName): NodeName => (node === "n1" ? "n2" : "n1");
 export class Rules {
   readonly #homes: { readonly [process: string]: NodeName };
   readonly #nodes: { readonly [name in NodeName]: Node } = {
-    n1: { isConnected: true, arriving: [] },
-    n2: { isConnected: true, arriving: [] },
+    n1: { isConnected: true, isReaching: true, arriving: [] },
+    n2: { isConnected: true, isReaching: true, arriving: [] },
   };
   readonly #processes = new Map<string, Process>();
   readonly #owners = new Map<string, string>();
@@ -57,6 +60,10 @@ export class Rules {
 
   isConnected(node: NodeName): boolean {
     return this.#nodes[node].isConnected;
+  }
+
+  isReaching(node: NodeName): boolean {
+    return this.#nodes[node].isReaching;
   }
 
   /** How many signals are under way to this node. */
@@ -95,11 +102,16 @@ export class Rules {
     if (envelope !== undefined) this.#receive(envelope);
   }
 
-  /** This node learns that the connection is lost. Signals to it are lost; those from it may still arrive until the other learns of it. */
+  /** The connection ends for this node. Signals to it are lost; those from it may still arrive until it ends for the other. */
+  fail(node: NodeName): void {
+    this.#nodes[node].isReaching = false;
+    this.#nodes[node].arriving = [];
+  }
+
+  /** The processes of this node learn that the connection is lost. */
   lose(node: NodeName): void {
-    const lost = this.#nodes[node];
-    lost.isConnected = false;
-    lost.arriving = [];
+    this.fail(node);
+    this.#nodes[node].isConnected = false;
     const isFar = (name: string): boolean => this.#homes[name] !== node;
     for (const [name, process] of this.#processes) {
       if (isFar(name) || !process.isAlive) continue;
@@ -117,7 +129,10 @@ export class Rules {
   }
 
   heal(): void {
-    for (const node of Object.values(this.#nodes)) node.isConnected = true;
+    for (const node of Object.values(this.#nodes)) {
+      node.isConnected = true;
+      node.isReaching = true;
+    }
   }
 
   /** Carries out one operation of one process. */
@@ -202,8 +217,8 @@ export class Rules {
     const { from, to, signal } = envelope;
     const here = this.#homes[from] as NodeName;
     if (this.#homes[to] === here) this.#receive(envelope);
-    else if (!this.#nodes[here].isConnected) this.#refuse(envelope);
-    else if (this.#nodes[other(here)].isConnected)
+    else if (!this.#nodes[here].isReaching) this.#refuse(envelope);
+    else if (this.#nodes[other(here)].isReaching)
       this.#nodes[other(here)].arriving.push({ from, to, signal });
   }
 
