@@ -73,7 +73,7 @@ export function fillError(
   record: readonly unknown[],
   classes: ReadonlyMap<string, ErrorClass>,
 ): void {
-  const [names, name, shown, hidden] = record as ErrorRecord;
+  const [names, name, shown, hidden] = checked(record);
   const known = names.find((one) => classes.has(one));
   if (known !== undefined) Object.setPrototypeOf(error, classes.get(known)?.prototype as object);
   define(error, hidden, false);
@@ -82,6 +82,28 @@ export function fillError(
   const lost = names[0] !== undefined && names[0] !== known;
   const wanted = lost && name === "Error" ? names[0] : name;
   if (!Object.hasOwn(error, "name") && error.name !== wanted) define(error, ["name", wanted], false);
+}
+
+/** @throws TypeError */
+function checked(record: readonly unknown[]): ErrorRecord {
+  const [names, name, ...members] = record;
+  const isRecord =
+    Array.isArray(names) &&
+    names.every((one) => typeof one === "string") &&
+    typeof name === "string" &&
+    members.length === 2 &&
+    members.every(areMembers);
+  if (!isRecord) throw new TypeError("the record of an error is damaged");
+  return record as unknown as ErrorRecord;
+}
+
+/** Whether a list has keys and values in turn. */
+export function areMembers(list: unknown): boolean {
+  return (
+    Array.isArray(list) &&
+    list.length % 2 === 0 &&
+    list.every((one, index) => index % 2 === 1 || typeof one === "string")
+  );
 }
 
 function define(on: object, members: readonly unknown[], enumerable: boolean): void {

@@ -18,9 +18,22 @@ export interface Special {
 /** The objects that need a record, in the order of their ids. */
 export type Specials = Map<object, Special>;
 
+/** A kind of object that a text holds as a word of its own, such as a pid. Its members are not looked at. */
+export interface Leaf {
+  /** The word for an object of this kind. Undefined: the object is of another kind. @throws UnstorableValueError */
+  wordOf(object: object): string | undefined;
+  /** The object for a word. @throws Error for a word that is none */
+  revive(word: unknown): object;
+}
+
+/** Kinds of leaves by the names that they have in texts. */
+export type Leaves = Readonly<Record<string, Leaf>>;
+
 /** The findings of a survey. */
 export interface Found {
   readonly specials: Specials;
+  /** The leaves among the objects: the names of their kinds, and their words. */
+  readonly leaves: ReadonlyMap<object, readonly [kind: string, word: string]>;
   /** Whether there are Buffers, which devalue would give back as Uint8Arrays. */
   readonly buffers: boolean;
 }
@@ -28,8 +41,8 @@ export interface Found {
 /**
  * @throws UnstorableValueError with a path that begins at the value
  */
-export function survey(value: unknown): Found {
-  const walk = new Survey();
+export function survey(value: unknown, leaves?: Leaves): Found {
+  const walk = new Survey(leaves);
   walk.visit(value);
   return walk;
 }
@@ -39,11 +52,17 @@ type PathStep = string | number | { readonly text: string };
 
 class Survey implements Found {
   readonly specials: Specials = new Map();
+  readonly leaves = new Map<object, readonly [kind: string, word: string]>();
   buffers = false;
   /** In the order in which they were met, so that a part that turns out to be unstorable can be forgotten. */
   readonly #met = new Set<object>();
   /** From the value to the member that is looked at. After an error it stays where it was. */
   readonly #trail: PathStep[] = [];
+  readonly #kinds: readonly (readonly [kind: string, leaf: Leaf])[];
+
+  constructor(leaves: Leaves | undefined) {
+    this.#kinds = leaves === undefined ? [] : Object.entries(leaves);
+  }
 
   visit(value: unknown): void {
     switch (typeof value) {
@@ -66,6 +85,7 @@ class Survey implements Found {
   }
 
   #members(value: object): void {
+    if (this.#leaf(value)) return;
     if (isAnyError(value)) {
       this.#error(value);
       return;
@@ -76,6 +96,25 @@ class Survey implements Found {
     if (kind !== undefined) this.#builtIn(value, kind);
     else if (Array.isArray(value)) this.#array(value);
     else this.#object(value);
+  }
+
+  #leaf(value: object): boolean {
+    for (const [kind, leaf] of this.#kinds) {
+      const word = this.#wordOf(leaf, value);
+      if (word === undefined) continue;
+      this.leaves.set(value, [kind, word]);
+      return true;
+    }
+    return false;
+  }
+
+  #wordOf(leaf: Leaf, value: object): string | undefined {
+    try {
+      return leaf.wordOf(value);
+    } catch (error) {
+      if (!(error instanceof UnstorableValueError)) throw error;
+      throw this.#refusal(error.found, error.advice);
+    }
   }
 
   #builtIn(value: object, kind: BuiltIn): void {
