@@ -1,0 +1,78 @@
+// The messages of the library's own behaviours: instances of classes, which travel as a name, a text and a value.
+
+import { CallMessage, CastMessage, StopMessage } from "../../behaviour/server/messages.js";
+import { CallEvent, CastEvent, StopMachine } from "../../behaviour/state-machine/machine-process.js";
+import { readReason, wireReason } from "./reasons.js";
+
+/** How the messages of one class travel. */
+export interface WireMessage<M> {
+  /** The class within a signal's text. */
+  readonly name: string;
+  /** What the paths of errors begin with. */
+  readonly root: string;
+  /** A text beside the value, such as the name of a method. */
+  head(message: M): string;
+  value(message: M): unknown;
+  /** @throws TypeError for a value that no message of the class has */
+  make(head: string, value: unknown): M;
+}
+
+const args = (value: unknown): readonly unknown[] => {
+  if (Array.isArray(value)) return value;
+  throw new TypeError("arguments that are no list");
+};
+
+const event = (head: string, value: unknown): CastEvent["event"] => {
+  if ((value as { type?: unknown } | undefined | null)?.type === head) return value as CastEvent["event"];
+  throw new TypeError("an event without its type");
+};
+
+/** Messages that a process of the class takes as they are. */
+const CLASSES = new Map<object, WireMessage<never>>();
+const NAMES = new Map<string, WireMessage<never>>();
+
+function carry<M extends object>(of: abstract new (...given: never[]) => M, form: WireMessage<M>): void {
+  CLASSES.set(of.prototype as object, form as WireMessage<never>);
+  NAMES.set(form.name, form as WireMessage<never>);
+}
+
+carry(CastMessage, {
+  name: "cast",
+  root: "args",
+  head: ({ method }) => method,
+  value: (message) => message.args,
+  make: (method, value) => new CastMessage(method, args(value)),
+});
+carry(CastEvent, {
+  name: "event",
+  root: "event",
+  head: ({ method }) => method,
+  value: (message) => message.event,
+  make: (type, value) => new CastEvent(event(type, value)),
+});
+carry(StopMessage, {
+  name: "stop",
+  root: "reason",
+  head: () => "",
+  value: ({ reason }) => wireReason(reason),
+  make: (_, value) => new StopMessage(readReason(value)),
+});
+carry(StopMachine, {
+  name: "stop machine",
+  root: "reason",
+  head: () => "",
+  value: ({ reason }) => wireReason(reason),
+  make: (_, value) => new StopMachine(readReason(value)),
+});
+
+/** The form of a message that is an instance of a class of the library. */
+export function wireMessageOf(message: object): WireMessage<object> | undefined {
+  return CLASSES.get(Object.getPrototypeOf(message)) as WireMessage<object> | undefined;
+}
+
+/** The form with a name. @throws TypeError */
+export function wireMessageNamed(name: unknown): WireMessage<object> {
+  const form = NAMES.get(name as string);
+  if (form === undefined) throw new TypeError("a class of messages that is not known here");
+  return form as unknown as WireMessage<object>;
+}
