@@ -29,7 +29,7 @@ export interface RemotePort {
   deliver(signal: WireSignal): void;
   nodeDown(id: string): void;
   address(pid: Pid): PidAddress;
-  pid(address: PidAddress): Pid<unknown>;
+  pid(address: PidAddress, label?: string): Pid<unknown>;
   forget(pid: Pid): void;
   /** The system stops: calls that code outside of all processes has made to other nodes end with this error. */
   abandon(error: Error): void;

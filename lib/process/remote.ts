@@ -371,13 +371,19 @@ export class Remote implements RemotePort {
     return this.calls.replyAt(address);
   }
 
-  /** The pid for an address. The same address always gives the same object. */
-  pid(address: PidAddress): Pid<unknown> {
+  /**
+   * The pid for an address. The same address always gives the same object. A foreign pid that is known without a label, because a signal
+   * came from it, takes the label that comes with it later.
+   */
+  pid(address: PidAddress, label?: string): Pid<unknown> {
     const { node, id } = address;
     const here = node.id === this.#kernel.node.id;
     const known = (here ? this.#exported.get(id) : undefined) ?? this.#imported.get(keyOf(address))?.deref();
-    if (known !== undefined) return known;
-    const pid = new Pid<unknown>(here ? this.#kernel.node : this.node(node), id, undefined, undefined);
+    if (known !== undefined) {
+      if (!here && label !== undefined && known.label === undefined) (known as { label: string }).label = label;
+      return known;
+    }
+    const pid = new Pid<unknown>(here ? this.#kernel.node : this.node(node), id, label, undefined);
     this.#remember(pid);
     return pid;
   }

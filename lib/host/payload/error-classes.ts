@@ -36,10 +36,14 @@ const KNOWN: readonly ErrorClass[] = [processErrors, dispatchErrors, storeErrors
  * Classes by name.
  *
  * @param more - what the user registers
+ * @param own - further classes of the library
  * @throws OptionError for a value that is not a class of errors, has no name, or has the name of another one
  */
-export function errorClasses(more: readonly ErrorClass[]): ReadonlyMap<string, ErrorClass> {
-  const byName = new Map([...LANGUAGE, ...KNOWN].map((one) => [one.name, one]));
+export function errorClasses(
+  more: readonly ErrorClass[],
+  own: readonly ErrorClass[] = [],
+): ReadonlyMap<string, ErrorClass> {
+  const byName = new Map([...LANGUAGE, ...KNOWN, ...own].map((one) => [one.name, one]));
   if (!Array.isArray(more)) throw new OptionError("errors", more, "an array of classes of errors");
   for (const [i, given] of more.entries()) {
     if (!isErrorClass(given) || given.name === "")

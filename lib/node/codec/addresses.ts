@@ -1,8 +1,8 @@
 // Pids as words: the side of the node, the number of the process, and the label. Side 0 is the node that sends, 1 the one that receives;
 // any other node stands there with its name and id.
 
-import type { Leaf } from "../../host/payload/survey.js";
 import { UnstorableValueError } from "../../host/payload/errors.js";
+import type { Leaf } from "../../host/payload/survey.js";
 import type { Kernel } from "../../process/kernel.js";
 import { Pid, type RemoteNode } from "../../process/pid.js";
 import type { PidAddress } from "../../process/remote.js";

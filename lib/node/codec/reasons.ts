@@ -1,9 +1,8 @@
 // Exit reasons as values that travel. An exit is always sendable: what cannot be encoded becomes a description.
 
-import { cut, isError, MESSAGE_LENGTH, show, stackOf } from "../../process/show.js";
 import {
-  custom,
   crash,
+  custom,
   type ExitReason,
   KILL,
   KILLED,
@@ -14,6 +13,7 @@ import {
   shutdown,
   toReason,
 } from "../../process/reason.js";
+import { cut, isError, MESSAGE_LENGTH, show, stackOf } from "../../process/show.js";
 import { FailedChild } from "../../supervisor/protocol.js";
 
 /** Reasons that are a word. */

@@ -67,7 +67,10 @@ carry(StopMachine, {
 
 /** The form of a message that is an instance of a class of the library. */
 export function wireMessageOf(message: object): WireMessage<object> | undefined {
-  return CLASSES.get(Object.getPrototypeOf(message)) as WireMessage<object> | undefined;
+  const prototype: unknown = Object.getPrototypeOf(message);
+  // Most messages are of no class: looking these up would cost more than the comparison.
+  if (prototype === Object.prototype || prototype === null) return undefined;
+  return CLASSES.get(prototype as object) as WireMessage<object> | undefined;
 }
 
 /** The form with a name. @throws TypeError */

@@ -1,0 +1,73 @@
+// Values as JSON: plain ones as they are, and any other in the rich form of payloads, marked with the number of the form behind it.
+
+import * as registryErrors from "../../behaviour/registry/errors.js";
+import * as serverErrors from "../../behaviour/server/errors.js";
+import * as machineErrors from "../../behaviour/state-machine/errors.js";
+import * as taskErrors from "../../behaviour/task/errors.js";
+import { errorClasses, errorClassesOf } from "../../host/payload/error-classes.js";
+import type { ErrorClass } from "../../host/payload/error-record.js";
+import { MAX_DEPTH } from "../../host/payload/limits.js";
+import { isPlainJson } from "../../host/payload/plain.js";
+import { flatten, unfold } from "../../host/payload/rich.js";
+import type { Leaves } from "../../host/payload/survey.js";
+import * as supervisorErrors from "../../supervisor/errors.js";
+import * as codecErrors from "./errors.js";
+
+/** The forms of a value. A text has no number for a plain one that nothing follows. */
+const PLAIN = 0;
+const BARE = 1;
+const RECORDED = 2;
+
+const OWN: readonly ErrorClass[] = [
+  ...[registryErrors, serverErrors, machineErrors, taskErrors, supervisorErrors, codecErrors],
+].flatMap(errorClassesOf);
+
+/** Encodes values and decodes them. */
+export class WireValues {
+  readonly #classes: ReadonlyMap<string, ErrorClass>;
+  readonly #leaves: Leaves;
+
+  /** @throws OptionError */
+  constructor(errors: readonly ErrorClass[], leaves: Leaves) {
+    this.#classes = errorClasses(errors, OWN);
+    this.#leaves = leaves;
+  }
+
+  /** The value as JSON, with the number of its form behind a comma, unless it is plain. @throws UnstorableValueError */
+  text(value: unknown): string {
+    return isPlainJson(value) ? JSON.stringify(value) : this.#rich(value);
+  }
+
+  /** The same, with the number of the form in any case. @throws UnstorableValueError */
+  marked(value: unknown): string {
+    return isPlainJson(value) ? `${JSON.stringify(value)},${PLAIN}` : this.#rich(value);
+  }
+
+  #rich(value: unknown): string {
+    const { json, isRecorded } = flatten(value, this.#leaves);
+    return `${json},${isRecorded ? RECORDED : BARE}`;
+  }
+
+  /** @throws Error when the form is damaged */
+  read(json: unknown, form: unknown): unknown {
+    if (form === PLAIN || form === undefined) {
+      if (typeof json === "object" && json !== null) limitDepth(json, 0);
+      return json;
+    }
+    if (form !== BARE && form !== RECORDED) throw new TypeError("a form of values that is not known");
+    return unfold(json, form === RECORDED, this.#classes, this.#leaves);
+  }
+}
+
+/** Plain values of the codec are never deeper, and code that walks through values relies on that. */
+function limitDepth(value: object, depth: number): void {
+  if (depth === MAX_DEPTH) throw new TypeError(`nested in more than ${MAX_DEPTH} levels`);
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === "object" && item !== null) limitDepth(item, depth + 1);
+    return;
+  }
+  for (const key in value) {
+    const member: unknown = (value as Record<string, unknown>)[key];
+    if (typeof member === "object" && member !== null) limitDepth(member, depth + 1);
+  }
+}
