@@ -5,6 +5,7 @@ import { hostAwait } from "./awaits.js";
 import * as bullmq from "./bullmq.js";
 import { call, callAwait } from "./calls.js";
 import { CATALOGUE, type Entry } from "./catalogue.js";
+import { codecError, codecPid, codecPlain } from "./codec.js";
 import { type Compared, compare, comparisonTable, figureOf, onlyNow } from "./comparison.js";
 import * as dbos from "./dbos.js";
 import * as disk from "./disk.js";
@@ -112,6 +113,10 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["task-stream on p-limit", 100, plimit.taskStream(100)],
   ["dispatch-ack on p-queue", 30, pqueue.dispatchAck(30)],
   ["dispatch-crash on p-queue", 30, pqueue.dispatchCrash(30)],
+  ["codec-plain", 250, codecPlain(250)],
+  ["codec-plain as JSON", 250, node.codecPlain(250)],
+  ["codec-pid", 250, codecPid(250)],
+  ["codec-error", 250, codecError(250)],
   ["pool-job", 30, poolJob(30)],
   ["pool-job on piscina", 30, piscina.poolJob(30)],
   ["http-request", 20, httpRequest(20, oneByOne)],

@@ -197,6 +197,14 @@ export const CATALOGUE: readonly Entry[] = [
   { name: "crash-to-reroute", unit: "p99Us", peers: [], target: { type: "below", value: 100 } },
   { name: "task-stream", unit: "perSecond", peers: ["plimit"], target: timesPeer("plimit", 1) },
   { name: "pool-job", unit: "perSecond", peers: ["piscina"], target: timesPeer("piscina", 1 / 1.2) },
+  {
+    name: "codec-plain",
+    unit: "perSecond",
+    peers: ["node"],
+    target: { type: "at-least", perSecond: 1_000_000 },
+  },
+  { name: "codec-pid", unit: "perSecond", peers: [] },
+  { name: "codec-error", unit: "perSecond", peers: [] },
   { name: "http-request", unit: "perSecond", peers: ["srvx"], target: timesPeer("srvx", 0.9) },
   { name: "sim-steps", unit: "perSecond", peers: [], target: { type: "at-least", perSecond: 500_000 } },
   {

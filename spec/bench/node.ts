@@ -3,6 +3,7 @@
 import { Readable, Transform, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { awaitAll } from "./awaits.js";
+import { FRAME, order, SAMPLE } from "./codec.js";
 import { held } from "./held.js";
 import type { Program } from "./program.js";
 import { SIZES } from "./sizes.js";
@@ -52,6 +53,26 @@ export function hostAwait(count: number): Program {
   };
 }
 
+/** The same messages as JSON alone, in frames of the same size: what the platform does. */
+export function codecPlain(count: number): Program {
+  return {
+    operations: count,
+    expected: count + Math.ceil(count / FRAME),
+    run: async () => {
+      const given = Array.from({ length: SAMPLE }, (_, n) => order(n));
+      let counted = 0;
+      for (let n = 0; n < count; n += FRAME) {
+        const texts: string[] = [];
+        for (let i = n; i < Math.min(count, n + FRAME); i++) texts.push(JSON.stringify(given[i % SAMPLE]));
+        const messages = JSON.parse(`[${texts.join()}]`) as { readonly id: number }[];
+        counted += messages.length;
+        if (messages[0]?.id === n % SAMPLE) counted++;
+      }
+      return { counted };
+    },
+  };
+}
+
 /** A loop that is never held for longer than this by its own code. */
 const HELD_MS = 2;
 
@@ -76,5 +97,6 @@ export function busyLoop(rounds: number): Program {
 export const programs: Readonly<Record<string, Program>> = {
   "topology-unreliable": wordCount(SIZES.topology),
   "host-await": hostAwait(SIZES.hostAwait),
+  "codec-plain": codecPlain(SIZES.codec.plain),
   "pipeline-sqlite-held": busyLoop(SIZES.pipelines.busy),
 };

@@ -2,6 +2,7 @@
 
 import { hostAwait } from "./awaits.js";
 import { call, callAwait } from "./calls.js";
+import { codecError, codecPid, codecPlain } from "./codec.js";
 import { crashToReroute, dispatchAck, dispatchBytes, dispatchCrash, dispatchWaiting } from "./dispatch.js";
 import { programs as flows } from "./flows.js";
 import { httpRequest } from "./http.js";
@@ -51,6 +52,9 @@ export const programs: Readonly<Record<string, Program>> = {
   "dispatch-of-20k": dispatchWaiting(SIZES.dispatchWaiting["20k"]),
   "dispatch-of-100k": dispatchWaiting(SIZES.dispatchWaiting["100k"]),
   "crash-to-reroute": crashToReroute(SIZES.crashToReroute),
+  "codec-plain": codecPlain(SIZES.codec.plain),
+  "codec-pid": codecPid(SIZES.codec.pid),
+  "codec-error": codecError(SIZES.codec.error),
   "pool-job": poolJob(SIZES.poolJob),
   "http-request": httpRequest(SIZES.httpRequest),
   "sim-steps": simulatedSteps(SIZES.simulatedSteps),

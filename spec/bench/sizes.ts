@@ -24,6 +24,7 @@ export const SIZES = {
   dispatchWaiting: { "20k": 20_000, "100k": 100_000 },
   crashToReroute: 20_000,
   poolJob: 100_000,
+  codec: { plain: 1_000_000, pid: 100_000, error: 10_000 },
   httpRequest: 20_000,
   simulatedSteps: 500_000,
   simulatedAsyncSteps: 200_000,
