@@ -74,6 +74,8 @@ export class Remote implements RemotePort {
   readonly #exported = new Map<number, Pid<unknown>>();
   /** Foreign pids, and local pids whose process has ended. With this map, the same address is always the same object. */
   readonly #imported = new Map<string, WeakRef<Pid<unknown>>>();
+  /** The same pids, in a simulation. */
+  readonly #kept = new Set<Pid<unknown>>();
   readonly #nodes = new Map<string, RemoteNode>();
   /** The links that a process has ended, and whose other ends have not acknowledged it yet: the numbers of these ends. */
   readonly #inactive = new Map<Pid, Map<Pid, number>>();
@@ -380,7 +382,8 @@ export class Remote implements RemotePort {
     const here = node.id === this.#kernel.node.id;
     const known = (here ? this.#exported.get(id) : undefined) ?? this.#imported.get(keyOf(address))?.deref();
     if (known !== undefined) {
-      if (!here && label !== undefined && known.label === undefined) (known as { label: string }).label = label;
+      if (!here && label !== undefined && known.label === undefined)
+        (known as { label: string }).label = label;
       return known;
     }
     const pid = new Pid<unknown>(here ? this.#kernel.node : this.node(node), id, label, undefined);
@@ -400,6 +403,8 @@ export class Remote implements RemotePort {
     const key = keyOf(pid);
     if (this.#imported.get(key)?.deref() === pid) return;
     this.#imported.set(key, new WeakRef(pid));
+    // Labels of foreign pids must not depend on when memory is collected.
+    if (this.#kernel.interception !== undefined) this.#kept.add(pid);
     this.#vanished.register(pid, key);
   }
 

@@ -1,7 +1,7 @@
 // A wire between systems of one thread, which a test may cut.
 
 import { remoteNodes, System, type Transport, type WireSignal } from "signalbox";
-import { copySignal } from "../../lib/testing/devices/network-copy.js";
+import { SignalCodec } from "../../lib/node/codec/signal-codec.js";
 import { macrotask } from "./host.js";
 
 /** Carries signals between systems of one thread in the order of their sending, unless the wire is cut. */
@@ -15,7 +15,7 @@ export class Wire {
 
   private readonly copies: boolean;
 
-  /** @param copies - signals arrive as copies, as over a network. Otherwise what a signal has in it is passed by reference */
+  /** @param copies - signals travel as text, as over a network. Otherwise what a signal has in it is passed by reference */
   constructor({ copies = false }: { readonly copies?: boolean } = {}) {
     this.copies = copies;
   }
@@ -27,7 +27,7 @@ export class Wire {
         const to = this.systems.find((system) => system.node.id === node.id);
         if (this.cut || to === undefined) return false;
         this.log.push(signal);
-        const there = this.copies ? copySignal(signal, { from: from(), to }) : signal;
+        const there = this.copies ? carried(signal, from(), to) : signal;
         this.underWay.push(() => to.deliver(there));
         if (!this.held) setImmediate(() => this.underWay.shift()?.());
         return true;
@@ -67,4 +67,10 @@ export class Wire {
       await macrotask();
     }
   }
+}
+
+/** The signal as text, and back. */
+function carried(signal: WireSignal, from: System, to: System): WireSignal {
+  const text = new SignalCodec(from.kernel, to.node).encode(signal);
+  return new SignalCodec(to.kernel, from.node).decode(text);
 }

@@ -37,21 +37,23 @@ const KNOWN: readonly ErrorClass[] = [processErrors, dispatchErrors, storeErrors
  *
  * @param more - what the user registers
  * @param own - further classes of the library
+ * @param path - the option of `more`, for errors
  * @throws OptionError for a value that is not a class of errors, has no name, or has the name of another one
  */
 export function errorClasses(
   more: readonly ErrorClass[],
   own: readonly ErrorClass[] = [],
+  path = "errors",
 ): ReadonlyMap<string, ErrorClass> {
   const byName = new Map([...LANGUAGE, ...KNOWN, ...own].map((one) => [one.name, one]));
-  if (!Array.isArray(more)) throw new OptionError("errors", more, "an array of classes of errors");
+  if (!Array.isArray(more)) throw new OptionError(path, more, "an array of classes of errors");
   for (const [i, given] of more.entries()) {
     if (!isErrorClass(given) || given.name === "")
-      throw new OptionError(`errors[${i}]`, given, "a class with a name that extends Error");
+      throw new OptionError(`${path}[${i}]`, given, "a class with a name that extends Error");
     const other = byName.get(given.name);
     if (other !== undefined && other !== given)
       throw new OptionError(
-        `errors[${i}]`,
+        `${path}[${i}]`,
         given,
         `a class whose name no other class has; there is another ${given.name}`,
       );

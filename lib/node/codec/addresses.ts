@@ -1,12 +1,13 @@
-// Pids as words: the side of the node, the number of the process, and the label. Side 0 is the node that sends, 1 the one that receives;
-// any other node stands there with its name and id.
+// Pids and reply addresses as words: the side of the node, the number of the process or call, and the label. Side 0 is the node that
+// sends, 1 the one that receives; any other node stands there with its name and id.
 
 import { UnstorableValueError } from "../../host/payload/errors.js";
 import type { Leaf } from "../../host/payload/survey.js";
 import type { Kernel } from "../../process/kernel.js";
 import { Pid, type RemoteNode } from "../../process/pid.js";
-import type { PidAddress } from "../../process/remote.js";
+import { Request, replyAddress, requestOf } from "../../process/request.js";
 import { actual, Via } from "../../process/via.js";
+import type { ReplyAddress } from "../../process/wire-signal.js";
 
 /** `0.17`, or `1.17 label`. */
 const WORD = /^([01])\.(\d{1,16})(?: (.*))?$/s;
@@ -28,15 +29,15 @@ export class Addresses {
     this.#peer = peer;
   }
 
-  /** A number that this node gave, together with the node. */
-  word({ node, id }: PidAddress, label?: string): string {
+  /** The word for a number that a node gave. */
+  #word(node: RemoteNode, id: number, label?: string): string {
     const side = node.id === this.#kernel.node.id ? 0 : node.id === this.#peer.id ? 1 : undefined;
     if (side === undefined) return JSON.stringify([node.name, node.id, id, label]);
     return label === undefined ? `${side}.${id}` : `${side}.${id} ${label}`;
   }
 
   /** @throws TypeError */
-  read(word: unknown): Read {
+  #read(word: unknown): Read {
     if (typeof word !== "string") throw new TypeError("an address that is no text");
     if (word.startsWith("[")) return this.#foreign(JSON.parse(word));
     const [, side, digits, label] = WORD.exec(word) ?? [];
@@ -52,6 +53,34 @@ export class Addresses {
     return { node: { name, id: nodeId }, id: idOf(id), label: label ?? undefined };
   }
 
+  /** The word for the reply address of a call. */
+  replyWord(request: Request): string {
+    const { node, ref } = this.#kernel.remote.replyAddress(replyAddress(request));
+    return this.#word(node, ref);
+  }
+
+  /** @throws TypeError */
+  reply(word: unknown): ReplyAddress {
+    const { node, id } = this.#read(word);
+    return { node, ref: id };
+  }
+
+  /** Reply addresses within values. That of the call whose message is read stands for its request. */
+  replies(): Leaf & { call: Request | undefined } {
+    const leaf: Leaf & { call: Request | undefined } = {
+      call: undefined,
+      wordOf: (object) => (object instanceof Request ? this.replyWord(object) : undefined),
+      revive: (word) => {
+        const address = this.reply(word);
+        const own = leaf.call?.away?.address;
+        if (own !== undefined && own.ref === address.ref && own.node.id === address.node.id)
+          return leaf.call as Request;
+        return requestOf(this.#kernel.remote.replyAt(address));
+      },
+    };
+    return leaf;
+  }
+
   /** Pids within values. */
   readonly pids: Leaf = {
     wordOf: (object) => {
@@ -59,10 +88,11 @@ export class Addresses {
       const pid = actual(object);
       if (pid instanceof Via)
         throw new UnstorableValueError("", `the address ${pid}, which no process has now`, "send a pid");
-      return this.word(this.#kernel.remote.address(pid), pid.label);
+      const { node, id } = this.#kernel.remote.address(pid);
+      return this.#word(node, id, pid.label);
     },
     revive: (word) => {
-      const { node, id, label } = this.read(word);
+      const { node, id, label } = this.#read(word);
       return this.#kernel.remote.pid({ node, id }, label);
     },
   };

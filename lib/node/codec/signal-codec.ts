@@ -7,9 +7,13 @@
 //     [4, from, to, source, reason…]      exit
 //     [5, from, to, ref]                  monitor; 6: demonitor
 //     [7, from, to, ref, reason…]         down
+//     [8, from or null, to, ref, value…]  call
+//     [9, from, ref, outcome, value…]     reply
+//     [10, to, ref]                       cancel
 //
 // `from` and `to` are numbers of processes: `from` lives on the node that sends, `to` on the one that receives. A value is its JSON,
-// followed by the number of its form unless it is plain (values.ts), and for a message of a behaviour by the name of its class and a text.
+// followed by the number of its form unless it is plain (values.ts). A message of a behaviour has two more parts, the name of its class and
+// a text; and a third one, its reply address, if it is a call that somebody passes on.
 
 import type { ErrorClass } from "../../host/payload/error-record.js";
 import { UnstorableValueError } from "../../host/payload/errors.js";
@@ -18,13 +22,14 @@ import { only } from "../../process/known-options.js";
 import { count } from "../../process/options.js";
 import type { RemoteNode } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
-import type { PidAddress, WireSignal } from "../../process/remote.js";
+import { Request, replyAddress, requestOf } from "../../process/request.js";
+import type { PidAddress, ReplyAddress, ReplyOutcome, WireSignal } from "../../process/wire-signal.js";
 import { Addresses, idOf } from "./addresses.js";
 import { FrameError, SignalTooLargeError, UnsendableError } from "./errors.js";
 import { CODEC_DEFAULTS } from "./limits.js";
-import { describeReason, readReason, wireReason } from "./reasons.js";
-import { WireValues } from "./values.js";
-import { type WireMessage, wireMessageNamed, wireMessageOf } from "./wire-messages.js";
+import { describeError, describeReason, readReason, wireReason } from "./reasons.js";
+import { knownClasses, WireValues } from "./values.js";
+import { areCalls, wireMessageNamed, wireMessageOf } from "./wire-messages.js";
 
 /** Options of a codec. */
 export interface SignalCodecOptions {
@@ -42,30 +47,61 @@ const EXIT = 4;
 const MONITOR = 5;
 const DEMONITOR = 6;
 const DOWN = 7;
+const CALL = 8;
+const REPLY = 9;
+const CANCEL = 10;
+
+/** The outcomes of a call. */
+const VALUE = 0;
+const ERROR = 1;
+const EXITED = 2;
+const EXITED_UNTAKEN = 3;
 
 /** Most bytes of one character of a text. */
 const MOST_BYTES = 3;
 
+/**
+ * Checks the options of codecs.
+ *
+ * @throws OptionError
+ */
+export function checkCodec(path: string, options: SignalCodecOptions): SignalCodecOptions {
+  const prefix = path === "" ? "" : `${path}.`;
+  only(path, options, ["errors", "maxBytes"]);
+  if (options.maxBytes !== undefined) count(`${prefix}maxBytes`, options.maxBytes, 1);
+  knownClasses(options.errors ?? [], `${prefix}errors`);
+  return options;
+}
+
 /** Encodes the signals of one node for another one, and decodes those that the other one sends. */
 export class SignalCodec {
+  readonly #kernel: Kernel;
   readonly #here: RemoteNode;
   readonly #peer: RemoteNode;
+  readonly #addresses: Addresses;
+  readonly #replies: ReturnType<Addresses["replies"]>;
   readonly #values: WireValues;
   readonly #maxBytes: number;
 
   /** @throws OptionError */
   constructor(kernel: Kernel, peer: RemoteNode, options: SignalCodecOptions = {}) {
-    only("", options, ["errors", "maxBytes"]);
+    checkCodec("", options);
+    this.#kernel = kernel;
     this.#here = kernel.node;
     this.#peer = peer;
-    this.#values = new WireValues(options.errors ?? [], { Pid: new Addresses(kernel, peer).pids });
-    this.#maxBytes = count("maxBytes", options.maxBytes ?? CODEC_DEFAULTS.maxBytes, 1);
+    this.#addresses = new Addresses(kernel, peer);
+    this.#replies = this.#addresses.replies();
+    this.#values = new WireValues(options.errors ?? [], {
+      Pid: this.#addresses.pids,
+      ReplyTo: this.#replies,
+    });
+    this.#maxBytes = options.maxBytes ?? CODEC_DEFAULTS.maxBytes;
   }
 
   // ── out ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * The text of a signal. Only a message, which code can send again without what is wrong with it, is ever refused.
+   * The text of a signal. Only a message, a call or a reply is ever refused: its code can send it again without what is wrong with it.
    *
    * @throws UnsendableError, SignalTooLargeError
    */
@@ -73,6 +109,16 @@ export class SignalCodec {
     switch (signal.type) {
       case "message":
         return `[${MESSAGE},${signal.to.id},${this.#message(signal.message)}]`;
+      case "call": {
+        const { from, to, replyTo, message } = signal;
+        const call = requestOf(replyTo);
+        const { ref } = this.#kernel.remote.replyAddress(replyTo);
+        return `[${CALL},${from?.id ?? null},${to.id},${ref},${this.#message(message, call)}]`;
+      }
+      case "reply":
+        return `[${REPLY},${signal.from.id},${signal.to.ref},${this.#outcome(signal.outcome)}]`;
+      case "cancel":
+        return `[${CANCEL},${signal.to.id},${signal.replyTo.ref}]`;
       case "link":
         return `[${LINK},${ends(signal)}]`;
       case "unlink":
@@ -92,11 +138,21 @@ export class SignalCodec {
     }
   }
 
-  #message(message: unknown): string {
+  /** @param call - the call that the message belongs to */
+  #message(message: unknown, call?: Request): string {
     const form = typeof message === "object" && message !== null ? wireMessageOf(message) : undefined;
     if (form === undefined) return this.#sendable("message", message);
     const text = this.#sendable(form.root, form.value(message as object), true);
-    return `${text},${JSON.stringify(form.name)},${JSON.stringify(form.head(message as object))}`;
+    const named = `${text},${JSON.stringify(form.name)},${JSON.stringify(form.head(message as object))}`;
+    if (!areCalls(form) || message === call) return named;
+    return `${named},${JSON.stringify(this.#addresses.replyWord(message as Request))}`;
+  }
+
+  #outcome(outcome: ReplyOutcome): string {
+    if ("exited" in outcome)
+      return `${outcome.isUntaken ? EXITED_UNTAKEN : EXITED},${this.#reason(outcome.exited)}`;
+    if (outcome.ok) return `${VALUE},${this.#sendable("reply", outcome.value)}`;
+    return `${ERROR},${this.#always(outcome.error, () => describeError(outcome.error))}`;
   }
 
   /** A value that its sender can give in another form. @throws UnsendableError, SignalTooLargeError */
@@ -120,12 +176,16 @@ export class SignalCodec {
     }
   }
 
-  /** The exit has happened, and its signal must go out. */
   #reason(reason: ExitReason): string {
+    return this.#always(wireReason(reason), () => describeReason(reason));
+  }
+
+  /** An exit or a refusal has happened, and its signal must go out: what cannot be sent becomes a description. */
+  #always(value: unknown, describe: () => unknown): string {
     try {
-      return this.#sendable("reason", wireReason(reason));
+      return this.#sendable("reason", value);
     } catch {
-      return this.#values.text(describeReason(reason));
+      return this.#values.text(describe());
     }
   }
 
@@ -158,6 +218,18 @@ export class SignalCodec {
     switch (parts[0]) {
       case MESSAGE:
         return { type: "message", to: this.#to(parts[1]), message: this.#messageIn(parts, 2) };
+      case CALL:
+        return this.#call(parts);
+      case REPLY:
+        return {
+          type: "reply",
+          from: this.#from(parts[1]),
+          to: { node: this.#here, ref: idOf(parts[2]) },
+          outcome: this.#outcomeIn(parts),
+        };
+      case CANCEL:
+        if (parts.length !== 3) throw new TypeError("a signal with too many parts or too few");
+        return { type: "cancel", to: this.#to(parts[1]), replyTo: this.#replyTo(parts[2]) };
       case LINK:
         return { type: "link", ...this.#ends(parts, 3) };
       case UNLINK:
@@ -191,6 +263,47 @@ export class SignalCodec {
     }
   }
 
+  #call(parts: readonly unknown[]): WireSignal {
+    const from = parts[1] === null ? undefined : this.#from(parts[1]);
+    const to = this.#to(parts[2]);
+    const address = this.#replyTo(parts[3]);
+    const form = parts.length === 8 ? wireMessageNamed(parts[6]) : undefined;
+    if (form !== undefined && areCalls(form)) {
+      const message = this.#kernel.remote.adopt(this.#made(parts, 4) as Request, address);
+      return { type: "call", from, to, replyTo: replyAddress(message), message };
+    }
+    const call = this.#kernel.remote.adopt(new Request(), address);
+    this.#replies.call = call;
+    try {
+      return { type: "call", from, to, replyTo: replyAddress(call), message: this.#messageIn(parts, 4) };
+    } finally {
+      this.#replies.call = undefined;
+    }
+  }
+
+  #outcomeIn(parts: readonly unknown[]): ReplyOutcome {
+    switch (parts[3]) {
+      case VALUE:
+        return { ok: true, value: this.#valueIn(parts, 4) };
+      case ERROR:
+        return { ok: false, error: this.#valueIn(parts, 4) };
+      case EXITED:
+      case EXITED_UNTAKEN:
+        return { exited: this.#reasonIn(parts, 4), isUntaken: parts[3] === EXITED_UNTAKEN };
+      default:
+        throw new TypeError("an outcome of a call that is not known");
+    }
+  }
+
+  #from(id: unknown): PidAddress {
+    return { node: this.#peer, id: idOf(id) };
+  }
+
+  /** A call that the other node made. */
+  #replyTo(ref: unknown): ReplyAddress {
+    return { node: this.#peer, ref: idOf(ref) };
+  }
+
   #to(id: unknown): PidAddress {
     return { node: this.#here, id: idOf(id) };
   }
@@ -198,7 +311,7 @@ export class SignalCodec {
   /** @param length - how many parts the signal has, if it has no value */
   #ends(parts: readonly unknown[], length = parts.length): { from: PidAddress; to: PidAddress } {
     if (parts.length !== length) throw new TypeError("a signal with too many parts or too few");
-    return { from: { node: this.#peer, id: idOf(parts[1]) }, to: this.#to(parts[2]) };
+    return { from: this.#from(parts[1]), to: this.#to(parts[2]) };
   }
 
   /** The value that begins at a part, and ends the signal. */
@@ -208,11 +321,30 @@ export class SignalCodec {
   }
 
   #messageIn(parts: readonly unknown[], at: number): unknown {
-    if (parts.length !== at + 4) return this.#valueIn(parts, at);
-    const form = wireMessageNamed(parts[at + 2]);
+    if (parts.length < at + 4) return this.#valueIn(parts, at);
+    const message = this.#made(parts, at);
+    const isCall = message instanceof Request;
+    if (parts.length !== at + (isCall ? 5 : 4))
+      throw new TypeError("a message with too many parts or too few");
+    return isCall ? this.#passedOn(message, this.#addresses.reply(parts[at + 4])) : message;
+  }
+
+  /** A message of a class of the library. */
+  #made(parts: readonly unknown[], at: number): object {
     const head = parts[at + 3];
     if (typeof head !== "string") throw new TypeError("a message without its name");
-    return form.make(head, this.#values.read(parts[at], parts[at + 1]));
+    return wireMessageNamed(parts[at + 2]).make(head, this.#values.read(parts[at], parts[at + 1]));
+  }
+
+  /** A call that another process than its caller sent: here to be answered, or back on the node where it was made. */
+  #passedOn(message: Request, address: ReplyAddress): Request {
+    if (address.node.id !== this.#here.id) return this.#kernel.remote.adopt(message, address);
+    const made = requestOf(this.#kernel.remote.replyAt(address));
+    if (made.constructor === message.constructor) return made;
+    // It has ended meanwhile: nobody handles it, and an answer is late.
+    message.kernel = this.#kernel;
+    message.fail(undefined, "caller-exited");
+    return message;
   }
 
   #reasonIn(parts: readonly unknown[], at: number): ExitReason {

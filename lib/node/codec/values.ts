@@ -22,6 +22,15 @@ const OWN: readonly ErrorClass[] = [
   ...[registryErrors, serverErrors, machineErrors, taskErrors, supervisorErrors, codecErrors],
 ].flatMap(errorClassesOf);
 
+/**
+ * The classes that errors come back with, by name.
+ *
+ * @throws OptionError
+ */
+export function knownClasses(errors: readonly ErrorClass[], path?: string): ReadonlyMap<string, ErrorClass> {
+  return errorClasses(errors, OWN, path);
+}
+
 /** Encodes values and decodes them. */
 export class WireValues {
   readonly #classes: ReadonlyMap<string, ErrorClass>;
@@ -29,7 +38,7 @@ export class WireValues {
 
   /** @throws OptionError */
   constructor(errors: readonly ErrorClass[], leaves: Leaves) {
-    this.#classes = errorClasses(errors, OWN);
+    this.#classes = knownClasses(errors);
     this.#leaves = leaves;
   }
 

@@ -2,6 +2,7 @@
 
 import { CallMessage, CastMessage, StopMessage } from "../../behaviour/server/messages.js";
 import { CallEvent, CastEvent, StopMachine } from "../../behaviour/state-machine/machine-process.js";
+import type { Request } from "../../process/request.js";
 import { readReason, wireReason } from "./reasons.js";
 
 /** How the messages of one class travel. */
@@ -17,6 +18,14 @@ export interface WireMessage<M> {
   make(head: string, value: unknown): M;
 }
 
+/** The messages that are calls: each is its own reply address. */
+export type WireCall = WireMessage<Request>;
+
+/** Whether the messages of a class are calls. */
+export function areCalls(form: WireMessage<object>): form is WireMessage<object> & WireCall {
+  return CALLS.has(form as WireMessage<never>);
+}
+
 const args = (value: unknown): readonly unknown[] => {
   if (Array.isArray(value)) return value;
   throw new TypeError("arguments that are no list");
@@ -30,12 +39,32 @@ const event = (head: string, value: unknown): CastEvent["event"] => {
 /** Messages that a process of the class takes as they are. */
 const CLASSES = new Map<object, WireMessage<never>>();
 const NAMES = new Map<string, WireMessage<never>>();
+const CALLS = new Set<WireMessage<never>>();
 
 function carry<M extends object>(of: abstract new (...given: never[]) => M, form: WireMessage<M>): void {
   CLASSES.set(of.prototype as object, form as WireMessage<never>);
   NAMES.set(form.name, form as WireMessage<never>);
 }
 
+function carryCall<M extends Request>(of: abstract new (...given: never[]) => M, form: WireMessage<M>): void {
+  carry(of, form);
+  CALLS.add(form as WireMessage<never>);
+}
+
+carryCall(CallMessage, {
+  name: "call",
+  root: "args",
+  head: ({ method }) => method,
+  value: (message) => message.args,
+  make: (method, value) => new CallMessage(method, args(value)),
+});
+carryCall(CallEvent, {
+  name: "call event",
+  root: "event",
+  head: ({ method }) => method,
+  value: (message) => message.event,
+  make: (type, value) => new CallEvent(event(type, value)),
+});
 carry(CastMessage, {
   name: "cast",
   root: "args",

@@ -1,6 +1,8 @@
 // A network between simulated systems. Each signal arrives in a step of its own; between two systems the order holds. The network
 // may be slow, drop, duplicate and reorder messages, and cut systems off from each other.
 
+import type { ErrorClass } from "../../host/payload/error-record.js";
+import { checkCodec, SignalCodec, type SignalCodecOptions } from "../../node/codec/signal-codec.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
@@ -11,11 +13,10 @@ import { remoteNodes } from "../../process/remote.js";
 import type { PidAddress, WireSignal } from "../../process/wire-signal.js";
 import type { System } from "../../system.js";
 import { durations, times } from "../simulator/options.js";
-import { type Ends, Packet } from "../simulator/packet.js";
+import { contentOf, type Ends, Packet } from "../simulator/packet.js";
 import { type ProcessPattern, patternMatcher } from "../simulator/process-pattern.js";
 import type { World } from "../simulator/world.js";
 import type { SideIndex } from "./connection-machine.js";
-import { contentOf, copySignal } from "./network-copy.js";
 import { NetworkLink } from "./network-link.js";
 
 /** How often a fault of a network may strike in one schedule. */
@@ -67,6 +68,10 @@ export interface NetworkOptions {
   };
   /** Virtual milliseconds until a side notices the end of a connection, one of them for each side. Default 0. */
   readonly noticeMs?: number | readonly number[];
+  /** Classes of errors of yours. Errors of other classes arrive as `Error`, with the name of their class. Default none. */
+  readonly errors?: readonly ErrorClass[];
+  /** The largest message, call or reply, in bytes as it is sent: 1 or more. A larger one throws where it is sent. Default 16 MiB. */
+  readonly maxBytes?: number;
 }
 
 /** Options of a cut. */
@@ -90,8 +95,8 @@ interface Latency {
 }
 
 /**
- * Connects the systems that join it. A message arrives as a copy, in which each pid is the receiver's own pid for the same
- * process. The reply to a call travels over the network, too.
+ * Connects the systems that join it. Each signal travels as the text that it would be between two machines: what no wire can carry throws
+ * where it is sent, and each pid in a message becomes the receiver's own pid for the same process.
  *
  * @example
  * await explore(async (sim) => {
@@ -105,6 +110,8 @@ export class SimulatedNetwork {
   readonly #world: World;
   readonly #systems: System[] = [];
   readonly #links = new Map<string, NetworkLink>();
+  readonly #codecs = new Map<string, SignalCodec>();
+  readonly #codecOptions: SignalCodecOptions;
   readonly #latencies: readonly Latency[];
   readonly #notices: readonly number[];
   readonly #duplicateMs: readonly number[];
@@ -115,7 +122,11 @@ export class SimulatedNetwork {
 
   /** @internal */
   constructor(world: World, options: NetworkOptions) {
-    only("network", options, ["latencyMs", "links", "drop", "duplicate", "reorder", "partition", "noticeMs"]);
+    only("network", options, [
+      ...(["latencyMs", "links", "drop", "duplicate", "reorder", "partition", "noticeMs"] as const),
+      ...(["errors", "maxBytes"] as const),
+    ]);
+    this.#codecOptions = checkCodec("network", { errors: options.errors, maxBytes: options.maxBytes });
     const { drop, duplicate, reorder, partition } = options;
     if (drop !== undefined) only("network.drop", drop, ["atMost"]);
     if (duplicate !== undefined) only("network.duplicate", duplicate, ["atMost", "afterMs"]);
@@ -229,13 +240,15 @@ export class SimulatedNetwork {
   #send(from: System, node: RemoteNode, signal: WireSignal): boolean {
     const to = this.#systems.find((system) => system.node.id === node.id);
     if (to === undefined) return false;
+    // As on a real wire: what no text can hold is refused where it is sent, whatever becomes of it then.
+    const text = this.#codec(from, to).encode(signal);
     const link = this.#link(from, to);
     const side = link.sideOf(from);
     const fate = link.fate(side);
     if (fate === "refused" || fate === "lost") return fate === "lost";
     if (isLossy(signal) && this.#drop(to)) return true;
     const twice = isRequest(signal) && this.#may("duplicate");
-    const packet = this.#packet(from, to, signal);
+    const packet = this.#packet(from, to, text);
     const { arrive } = packet;
     const first = !twice
       ? packet
@@ -246,7 +259,7 @@ export class SimulatedNetwork {
             arrive();
             const ms = this.#draw(this.#duplicateMs, "late:duplicate");
             this.#world.options.recorder?.note("the network keeps a copy of this message");
-            link.postStale(side, this.#packet(from, to, signal), ms);
+            link.postStale(side, this.#packet(from, to, text), ms);
           },
           packet.ends,
         );
@@ -254,8 +267,18 @@ export class SimulatedNetwork {
     return true;
   }
 
-  #packet(from: System, to: System, signal: WireSignal): Packet {
-    const there = copySignal(signal, { from, to });
+  /** The codec of a system for another one. */
+  #codec(here: System, there: System): SignalCodec {
+    const key = `${here.node.id} ${there.node.id}`;
+    const known = this.#codecs.get(key);
+    if (known !== undefined) return known;
+    const codec = new SignalCodec(here.kernel, there.node, this.#codecOptions);
+    this.#codecs.set(key, codec);
+    return codec;
+  }
+
+  #packet(from: System, to: System, text: string): Packet {
+    const there = this.#codec(to, from).decode(text);
     const arrive = (): void => {
       if (!isLossy(there) && there.type !== "reply") this.#world.interceptor.met(to.pidAt(there.to));
       to.deliver(there);
