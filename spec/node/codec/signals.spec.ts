@@ -3,9 +3,10 @@
 import fc from "fast-check";
 import { CalleeExitedError, custom, type ExitReason, type Pid, shutdown, type WireSignal } from "signalbox";
 import { describe, expect, test } from "vitest";
-import { CastMessage, StopMessage } from "../../../lib/behaviour/server/messages.js";
+import { CallMessage, CastMessage, StopMessage } from "../../../lib/behaviour/server/messages.js";
 import { CastEvent, StopMachine } from "../../../lib/behaviour/state-machine/machine-process.js";
 import { FrameError } from "../../../lib/node/codec/errors.js";
+import { Request, replyAddress } from "../../../lib/process/request.js";
 import { FailedChild } from "../../../lib/supervisor/protocol.js";
 import { sized } from "../../support/proof.js";
 import { type Nodes, nodes } from "./support.js";
@@ -15,6 +16,9 @@ function examples({ here, there }: Nodes): readonly WireSignal[] {
   const from = { node: here.node, id: 7 };
   const to = { node: there.node, id: 9 };
   const clerk = here.spawn({ handle: () => undefined }, { label: "clerk" });
+  const replyTo = replyAddress(new Request());
+  const call = new CallMessage("take", [1, clerk]);
+  const callTo = { node: there.node, ref: 5 };
   return [
     { type: "message", to, message: { plain: [1, "two", null] } },
     { type: "message", to, message: new Map<unknown, unknown>([[clerk, new Date(5)]]) },
@@ -22,6 +26,14 @@ function examples({ here, there }: Nodes): readonly WireSignal[] {
     { type: "message", to, message: new CastEvent({ type: "knock", by: clerk } as never) },
     { type: "message", to, message: new StopMessage(shutdown("idle")) },
     { type: "message", to, message: new StopMachine({ type: "normal" }) },
+    { type: "message", to, message: new CallMessage("pass", [{ replyTo }]) },
+    { type: "call", from, to, replyTo, message: { n: 1, replyTo, list: [replyTo] } },
+    { type: "call", from: undefined, to, replyTo: replyAddress(call), message: call },
+    { type: "reply", from, to: callTo, outcome: { ok: true, value: { at: new Date(1) } } },
+    { type: "reply", from, to: callTo, outcome: { ok: false, error: new RangeError("no") } },
+    { type: "reply", from, to: callTo, outcome: { exited: custom(1n), isUntaken: true } },
+    { type: "reply", from, to: callTo, outcome: { exited: { type: "noproc" }, isUntaken: false } },
+    { type: "cancel", to, replyTo: { node: here.node, ref: 6 } },
     { type: "link", from, to },
     { type: "unlink", id: 3, from, to },
     { type: "unlinked", id: 3, from, to },
@@ -41,7 +53,8 @@ describe("a signal", () => {
     const { here, there, encoder, decoder, carried } = both;
     for (const signal of given) {
       const back = carried(signal);
-      expect({ ...back, message: 0, reason: 0 }).toEqual({ ...signal, message: 0, reason: 0 });
+      const bare = { message: 0, reason: 0, ...(signal.type === "call" && { replyTo: 0 }) };
+      expect({ ...back, ...bare }).toEqual({ ...signal, ...bare });
       if (back.type === "message" && signal.type === "message")
         expect(Object.getPrototypeOf(back.message)).toBe(Object.getPrototypeOf(signal.message));
       if (back.type === "exit" && signal.type === "exit") expect(back.reason).toEqual(signal.reason);
@@ -51,12 +64,17 @@ describe("a signal", () => {
       given.length,
     );
     expect(decoder.decodeAll("[]")).toEqual([]);
+    const call = carried(given[7] as WireSignal & { readonly type: "call" });
+    expect(call.message).toEqual({ n: 1, replyTo: call.replyTo, list: [call.replyTo] });
+    expect((call.message as { readonly replyTo: unknown }).replyTo).toBe(call.replyTo);
+    const own = carried(given[8] as WireSignal & { readonly type: "call" });
+    expect(own.replyTo).toBe(own.message);
     const cast = given[2] as WireSignal & { readonly type: "message" };
     const [, clerk] = (cast.message as CastMessage).args as [number, Pid];
     expect((carried(cast).message as CastMessage).args).toEqual([1, there.pidAt(here.address(clerk))]);
   });
 
-  test("that carries the arguments of a cast names them in the path of what cannot be sent [N973]", () => {
+  test("that carries the arguments of a cast names them in the path of what cannot be sent [N980]", () => {
     const { encoder, there } = nodes();
     const to = { node: there.node, id: 9 };
     const cast = new CastMessage("take", [1, { by: () => 1 }]);
@@ -137,6 +155,18 @@ describe("a text that is no signal", () => {
         "[0,1.5,1]",
         '[0,"1",1]',
         "[99,1,2]",
+      ],
+      ["[8,1,2]", "[8,1,2,3]", '[8,"x",2,3,4]', "[8,1,2,-3,4]", '[8,1,2,3,[["ReplyTo",1],5],1]'],
+      ['[8,1,2,3,[],0,"call",7]', '[0,1,[],0,"call","take"]', '[0,1,[],0,"call","take","5"]'],
+      [
+        "[9,1,2]",
+        "[9,1,2,9,1]",
+        "[9,1,-2,0,1]",
+        '[9,1,2,2,"gone"]',
+        "[9,1,2,3]",
+        "[10,1]",
+        "[10,1,2,3]",
+        "[10,1,{}]",
       ],
       ["[1,1]", "[1,1,2,3]", "[1,null,2]", "[2,1,2]", "[2,1,2,9007199254740993]", "[5,1,2,{}]"],
       [
