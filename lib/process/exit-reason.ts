@@ -69,8 +69,8 @@ export function custom(value: unknown): ExitReason {
 
 /**
  * Why a message was not handled: there is no such process, the process exited before it handled the message, a bounded
- * mailbox was full, the node is unreachable, a signal arrived at a process without a `signal` callback, or a bounded stash was
- * full.
+ * mailbox was full, the node is unreachable, a signal arrived at a process without a `signal` callback, a bounded stash was
+ * full, or a timer's message to another node holds what no wire can carry.
  */
 export type DeadLetterReason =
   | "noproc"
@@ -78,4 +78,5 @@ export type DeadLetterReason =
   | "mailbox-full"
   | "noconnection"
   | "unhandled"
-  | "stash-full";
+  | "stash-full"
+  | "unsendable";

@@ -2,7 +2,7 @@
 // and so is a partition of a partition supervisor.
 
 import type { Context } from "./context.js";
-import { MailboxFullError, OptionError } from "./errors.js";
+import { MailboxFullError, OptionError, ThrownValueError } from "./errors.js";
 import type { Kernel } from "./kernel.js";
 import { Pid } from "./pid.js";
 import type { Process } from "./process.js";
@@ -95,13 +95,21 @@ export function actual(pid: Pid): Pid {
   return pid.process?.pid ?? pid;
 }
 
-/** Sends a message that no code could catch a MailboxFullError of: without room, it becomes a dead letter. */
+/**
+ * Sends a message that no code could catch an error of. Without room it becomes a dead letter, and so it does when the transport to
+ * another node throws at it. That is also the crash of the process that it is sent by.
+ */
 export function post(kernel: Kernel, to: Pid | string, message: unknown, from?: Process): void {
   try {
     kernel.send(to, message, from);
   } catch (error) {
-    if (!(error instanceof MailboxFullError)) throw error;
-    kernel.deadLetter(to, message, "mailbox-full");
+    if (error instanceof MailboxFullError) kernel.deadLetter(to, message, "mailbox-full");
+    else if (typeof to !== "string" && to.node !== kernel.node) {
+      kernel.deadLetter(to, message, "unsendable", () =>
+        error instanceof Error ? error : new ThrownValueError(error),
+      );
+      from?.failed(error, undefined);
+    } else throw error;
   }
 }
 

@@ -52,6 +52,7 @@ const LOSSES: { readonly [Reason in DeadLetterReason]: string } = {
   noconnection: "its system is out of reach",
   unhandled: "it handles no signals",
   "stash-full": "its stash is full",
+  unsendable: "no wire can carry it",
 };
 
 function ended(process: string): ProcessChange {

@@ -49,6 +49,24 @@ describe("on a simulated network", () => {
     });
   });
 
+  test("a message of a timer that no wire can carry crashes the process that set it; without one it is a dead letter [N983]", async () => {
+    await once({}, async (here, there, sim) => {
+      const letters: unknown[] = [];
+      here.events.on("deadLetter", ({ reason, error }) => letters.push(reason, error));
+      const office = known(here, there.spawn<unknown>({ handle: () => undefined }), there);
+      const setter = here.spawn({
+        init: (ctx) => void ctx.sendAfter(office, { order: new Order() }, 5),
+        handle: () => undefined,
+      });
+      const ended = here.exited(setter);
+      here.sendAfter(office, new Order(), 10);
+      await sim.sleep(20);
+      expect(await ended).toMatchObject({ type: "crash", error: { path: "message.order" } });
+      const error = expect.objectContaining({ code: "ERR_NODE_UNSENDABLE" });
+      expect(letters).toEqual(["unsendable", error, "unsendable", error]);
+    });
+  });
+
   test("a value and an error are the receiver's own, with the class that is registered [N979]", async () => {
     await once({ errors: [Declined] }, async (here, there) => {
       interface Question {
