@@ -11,9 +11,18 @@ export interface Claim {
   readonly token: number;
   /** Aborts when the claim is lost: it expired, another owner took it, or it was released. */
   readonly lost: AbortSignal;
+  /**
+   * Renews the claim now, for its whole time. False: it is lost. A rejection decides nothing: the claim may have been renewed.
+   *
+   * @throws StoreError
+   */
+  renew(): Promise<boolean>;
   /** Gives the claim back. Later writes under it are refused. */
   release(): Promise<void>;
 }
+
+/** What a write needs of the claim under which it is made. */
+export type Fence = Pick<Claim, "name" | "token">;
 
 /** What {@link Store.claim} is given. */
 export interface ClaimOptions {
@@ -25,6 +34,12 @@ export interface ClaimOptions {
    * system takes back (SQLite, memory), needs no renewal.
    */
   readonly ttlMs?: number;
+  /**
+   * `store`: the store renews the claim by itself, and others get it as soon as a server sees that the connection of its owner has ended.
+   * `owner`: only {@link Claim.renew} renews the claim, and nobody else gets it before its time is over, whatever happens to connections.
+   * The owner watches its own clock: `lost` does not abort by the clock. Default `store`.
+   */
+  readonly renewedBy?: "store" | "owner";
 }
 
 /** A claim as others see it. */

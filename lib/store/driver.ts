@@ -83,8 +83,12 @@ export interface StoreDriver {
    */
   take?(table: Table, take: CheckedTake): Promise<readonly AnyRow[] | undefined>;
   clock(): Promise<number>;
-  /** Claims a name. The token, larger than any before, or undefined when another owner holds the name. */
-  claim(name: string, owner: string, ttlMs: number): Promise<number | undefined>;
+  /**
+   * Claims a name. The token, larger than any before, or undefined when another owner holds the name.
+   *
+   * @param endsWithConnection - whether others get the claim when the connection ends before its time
+   */
+  claim(name: string, owner: string, ttlMs: number, endsWithConnection: boolean): Promise<number | undefined>;
   /** Renews claims. Those that are lost already are the result. Called only if the driver `renews`. */
   renew(claims: readonly (HeldClaim & { readonly ttlMs: number })[]): Promise<readonly HeldClaim[]>;
   /** Gives a claim back, if it is held with this token. */

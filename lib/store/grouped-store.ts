@@ -3,7 +3,7 @@
 
 import { OptionError, SignalboxError } from "../process/errors.js";
 import { only } from "../process/known-options.js";
-import { callable, count, delay, text, withList, withMethod, word } from "../process/options.js";
+import { callable, count, delay, oneOf, text, withList, withMethod, word } from "../process/options.js";
 import { showThrown } from "../process/show.js";
 import type { Claim, ClaimInfo, ClaimOptions } from "./claim.js";
 import { ClaimKeeper } from "./claim-keeper.js";
@@ -171,9 +171,14 @@ export class GroupedStore implements Store {
 
   claim(name: string, options: ClaimOptions): Promise<Claim | undefined> {
     return this.#run(async () => {
-      only("", options, ["owner", "ttlMs"]);
-      const { owner, ttlMs = this.#engine.limits.claimTtlMs } = options;
-      return this.#claims.claim(text("name", name), text("owner", owner), delay("ttlMs", ttlMs, 1));
+      only("", options, ["owner", "ttlMs", "renewedBy"]);
+      const { owner, ttlMs = this.#engine.limits.claimTtlMs, renewedBy = "store" } = options;
+      return this.#claims.claim(
+        text("name", name),
+        text("owner", owner),
+        delay("ttlMs", ttlMs, 1),
+        oneOf<"store" | "owner">("renewedBy", renewedBy, ["store", "owner"]),
+      );
     });
   }
 

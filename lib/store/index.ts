@@ -13,7 +13,7 @@
  *     postgres/        stores on PostgreSQL: a server, or PGlite within the process
  */
 
-export type { Claim, ClaimInfo, ClaimOptions } from "./claim.js";
+export type { Claim, ClaimInfo, ClaimOptions, Fence } from "./claim.js";
 export {
   ConflictError,
   FencedError,

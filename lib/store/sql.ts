@@ -1,6 +1,6 @@
 // SQL of the user on the store's own database, in a transaction that commits together with a write set.
 
-import type { Claim } from "./claim.js";
+import type { Fence } from "./claim.js";
 import type { WriteSet } from "./write-set.js";
 
 /** A value of a parameter or a result. SQLite has no booleans: it takes them as 0 and 1. */
@@ -31,7 +31,7 @@ export interface SqlTransactionOptions<T = unknown> {
   /** Called when the body has returned: the write set that commits with the transaction. */
   attach?(result: T): WriteSet | Promise<WriteSet>;
   /** The claim under which the transaction is made. */
-  readonly claim?: Claim;
+  readonly claim?: Fence;
   /**
    * How many milliseconds the body may take, all attempts together. Counts from the call on. Default 5,000 from its first turn on: on
    * PostgreSQL a transaction of which many run at once waits for its turn.

@@ -1,7 +1,7 @@
 // The interface of all stores. memory, sqlite and postgres implement it; one conformance suite tests all of them.
 
 import type { Environment } from "../process/environment.js";
-import type { Claim, ClaimInfo, ClaimOptions } from "./claim.js";
+import type { Claim, ClaimInfo, ClaimOptions, Fence } from "./claim.js";
 import type { Schema } from "./schema.js";
 import type { SqlTransaction, SqlTransactionOptions } from "./sql.js";
 import type { AnyRow, Columns, RowOf, Table, Value } from "./table.js";
@@ -34,7 +34,7 @@ export interface Take extends Pick<Scan, "index" | "prefix" | "below"> {
   /** New values of columns: none of the key, and none of a unique index. */
   readonly set: AnyRow;
   /** The claim under which the rows are taken. If it is lost, nothing is. */
-  readonly claim?: Claim;
+  readonly claim?: Fence;
 }
 
 /** Called after a commit that notified a topic. */

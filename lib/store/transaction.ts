@@ -4,7 +4,7 @@ import { backoffMs } from "../process/backoff.js";
 import { OptionError } from "../process/errors.js";
 import { only } from "../process/known-options.js";
 import { count, withList, withMethod } from "../process/options.js";
-import type { Claim } from "./claim.js";
+import type { Fence } from "./claim.js";
 import { contextOf } from "./context-of.js";
 import { ConflictError, StoreClosedError } from "./errors.js";
 import { STORE_DEFAULTS } from "./limits.js";
@@ -56,7 +56,7 @@ export interface TransactOptions {
   /** How often the function is run when other writers were faster. Default 10. */
   readonly attempts?: number;
   /** The claim under which the writes are made. */
-  readonly claim?: Claim;
+  readonly claim?: Fence;
   /** Ends the waits and the attempts. A commit that is on its way is not taken back. */
   readonly signal?: AbortSignal;
 }

@@ -1,7 +1,7 @@
 // A write set: what one writer changes in one atomic step. A group commit carries many write sets in one transaction; each of
 // them is applied as a whole or refused as a whole, independently of the others.
 
-import type { Claim } from "./claim.js";
+import type { Fence } from "./claim.js";
 import type { AnyRow, Table, Value } from "./table.js";
 
 /** The values of the columns of a table's key, in their order. */
@@ -98,7 +98,7 @@ export interface WriteSet {
   /** Applied in their order, each seeing those before it. */
   readonly writes: readonly Write[];
   /** The claim under which the writer acts. If the claim is lost, the set is refused with {@link FencedError}. */
-  readonly claim?: Claim;
+  readonly claim?: Fence;
   /** Topics whose watchers are notified after the commit, in this process and in others. */
   readonly notify?: readonly string[];
 }

@@ -17,7 +17,7 @@
 //
 // A mark is stored by its host where the subject is stored, and apart from the attempts of retries.
 
-import type { Claim, Store } from "../../store/index.js";
+import type { Fence, Store } from "../../store/index.js";
 import {
   decide,
   type EvidenceEffect,
@@ -134,7 +134,7 @@ export class Evidence {
    *
    * @throws StoreError
    */
-  async share(store: Store, claim: Claim): Promise<void> {
+  async share(store: Store, claim: Fence): Promise<void> {
     if (this.#folder === undefined || this.#host === undefined || !this.#options.isCounted) return;
     this.#rows ??= new StandingRows(store, claim, this.#host, () => this.#told());
     await this.#rows.open(this.#isShared ? undefined : this.#lastEnd);

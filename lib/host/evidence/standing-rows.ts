@@ -2,8 +2,8 @@
 // are few, so each host has all of them at hand, and reads them again when one was written.
 
 import {
-  type Claim,
   defineTable,
+  type Fence,
   type Schema,
   type Store,
   type Table,
@@ -36,14 +36,14 @@ const MOST_ROWS = 1_000;
 
 export class StandingRows {
   readonly #store: Store;
-  readonly #claim: Claim;
+  readonly #claim: Fence;
   readonly #host: string;
   readonly #changed: () => void;
   #rows: readonly StandingEnds[] = [];
   #unwatch: (() => void) | undefined;
 
   /** @param changed - called when another host may have written */
-  constructor(store: Store, claim: Claim, host: string, changed: () => void) {
+  constructor(store: Store, claim: Fence, host: string, changed: () => void) {
     this.#store = store;
     this.#claim = claim;
     this.#host = host;

@@ -3,7 +3,7 @@
 import { takeNewClaim } from "../../host/claims/claims.js";
 import type { Evidence } from "../../host/index.js";
 import type { Kernel } from "../../process/kernel.js";
-import type { Claim, Store } from "../../store/index.js";
+import type { Claim, Fence, Store } from "../../store/index.js";
 import { SHARER_CLAIMS } from "./tables.js";
 
 /** The claim under which the queues of a program say how its lives ended: for as long as they are open, beyond each subscription. */
@@ -45,7 +45,7 @@ export class SharedEnds {
   }
 
   /** The claim that is held at the time of a write. */
-  #current(): Claim {
+  #current(): Fence {
     const held = (): Claim => this.#claim as Claim;
     return {
       get name() {
@@ -54,10 +54,6 @@ export class SharedEnds {
       get token() {
         return held().token;
       },
-      get lost() {
-        return held().lost;
-      },
-      release: () => held().release(),
     };
   }
 }

@@ -175,12 +175,17 @@ export class PostgresDriver implements StoreDriver {
     return numberOf(await this.#read(this.#catalog.clock()));
   }
 
-  async claim(name: string, owner: string, ttlMs: number): Promise<number | undefined> {
+  async claim(
+    name: string,
+    owner: string,
+    ttlMs: number,
+    endsWithConnection: boolean,
+  ): Promise<number | undefined> {
     // Repeated after a lost connection, it finds the claim that it has made.
     const { rows } = await this.#read(this.#catalog.claim(name, owner, ttlMs, this.#outcomes.next()));
     const token = rows[0]?.[0] as number | undefined;
     if (token === undefined) return undefined;
-    await this.#session?.hold(token).catch(() => {});
+    if (endsWithConnection) await this.#session?.hold(token).catch(() => {});
     // Remove the claims of killed hosts. If that fails now, the next claim tries again.
     await this.#readers
       .use((connection) => connection.send([this.#catalog.removeExpired(DEAD_CLAIM_MS)]))

@@ -74,6 +74,22 @@ export function claimTests(kind: Kind): void {
     await now.release();
   });
 
+  it("are renewed by their owner alone, if that is asked for [N1070]", async () => {
+    const { store } = at();
+    await empty(store);
+    const claim = (await store.claim("owned", { ...owner, ttlMs: TTL, renewedBy: "owner" })) as Claim;
+    expect(await claim.renew()).toBe(true);
+    const { name, token } = claim;
+    await store.commit({ claim: { name, token }, writes: [] });
+    await store.revoke("owned", token);
+    expect(await claim.renew()).toBe(false);
+    expect(claim.lost.aborted).toBe(true);
+    await expect(store.commit({ claim: { name, token }, writes: [] })).rejects.toThrow(FencedError);
+    await expect(store.claim("owned", { ...owner, renewedBy: "nobody" } as never)).rejects.toThrow(
+      'renewedBy must be one of "store", "owner"',
+    );
+  });
+
   it("refuse a set that only expects something, too", async () => {
     const { store } = at();
     const claim = (await store.claim("four", owner)) as Claim;

@@ -51,6 +51,22 @@ describePostgres("claims on a server", () => {
     await until(async () => (await sql(locks)).length > 0, "the lock of the claim");
   }
 
+  it("are held for their time when the connection of their owner has gone, if the owner renews them [N1070]", async () => {
+    const { cut, other } = await hosts();
+    const claim = (await cut.claim("owned", { owner: "a", ttlMs: 600_000, renewedBy: "owner" })) as Claim;
+    await cut.claim("kept", { owner: "a", ttlMs: 600_000 });
+    bench.proxy.refuses = true;
+    bench.proxy.cutAll();
+    await until(
+      async () => (await other.claim("kept", { owner: "b" })) !== undefined,
+      "the end of the session",
+    );
+    expect(await other.claim("owned", { owner: "b" })).toBeUndefined();
+    bench.proxy.refuses = false;
+    await until(() => claim.renew(), "a renewal");
+    expect(claim.lost.aborted).toBe(false);
+  });
+
   it("are not held any more as soon as the connection of their owner has gone [K39]", async () => {
     const { cut, other, place } = await hosts();
     const claim = (await cut.claim("host", { owner: "a", ttlMs: 600_000 })) as Claim;
