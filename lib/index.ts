@@ -14,7 +14,7 @@
  *     topology/     signalbox/topology: spouts, bolts and ackers
  *     admin/        the socket beside a SQLite file: its protocol, its server, and who answers at it
  *     host/         what durable hosts share: evidence of who ran when a program died
- *     node/         signalbox/nodes: several systems as one, over NATS
+ *     node/         signalbox/nodes: several systems as one, over NATS; leases and singletons
  *     flow/         signalbox/flow: durable flows over a store: journal, machine, host, hospital, queues, schedules, sessions
  *     service/      signalbox/service: a whole service around a tree: run, health, HTTP, pools, protection, telemetry
  *     pipeline/     signalbox/pipeline: queues, routes and adapters whose executions know when they are done; durable queues

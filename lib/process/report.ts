@@ -45,6 +45,7 @@ export type ReportLevel = "trace" | "debug" | "info" | "warn" | "error";
  * | `listener` | a listener of events, a trace or a topology's log threw for the first time |
  * | `log` | a component of a topology logged a line |
  * | `store` | a store has a warning |
+ * | `lease` | a singleton lost its lease, or the source of the lease fails |
  * | `hospital` | the hospital of a flow host treats a flow, or the host finds flows that it cannot run |
  * | `application` | a service stops, or has ended |
  * | `suppressed` | the limit left out reports within the last second |
@@ -61,6 +62,7 @@ export type ReportEvent =
   | "log"
   | "store"
   | "storeOutage"
+  | "lease"
   | "hospital"
   | "executionStranded"
   | "application"

@@ -4,12 +4,13 @@ import type { System } from "signalbox";
 import { core } from "./core.js";
 import { flows, pipelines } from "./durable.js";
 import type { Lines } from "./lines.js";
+import { nodes } from "./nodes.js";
 import { services } from "./service.js";
 import { stores, topologies } from "./stream.js";
 import { testing } from "./testing.js";
 
 /** How to reach every entrance, on a system that the test stops. */
 export async function allLines(system: System): Promise<Lines> {
-  const parts = [core, stores, topologies, services, flows, pipelines, testing];
+  const parts = [core, stores, topologies, services, nodes, flows, pipelines, testing];
   return Object.assign({}, ...(await Promise.all(parts.map((part) => part(system)))));
 }

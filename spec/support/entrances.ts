@@ -293,7 +293,7 @@ const NOT_OPTIONS = new Set([
     " ",
   ),
   // What the library made, as users hand it back.
-  ..."Withdrawable Trace WatchedTopology HasBlueprint ScenarioSource PossibleStep Footprint SearchHistory".split(
+  ..."Withdrawable Trace WatchedTopology HasBlueprint HasSystem ScenarioSource PossibleStep Footprint SearchHistory".split(
     " ",
   ),
   // Records of what happened or is to be stored: the store and the carriers check these by themselves.

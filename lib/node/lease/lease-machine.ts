@@ -225,12 +225,7 @@ function acquiring(state: LeaseState, phase: PhaseOf<"acquiring">, event: LeaseE
       return [next, [{ type: "abandon", requests: [request] }, ...effects]];
     }
     case "stop":
-      return enter(
-        state,
-        { type: "stopped" },
-        { type: "abandon", requests: [request] },
-        { type: "stopped" },
-      );
+      return enter(state, { type: "stopped" }, { type: "abandon", requests: [request] }, { type: "stopped" });
     default:
       return late(state, event);
   }

@@ -12,7 +12,7 @@ import {
   leaseTimes,
 } from "../../../lib/node/lease/lease-machine.js";
 import { sized } from "../../support/proof.js";
-import { LeaseWorld } from "./lease-world.js";
+import { LeaseWorld, OPEN, type Way } from "./lease-world.js";
 
 const TTL = 2_000;
 const times = leaseTimes(TTL);
@@ -23,18 +23,30 @@ const which = fc.nat({ max: 20 });
 const shown = (name: string, run: Command, ...of: unknown[]): Command =>
   Object.assign((world: LeaseWorld) => run(world), { [fc.toStringMethod]: () => `${name}(${of.join()})` });
 
-/** One step of the world: time, the wire, processes, clocks. */
+const delayMs = fc.constantFrom(1, 10, 100, 300, 600, 900);
+const way: fc.Arbitrary<Way> = fc.record({
+  outMs: delayMs,
+  backMs: delayMs,
+  fate: fc.constantFrom("arrives", "arrives", "arrives", "lost", "lost back", "fails", "fails back"),
+});
+
+/** One step of the world: time, the ways to the source, processes, clocks. */
 const command: fc.Arbitrary<Command> = fc.oneof(
-  { weight: 6, arbitrary: which.map((i) => shown("deliver", (world) => world.deliver(i), i)) },
   {
-    weight: 4,
-    arbitrary: fc.integer({ min: 1, max: 700 }).map((ms) => shown("advance", (w) => w.advance(ms), ms)),
+    weight: 8,
+    arbitrary: fc.integer({ min: 1, max: TTL }).map((ms) => shown("advance", (w) => w.advance(ms), ms)),
   },
-  { weight: 1, arbitrary: which.map((i) => shown("lose", (world) => world.lose(i), i)) },
   {
-    weight: 1,
-    arbitrary: fc.tuple(which, fc.boolean()).map(([i, isDone]) =>
-      shown("fail", (world) => world.fail(i, isDone), i, isDone),
+    weight: 6,
+    arbitrary: fc.tuple(which, way).map(([i, given]) =>
+      shown(
+        "way",
+        (world) => {
+          of(world, i).way = given;
+        },
+        i,
+        JSON.stringify(given),
+      ),
     ),
   },
   {
@@ -53,9 +65,9 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.tuple(which, fc.integer({ min: 1, max: 3 * TTL })).map(([i, ms]) =>
-      shown("jumpAhead", (world) => world.jumpAhead(of(world, i), ms), i, ms),
-    ),
+    arbitrary: fc
+      .tuple(which, fc.integer({ min: 1, max: 3 * TTL }))
+      .map(([i, ms]) => shown("jumpAhead", (world) => world.jumpAhead(of(world, i), ms), i, ms)),
   },
   {
     weight: 1,
@@ -80,6 +92,7 @@ describe("a lease", () => {
     fc.assert(
       fc.property(offsets, commands, (ahead, steps) => {
         const world = new LeaseWorld(times, ahead);
+        world.judge = check;
         for (const step of steps) {
           step(world);
           check(world);
@@ -96,9 +109,12 @@ describe("a lease", () => {
       fc.property(offsets, commands, fc.boolean(), (ahead, steps, stopsFirst) => {
         const world = new LeaseWorld(times, ahead);
         for (const step of steps) step(world);
-        for (const one of world.contenders) if (one.isPaused) world.resume(one);
+        for (const one of world.contenders) {
+          one.way = OPEN;
+          if (one.isPaused) world.resume(one);
+        }
         if (stopsFirst) world.stop(of(world, 0));
-        world.answerFor(6 * TTL);
+        world.advance(6 * TTL);
         check(world);
         expect(world.acting()).toHaveLength(1);
       }),
@@ -108,12 +124,12 @@ describe("a lease", () => {
 
   it("is given to the next one within a moment when its holder stops in order [N1073]", () => {
     const world = new LeaseWorld(times, [0, 500]);
-    world.answerFor(TTL);
+    world.advance(TTL);
     const [first] = world.acting();
     expect(first).toBeDefined();
     world.stop(first as (typeof world.contenders)[number]);
     // What runs under it has its time to end; after that a contender needs one wait of its own.
-    world.answerFor(TTL / 3 + times.refused.maxMs * 1.1 + 1);
+    world.advance(TTL / 3 + times.refused.maxMs * 1.1 + 1);
     const [second] = world.acting();
     expect(second).toBeDefined();
     expect(second).not.toBe(first);
@@ -196,7 +212,10 @@ describe("a contender", () => {
     const overdue = at(times.requestMs, { type: "tick" });
     const [, effects] = run(at(0, { type: "start" }), overdue, at(1_900, { type: "acquired", request: 1 }));
     expect(effects).toContainEqual({ type: "give-back", request: 1 });
-    const [slow, given] = run(at(0, { type: "start" }), at(1_600, { type: "acquired", request: 1, token: 1 }));
+    const [slow, given] = run(
+      at(0, { type: "start" }),
+      at(1_600, { type: "acquired", request: 1, token: 1 }),
+    );
     expect(given).toContainEqual({ type: "give-back", request: 1 });
     expect(slow.phase.type).toBe("waiting");
     const [, late] = run(
@@ -240,6 +259,8 @@ describe("a contender", () => {
       at(110, { type: "vacated" }),
       at(110 + times.requestMs, { type: "tick" }),
     );
-    expect(effects).toEqual(expect.arrayContaining([{ type: "abandon", requests: [2] }, { type: "stopped" }]));
+    expect(effects).toEqual(
+      expect.arrayContaining([{ type: "abandon", requests: [2] }, { type: "stopped" }]),
+    );
   });
 });

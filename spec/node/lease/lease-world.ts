@@ -20,23 +20,34 @@ interface Parcel {
   readonly type: "acquire" | "renew" | "release";
   readonly request: number;
   readonly token: number;
-  answer: Body | undefined;
+  readonly answer: Body | undefined;
+  /** When it arrives, in true time. */
+  readonly at: number;
 }
+
+/** The way between a contender and the source: how long a request takes, and its answer; whether either is lost, or becomes an error. */
+export interface Way {
+  readonly outMs: number;
+  readonly backMs: number;
+  readonly fate: "arrives" | "lost" | "lost back" | "fails" | "fails back";
+}
+
+export const OPEN: Way = { outMs: 1, backMs: 1, fate: "arrives" };
 
 export class Contender {
   state: LeaseState;
   /** What its clock shows beyond true time. */
   ahead: number;
-  isPaused = false;
-  isStopped = false;
+  isPaused: boolean = false;
+  way: Way = OPEN;
   /** What runs under the lease: the token that it was given. */
   occupant: number | undefined;
   /** The token of its last tenure. */
-  token = 0;
+  token: number = 0;
   /** The tokens that its acquisitions were given, by request. */
-  readonly given = new Map<number, number>();
+  readonly given: Map<number, number> = new Map();
   /** When the occupant leaves, by the own clock. */
-  leavesAt = Number.POSITIVE_INFINITY;
+  leavesAt: number = Number.POSITIVE_INFINITY;
   readonly waiting: Body[] = [];
 
   constructor(times: LeaseTimes, ahead: number) {
@@ -46,14 +57,16 @@ export class Contender {
 }
 
 export class LeaseWorld {
-  now = 1_000;
+  now: number = 1_000;
   readonly contenders: readonly Contender[];
-  readonly parcels: Parcel[] = [];
+  #parcels: readonly Parcel[] = [];
   record: { readonly token: number; readonly expiresAt: number } | undefined;
-  lastToken = 0;
+  lastToken: number = 0;
   /** The tokens under which something ran, in order. */
   readonly tenures: number[] = [];
   readonly #times: LeaseTimes;
+  /** Looks at the world after each moment at which something happened. */
+  judge: (world: LeaseWorld) => void = () => undefined;
 
   constructor(times: LeaseTimes, ahead: readonly number[]) {
     this.#times = times;
@@ -84,10 +97,17 @@ export class LeaseWorld {
   advance(ms: number): void {
     const end = this.now + ms;
     for (;;) {
-      const due = Math.min(...this.contenders.map((one) => this.#dueAt(one)));
+      const due = Math.min(
+        ...this.contenders.map((one) => this.#dueAt(one)),
+        ...this.#parcels.map(({ at }) => at),
+      );
       if (due > end) break;
       this.now = Math.max(this.now, due);
+      const arrived = this.#parcels.filter(({ at }) => at <= this.now);
+      this.#parcels = this.#parcels.filter(({ at }) => at > this.now);
+      for (const parcel of arrived) this.#arrive(parcel);
       for (const one of this.contenders) if (this.#dueAt(one) <= this.now) this.#fire(one);
+      this.judge(this);
     }
     this.now = end;
   }
@@ -103,44 +123,13 @@ export class LeaseWorld {
     for (const event of one.waiting.splice(0)) this.#decide(one, event);
   }
 
-  /** A parcel arrives: at the source, or with the answer. */
-  deliver(index: number): void {
-    const [parcel] = this.parcels.splice(index % this.parcels.length, 1);
-    if (parcel === undefined) return;
-    if (parcel.answer !== undefined) this.tell(parcel.to, parcel.answer);
-    else this.parcels.push({ ...parcel, answer: this.#apply(parcel) });
-  }
-
-  lose(index: number): void {
-    this.parcels.splice(index % this.parcels.length, 1);
-  }
-
-  /** The source answers with an error, whether it has done what was asked or not. */
-  fail(index: number, isDone: boolean): void {
-    const [parcel] = this.parcels.splice(index % this.parcels.length, 1);
-    if (parcel === undefined) return;
-    if (isDone && parcel.answer === undefined) this.#apply(parcel);
-    this.tell(parcel.to, { type: "failed", request: parcel.request });
-  }
-
   /** A clock that counted what others did not, such as the time for which a machine was suspended. */
   jumpAhead(one: Contender, ms: number): void {
     one.ahead += ms;
     if (!one.isPaused) this.#fire(one);
   }
 
-  /** The source answers at once, for so long. */
-  answerFor(ms: number): void {
-    const end = this.now + ms;
-    for (;;) {
-      while (this.parcels.length > 0) this.deliver(0);
-      if (this.now >= end) return;
-      this.advance(Math.min(10, end - this.now));
-    }
-  }
-
   stop(one: Contender): void {
-    one.isStopped = true;
     this.tell(one, { type: "stop" });
   }
 
@@ -177,8 +166,7 @@ export class LeaseWorld {
       case "acquire":
       case "renew":
       case "release": {
-        const { type, request } = effect;
-        this.parcels.push({ to: one, type, request, token: one.token, answer: undefined });
+        this.#send(one, effect.type, effect.request, one.token);
         return;
       }
       case "occupy":
@@ -197,7 +185,7 @@ export class LeaseWorld {
       }
       case "give-back": {
         const token = one.given.get(effect.request) ?? 0;
-        this.parcels.push({ to: one, type: "release", request: effect.request, token, answer: undefined });
+        this.#send(one, "release", effect.request, token);
         return;
       }
       case "abandon":
@@ -207,6 +195,27 @@ export class LeaseWorld {
       default:
         effect satisfies never;
     }
+  }
+
+  #send(to: Contender, type: Parcel["type"], request: number, token: number): void {
+    if (to.way.fate === "lost") return;
+    const at = this.now + to.way.outMs;
+    this.#parcels = [...this.#parcels, { to, type, request, token, answer: undefined, at }];
+  }
+
+  /** At the source, or back from it. */
+  #arrive(parcel: Parcel): void {
+    const { to, request, answer } = parcel;
+    const { fate, backMs } = to.way;
+    if (answer !== undefined) {
+      this.tell(to, answer);
+      return;
+    }
+    const back = fate === "fails" ? undefined : this.#apply(parcel);
+    if (fate === "lost back") return;
+    const told = fate === "arrives" ? back : undefined;
+    const at = this.now + backMs;
+    this.#parcels = [...this.#parcels, { ...parcel, answer: told ?? { type: "failed", request }, at }];
   }
 
   /** What the source does: one compare-and-set. */

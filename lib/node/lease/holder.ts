@@ -1,0 +1,22 @@
+// Who holds a lease, as a text that its source keeps: people read it, and others find the process by it.
+
+import type { Pid } from "../../process/pid.js";
+import type { PidAddress } from "../../process/wire-signal.js";
+
+/** The text of a holder: the address of the process that contends for it. */
+export function holderText({ node, id }: Pid): string {
+  return JSON.stringify({ node: node.name, id: node.id, process: id });
+}
+
+/** The address in the text of a holder; undefined for a text of anything else. */
+export function holderAddress(text: string): PidAddress | undefined {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const { node, id, process } = (parsed ?? {}) as Record<string, unknown>;
+  if (typeof node !== "string" || typeof id !== "string" || !Number.isSafeInteger(process)) return undefined;
+  return { node: { name: node, id }, id: process as number };
+}

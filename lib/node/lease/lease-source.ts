@@ -1,0 +1,55 @@
+// Where leases are kept: one small interface, behind which a store and a bucket of JetStream stand.
+
+import type { Environment } from "../../process/environment.js";
+import { withMethod } from "../../process/options.js";
+
+/** A lease as its source gave it. */
+export interface HeldLease {
+  /** The name under which its source has it. */
+  readonly name: string;
+  /** The fencing token: a whole number, larger than that of any earlier holder of this name. */
+  readonly token: number;
+  /** Aborts when the source learns by itself that the lease is lost, such as by a write under it that was refused. */
+  readonly lost?: AbortSignal;
+}
+
+/** A source of leases: {@link storeLeases} or {@link kvLeases}. Every decision of it is one compare-and-set, never a read. */
+export interface LeaseSource {
+  /** For people. */
+  readonly label: string;
+  /** How long a lease of this source holds without renewal, in milliseconds, unless a singleton says otherwise. */
+  readonly ttlMs: number;
+  /**
+   * Asks for a lease. Undefined: another holder has it. A lease that comes after `signal` was aborted is given back by the source.
+   *
+   * @param holder - who asks, for those who look for the holder
+   * @param ttlMs - how long the lease holds without renewal, by the clock of the source
+   */
+  acquire(name: string, holder: string, ttlMs: number, signal: AbortSignal): Promise<HeldLease | undefined>;
+  /** Renews a lease for its whole time. False: it is lost. A rejection decides nothing: the lease may have been renewed. */
+  renew(lease: HeldLease, signal: AbortSignal): Promise<boolean>;
+  /** Gives a lease back, if it is still held with this token. */
+  release(lease: HeldLease, signal: AbortSignal): Promise<void>;
+  /** The holder that the source shows, if there is one. For those who look for it: nothing is decided by it. */
+  find(name: string, signal: AbortSignal): Promise<LeaseHolder | undefined>;
+  /** Calls `freed` when the lease may be free, as soon as the source knows. Returns the call that ends it. Absent: contenders ask now and then. */
+  watch?(name: string, freed: () => void): () => void;
+}
+
+/** Who holds a lease. */
+export interface LeaseHolder {
+  /** The text that the holder gave. */
+  readonly holder: string;
+  /** Its token. */
+  readonly token: number;
+}
+
+/** The part of the surroundings that a source with a connection needs. */
+export type LeaseEnvironment = Pick<Environment, "random" | "id">;
+
+/** @throws OptionError */
+export function checkLeaseSource(path: string, source: LeaseSource): LeaseSource {
+  for (const method of ["acquire", "renew", "release", "find"] as const)
+    withMethod(path, source, method, "a source of leases, such as storeLeases(store)");
+  return source;
+}
