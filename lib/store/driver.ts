@@ -33,6 +33,8 @@ export interface CheckedScan {
   readonly below: Value | undefined;
   readonly reverse: boolean;
   readonly limit: number;
+  /** Only rows with these values. */
+  readonly where?: AnyRow | undefined;
 }
 
 /** A claim that is held, or believed to be. */
@@ -75,8 +77,8 @@ export interface StoreDriver {
    * scan has them. `scan` has one of the prefixes; its limit is that of all rows together. Absent: each scan is read by itself.
    */
   scanAll?(table: Table, scan: CheckedScan, prefixes: readonly Value[]): Promise<readonly AnyRow[]>;
-  /** How many rows there are; the limit does not count. */
-  count(table: Table, scan: CheckedScan): Promise<number>;
+  /** How many rows there are. The limit does not count; `atMost` does. */
+  count(table: Table, scan: CheckedScan, atMost?: number): Promise<number>;
   /**
    * Changes the first rows of a range that no other writer is changing, and returns them, in any order; undefined if the claim is lost.
    * Absent: {@link takeByExpectation} does.

@@ -34,7 +34,7 @@ export class GatheredScans {
   }
 
   scan(table: Table, scan: CheckedScan): Promise<readonly AnyRow[]> {
-    if (this.#driver.scanAll === undefined || scan.prefix.length !== 1 || scan.reverse)
+    if (this.#driver.scanAll === undefined || scan.prefix.length !== 1 || scan.reverse || scan.where)
       return this.#driver.scan(table, scan);
     return new Promise((fulfil, reject) => this.#add(table, { scan, fulfil, reject }));
   }

@@ -17,7 +17,7 @@ import type { StoreLimits } from "./limits.js";
 import type { CommitOutcome } from "./plan.js";
 import { checkScan } from "./scans.js";
 import type { SqlTransaction, SqlTransactionOptions } from "./sql.js";
-import type { Scan, Store, StoreContext, Take, Watcher } from "./store.js";
+import type { Count, Scan, Store, StoreContext, Take, Watcher } from "./store.js";
 import type { AnyRow, Columns, RowOf, Table } from "./table.js";
 import { orderOf } from "./table-shape.js";
 import { type CheckedTake, checkTake, takeByExpectation } from "./take.js";
@@ -153,8 +153,11 @@ export class GroupedStore implements Store {
     );
   }
 
-  count<C extends Columns>(table: Table<C>, scan: Scan): Promise<number> {
-    return this.#run(async () => this.#driver.count(table, this.#checked(table, scan)));
+  count<C extends Columns>(table: Table<C>, { atMost, ...range }: Count): Promise<number> {
+    return this.#run(async () => {
+      if (atMost !== undefined) count("count.atMost", atMost, 1);
+      return this.#driver.count(table, this.#checked(table, range), atMost);
+    });
   }
 
   take<C extends Columns>(table: Table<C>, take: Take): Promise<RowOf<C>[]> {

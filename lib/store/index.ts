@@ -64,7 +64,7 @@ export {
   type SqliteOptions,
 } from "./sqlite/settings.js";
 export { sqlite } from "./sqlite/sqlite.js";
-export type { Scan, Store, StoreContext, StoreSource, StoreWarning, Take, Watcher } from "./store.js";
+export type { Count, Scan, Store, StoreContext, StoreSource, StoreWarning, Take, Watcher } from "./store.js";
 export {
   type AnyRow,
   type Columns,

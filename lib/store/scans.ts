@@ -7,9 +7,10 @@ import type { CheckedScan } from "./driver.js";
 import type { StoreLimits } from "./limits.js";
 import type { RangeNeeds } from "./needs.js";
 import type { Scan } from "./store.js";
-import type { Table, Value } from "./table.js";
+import type { AnyRow, Table, Value } from "./table.js";
 import { type IndexShape, shapeOf, type TableShape } from "./table-shape.js";
-import { checkPrefix } from "./values.js";
+import { checkPrefix, checkSet } from "./values.js";
+import type { Key } from "./write-set.js";
 
 /** All rows whose index begins with these values, for a count. */
 export function rangeScan(shape: TableShape, { index, prefix }: RangeNeeds): CheckedScan {
@@ -26,8 +27,9 @@ export function rangeScan(shape: TableShape, { index, prefix }: RangeNeeds): Che
 
 /** @throws OptionError, ValueError */
 export function checkScan(table: Table, scan: Scan, limits: StoreLimits): CheckedScan {
-  only("scan", scan, ["index", "prefix", "from", "after", "below", "reverse", "limit"]);
+  only("scan", scan, ["index", "prefix", "from", "after", "below", "where", "reverse", "limit"]);
   const { index = "", prefix = [], from, after, below, reverse = false, limit = limits.scanRows } = scan;
+  const { where } = scan;
   const shape = shapeOf(table);
   checkPrefix(shape, index, prefix);
   const found = shape.indexes.get(index);
@@ -42,5 +44,16 @@ export function checkScan(table: Table, scan: Scan, limits: StoreLimits): Checke
     throw new OptionError("scan.after", after, "absent when there is a `from`");
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > limits.scanMostRows)
     throw new OptionError("scan.limit", limit, `a whole number from 1 to ${limits.scanMostRows}`);
-  return { index: found, prefix, from, after, below, reverse: flag("scan.reverse", reverse), limit };
+  if (where !== undefined) checkWhere(table, where);
+  return { index: found, prefix, from, after, below, where, reverse: flag("scan.reverse", reverse), limit };
+}
+
+/** @throws OptionError, ValueError unless these are values of columns of the table */
+function checkWhere(table: Table, where: AnyRow): void {
+  checkSet({ expect: [{ table, key: anyKey(table), is: where }], writes: [] });
+}
+
+/** A key for checks of columns: their rules are the same for all rows. */
+export function anyKey(table: Table): Key {
+  return table.key.map((name) => (shapeOf(table).byName.get(name)?.kind === "text" ? "" : 0));
 }

@@ -19,10 +19,18 @@ export interface Scan {
   readonly after?: Value;
   /** Upper bound on that column, exclusive. */
   readonly below?: Value;
+  /** Only rows with these values in these columns. The store looks at each row of the range for them. */
+  readonly where?: AnyRow;
   /** From the last to the first. Default false. */
   readonly reverse?: boolean;
   /** Most rows. Default 1,000; at most 100,000. */
   readonly limit?: number;
+}
+
+/** Which rows a count counts. */
+export interface Count extends Omit<Scan, "reverse" | "limit"> {
+  /** Where the count ends: it never exceeds this. Default: no limit. */
+  readonly atMost?: number;
 }
 
 /** Which rows a take changes, and how. */
@@ -64,8 +72,8 @@ export interface Store extends AsyncDisposable {
   get<C extends Columns>(table: Table<C>, keys: readonly Key[]): Promise<(RowOf<C> | undefined)[]>;
   /** Rows in the order of an index. Sees all that was committed before the call. */
   scan<C extends Columns>(table: Table<C>, scan: Scan): Promise<RowOf<C>[]>;
-  /** How many rows a scan without its limit would give. */
-  count<C extends Columns>(table: Table<C>, scan: Scan): Promise<number>;
+  /** How many rows there are, `atMost` at most. */
+  count<C extends Columns>(table: Table<C>, count: Count): Promise<number>;
   /**
    * Changes the first rows of a range that no other writer is changing, and returns them as they are then, in the order of the index.
    * Two takes at the same time get different rows, if `set` changes a row so that `where` leaves it out. A take does not wait for other

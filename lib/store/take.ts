@@ -5,7 +5,7 @@ import { only } from "../process/known-options.js";
 import type { CheckedScan, StoreDriver } from "./driver.js";
 import { ConflictError } from "./errors.js";
 import type { StoreLimits } from "./limits.js";
-import { checkScan } from "./scans.js";
+import { anyKey, checkScan } from "./scans.js";
 import type { Take } from "./store.js";
 import type { AnyRow, Table, Value } from "./table.js";
 import { sameValue, shapeOf, valuesOf } from "./table-shape.js";
@@ -42,8 +42,7 @@ export function checkTake(table: Table, take: Take, limits: StoreLimits): Checke
   for (const name of Object.keys(set))
     if (shapeOf(table).unique.some(({ columns }) => columns.includes(name)))
       throw new OptionError("take.set", name, "columns that are in no unique index");
-  // Any key will do: the rules for the columns are the same for all rows.
-  const key = table.key.map((name) => (shapeOf(table).byName.get(name)?.kind === "text" ? "" : 0));
+  const key = anyKey(table);
   checkKey(table, key);
   checkSet({
     expect: [{ table, key, is: where }],

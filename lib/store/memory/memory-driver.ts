@@ -71,8 +71,8 @@ export class MemoryDriver implements StoreDriver {
     return this.#touch("read").table(table).scan(scan);
   }
 
-  async count(table: Table, scan: CheckedScan): Promise<number> {
-    return this.#touch("read").table(table).count(scan);
+  async count(table: Table, scan: CheckedScan, atMost?: number): Promise<number> {
+    return this.#touch("read").table(table).count(scan, atMost);
   }
 
   async clock(): Promise<number> {

@@ -3,7 +3,15 @@
 import type { CheckedScan } from "../driver.js";
 import { numbered, type Statement } from "../plan.js";
 import type { AnyRow, Table, Value } from "../table.js";
-import { compareKeys, type IndexShape, orderOf, shapeOf, textOf, valuesOf } from "../table-shape.js";
+import {
+  compareKeys,
+  type IndexShape,
+  orderOf,
+  sameValue,
+  shapeOf,
+  textOf,
+  valuesOf,
+} from "../table-shape.js";
 import type { Key } from "../write-set.js";
 import { SortedRows } from "./sorted-rows.js";
 
@@ -43,15 +51,23 @@ export class MemoryTable {
     return this.#range(index, values, false, 1)[0];
   }
 
-  scan({ index, prefix, from, after, below, reverse, limit }: CheckedScan): AnyRow[] {
-    const [inside, beyond] = bounds(index, prefix, from, after, below);
-    const rows = this.#sorted.get(index.name)?.range(inside, beyond, reverse, limit) ?? [];
-    return rows.map(copy);
+  scan(scan: CheckedScan): AnyRow[] {
+    return this.#found(scan).map(copy);
   }
 
-  count({ index, prefix, from, after, below }: CheckedScan): number {
+  count(scan: CheckedScan, atMost: number = Number.POSITIVE_INFINITY): number {
+    const { index, prefix, from, after, below, where } = scan;
+    if (where !== undefined) return this.#found({ ...scan, limit: atMost }).length;
     const [inside, beyond] = bounds(index, prefix, from, after, below);
-    return this.#sorted.get(index.name)?.count(inside, beyond) ?? 0;
+    return Math.min(atMost, this.#sorted.get(index.name)?.count(inside, beyond) ?? 0);
+  }
+
+  #found({ index, prefix, from, after, below, where, reverse, limit }: CheckedScan): AnyRow[] {
+    const [inside, beyond] = bounds(index, prefix, from, after, below);
+    const wanted = where && Object.entries(where);
+    const isWanted =
+      wanted && ((row: AnyRow) => wanted.every(([name, value]) => sameValue(row[name] as Value, value)));
+    return this.#sorted.get(index.name)?.range(inside, beyond, reverse, limit, isWanted) ?? [];
   }
 
   carryOut(statement: Statement): void {

@@ -48,12 +48,13 @@ export class SortedRows {
     return Math.max(0, this.#rank(beyond) - this.#rank(inside));
   }
 
-  /** Those rows, in their order or from the last to the first, `limit` at most. */
+  /** Those rows, in their order or from the last to the first, `limit` at most. @param isWanted - absent: all are */
   range(
     inside: (row: AnyRow) => boolean,
     beyond: (row: AnyRow) => boolean,
     reverse: boolean,
     limit: number,
+    isWanted?: (row: AnyRow) => boolean,
   ): AnyRow[] {
     const found: AnyRow[] = [];
     const [step, outside] = reverse ? [-1, inside] : [1, beyond];
@@ -71,7 +72,7 @@ export class SortedRows {
         continue;
       }
       if (outside(row) !== reverse) return found;
-      found.push(row);
+      if (isWanted?.(row) !== false) found.push(row);
       place += step;
     }
     return found;

@@ -163,8 +163,8 @@ export class PostgresDriver implements StoreDriver {
     return rows.map((row) => sql.row(row));
   }
 
-  async count(table: Table, scan: CheckedScan): Promise<number> {
-    return numberOf(await this.#read(this.#table(table).count(scan)));
+  async count(table: Table, scan: CheckedScan, atMost?: number): Promise<number> {
+    return numberOf(await this.#read(this.#table(table).count(scan, atMost)));
   }
 
   take(table: Table, take: CheckedTake): Promise<readonly AnyRow[] | undefined> {

@@ -257,10 +257,7 @@ export class TableSql {
   take({ scan, where: having, set }: CheckedTake): Command {
     const [range, values] = this.#where(scan);
     const added = (value: Parameter): string => `$${values.push(value)}`;
-    const terms = this.#of(Object.keys(having)).map((field) => {
-      const value = field.of(having[field.column]);
-      return `${field.name} is not distinct from ${added(value)}::${field.type}`;
-    });
+    const terms = this.#having(having, values);
     const changed = this.#of(Object.keys(set)).map(
       (field) => `${field.name} = ${added(field.of(set[field.column]))}::${field.type}`,
     );
@@ -279,14 +276,18 @@ export class TableSql {
     };
   }
 
-  count(scan: CheckedScan): Command {
+  count(scan: CheckedScan, atMost?: number): Command {
     const [where, values] = this.#where(scan);
+    if (atMost !== undefined) {
+      const rows = `select 1 from ${this.name} where ${where} limit $${values.push(atMost)}`;
+      return { text: `select count(*) from (${rows}) as t`, values, prepared: true };
+    }
     return { text: `select count(*) from ${this.name} where ${where}`, values, prepared: true };
   }
 
   /** @param firsts - values of the index's first column; absent: the prefix */
   #where(
-    { index, prefix, from, after, below }: CheckedScan,
+    { index, prefix, from, after, below, where = {} }: CheckedScan,
     firsts?: readonly Value[],
   ): [string, Parameter[]] {
     const values: Parameter[] = [];
@@ -307,7 +308,16 @@ export class TableSql {
     if (from !== undefined) compared(next, ">=", from);
     if (after !== undefined) compared(next, ">", after);
     if (below !== undefined) compared(next, "<", below);
+    conditions.push(...this.#having(where, values));
     return [conditionsOf(conditions, this.#inIndex(index.columns)), values];
+  }
+
+  /** The conditions of rows with these values, which are added to those of the command. */
+  #having(having: AnyRow, values: Parameter[]): string[] {
+    return this.#of(Object.keys(having)).map((field) => {
+      const value = field.of(having[field.column]);
+      return `${field.name} is not distinct from $${values.push(value)}::${field.type}`;
+    });
   }
 
   /** Rows whose first column is null are in no index. */

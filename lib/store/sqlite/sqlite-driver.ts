@@ -139,8 +139,8 @@ export class SqliteDriver implements StoreDriver {
     return rows as readonly AnyRow[];
   }
 
-  async count(table: Table, scan: CheckedScan): Promise<number> {
-    const [rows] = await this.#read([this.#table(table).count(scan)]);
+  async count(table: Table, scan: CheckedScan, atMost?: number): Promise<number> {
+    const [rows] = await this.#read([this.#table(table).count(scan, atMost)]);
     return (rows as unknown as readonly [{ readonly n: number }])[0].n;
   }
 

@@ -179,8 +179,12 @@ export class TableSql {
     };
   }
 
-  count(scan: CheckedScan): Query {
+  count(scan: CheckedScan, atMost?: number): Query {
     const [where, parameters] = this.#where(scan);
+    if (atMost !== undefined) {
+      const rows = `select 1 from ${this.#name}${where} limit ?`;
+      return { sql: `select count(*) as n from (${rows})`, parameters: [...parameters, atMost] };
+    }
     return { sql: `select count(*) as n from ${this.#name}${where}`, parameters };
   }
 
@@ -324,7 +328,7 @@ export class TableSql {
     scan: Pick<CheckedScan, "index" | "prefix"> & Partial<CheckedScan>,
     firsts?: readonly Value[],
   ): readonly [string, Value[]] {
-    const { index, prefix, from, after, below } = scan;
+    const { index, prefix, from, after, below, where = {} } = scan;
     const terms =
       firsts === undefined
         ? prefix.map((_, i) => `${quoted(index.columns[i] as string)} = ?`)
@@ -339,6 +343,10 @@ export class TableSql {
       if (bound === undefined) continue;
       terms.push(`${quoted(next as string)} ${sign} ?`);
       parameters.push(bound);
+    }
+    for (const [name, value] of Object.entries(where)) {
+      terms.push(`${quoted(name)} is ?`);
+      parameters.push(value);
     }
     if (this.#isPartial(index)) terms.push(`${quoted(index.columns[0] as string)} is not null`);
     return [terms.length === 0 ? "" : ` where ${terms.join(" and ")}`, parameters];

@@ -22,6 +22,13 @@ const rows = fc.uniqueArray(row, { minLength: 5, maxLength: 40, selector: ({ a, 
 
 const VALUES: Record<string, fc.Arbitrary<Value>> = { a: text, b: whole, n: whole, t: text, x: real };
 
+/** Values that some rows of a range have. */
+const wanted = fc.oneof(
+  fc.record({ n: orNull(whole) }),
+  fc.record({ t: orNull(text) }),
+  fc.record({ n: orNull(whole), x: orNull(real) }),
+);
+
 const scan: fc.Arbitrary<Scan> = fc
   .constantFrom(undefined, "t", "nt", "x")
   .chain((index) => {
@@ -36,13 +43,15 @@ const scan: fc.Arbitrary<Scan> = fc
         low: fc.constantFrom("from", "after"),
         lower: bound,
         below: bound,
+        where: fc.oneof({ arbitrary: fc.constant(undefined), weight: 3 }, { arbitrary: wanted, weight: 1 }),
         reverse: fc.boolean(),
         limit: fc.constantFrom(1, 2, 5, 1_000),
       });
     });
   })
-  .map(({ index, low, lower, below, ...rest }) => ({
+  .map(({ index, low, lower, below, where, ...rest }) => ({
     ...rest,
+    ...(where !== undefined && { where }),
     ...(index !== undefined && { index }),
     ...(lower !== undefined && { [low]: lower }),
     ...(below !== undefined && { below }),
@@ -77,7 +86,7 @@ function columnsOf(index: string | undefined): readonly string[] {
 
 function naively(
   all: readonly AnyRow[],
-  { index, prefix = [], from, after, below, reverse, limit = 1_000 }: Scan,
+  { index, prefix = [], from, after, below, where = {}, reverse, limit = 1_000 }: Scan,
 ): AnyRow[] {
   const columns = columnsOf(index);
   const next = columns[prefix.length] ?? "";
@@ -85,6 +94,7 @@ function naively(
   const inside = all.filter((one) => {
     if (one[columns[0] as string] === null) return false;
     if (prefix.some((value, i) => one[columns[i] as string] !== value)) return false;
+    if (Object.entries(where).some(([name, value]) => one[name] !== value)) return false;
     if (from === undefined && after === undefined && below === undefined) return true;
     const value = one[next];
     if (value === null) return false;
@@ -123,7 +133,9 @@ export function scanTests(kind: Kind): void {
         for (const one of scans) {
           const wanted = naively(all, one);
           expect(await store.scan(shelf, one)).toEqual(wanted);
-          expect(await store.count(shelf, one)).toBe(naively(all, { ...one, limit: 100_000 }).length);
+          const count = naively(all, { ...one, limit: 100_000 }).length;
+          expect(await store.count(shelf, one)).toBe(count);
+          expect(await store.count(shelf, { ...one, atMost: 3 })).toBe(Math.min(3, count));
           found += wanted.length;
         }
       }),
@@ -177,6 +189,22 @@ export function scanTests(kind: Kind): void {
     expect(await store.count(shelf, {})).toBe(1_500);
     const page = await store.scan(shelf, { prefix: ["a"], after: 1_200, limit: 2 });
     expect(page.map((one) => one.b)).toEqual([1_201, 1_202]);
+  });
+
+  it("give only rows with the values that are wanted, and count no more than they are asked to [N1145]", async () => {
+    const { store } = at();
+    const all = [1, null, 2, null, 1, null].map((n, b) => ({ a: "a", b, n, t: b < 4 ? "x" : null }));
+    await fill(store, all);
+    const bs = async (one: Scan): Promise<unknown[]> => (await store.scan(shelf, one)).map(({ b }) => b);
+    expect(await bs({ where: { n: null } })).toEqual([1, 3, 5]);
+    expect(await bs({ where: { n: null }, limit: 2 })).toEqual([1, 3]);
+    expect(await bs({ where: { n: null }, limit: 2, reverse: true })).toEqual([5, 3]);
+    expect(await bs({ index: "t", prefix: ["x"], where: { n: null } })).toEqual([1, 3]);
+    expect(await bs({ where: { n: 1, t: null } })).toEqual([4]);
+    const counts = [{}, { atMost: 4 }, { atMost: 4, where: { n: null } }, { atMost: 2, where: { n: null } }];
+    expect(await Promise.all(counts.map((one) => store.count(shelf, one)))).toEqual([6, 4, 3, 2]);
+    await expect(store.scan(shelf, { where: { none: 1 } })).rejects.toThrow(/none/);
+    await expect(store.count(shelf, { atMost: 0 })).rejects.toThrow(OptionError);
   });
 
   it("give the rows of the keys that are asked for, in their order", async () => {
