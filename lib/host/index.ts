@@ -8,6 +8,7 @@
  *     admin-lodging.ts  the admin socket of a host
  *     host-life.ts  start, services and stop of the process of a host
  *     versions.ts   the definitions that a host can run
+ *     signals.ts    what hosts say to an autoscaler
  *     payload/    how values become durable: codecs, limits, errors
  *     background/ work that a failing store only puts off, and the heartbeats of work that takes long
  *     handles/    how a handle outlives its host: call-machine.ts decides, host-calls.ts asks, running-hosts.ts knows which hosts run
@@ -36,3 +37,4 @@ export { HostGoneError, isHostOver } from "./handles/errors.js";
 export { type CallRules, type HostCaller, HostCalls } from "./handles/host-calls.js";
 export { RunningHosts } from "./handles/running-hosts.js";
 export { type HostEvidenceOptions, hostEvidence } from "./host-evidence.js";
+export type { HostSignals } from "./signals.js";

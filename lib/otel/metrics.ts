@@ -4,6 +4,7 @@ import type { Attributes, Counter, Histogram, Meter, ObservableGauge } from "@op
 import { HTTP_METRICS } from "../service/http/metrics.js";
 import { POOL_METRICS } from "../service/pool/metrics.js";
 import { PROTECTION_METRICS } from "../service/protection/metrics.js";
+import { HOST_METRICS } from "../service/telemetry/host-metrics.js";
 import type { Instrument, MetricSink } from "../service/telemetry/instruments.js";
 import { Labels } from "../service/telemetry/labels.js";
 import type { TelemetryStream } from "../service/telemetry/telemetry.js";
@@ -77,7 +78,9 @@ function sinkOf(meter: Meter): MetricSink {
 
 /** Their gauges are read when the meter's reader asks. */
 function observeGauges(stream: TelemetryStream, meter: Meter): () => void {
-  const all = [POOL_METRICS, PROTECTION_METRICS, HTTP_METRICS].flatMap((table) => Object.values(table));
+  const all = [HOST_METRICS, POOL_METRICS, PROTECTION_METRICS, HTTP_METRICS].flatMap((table) =>
+    Object.values(table),
+  );
   const gauges = new Map<Instrument, ObservableGauge>();
   for (const instrument of all)
     if (instrument.kind === "gauge")

@@ -4,12 +4,14 @@ import { HTTP_METRICS } from "../../lib/service/http/metrics.js";
 import { POOL_METRICS } from "../../lib/service/pool/metrics.js";
 import { PROTECTION_METRICS } from "../../lib/service/protection/metrics.js";
 import { KERNEL_METRICS } from "../../lib/service/telemetry/catalogue.js";
+import { HOST_METRICS } from "../../lib/service/telemetry/host-metrics.js";
 import type { Instrument } from "../../lib/service/telemetry/instruments.js";
 import { RUNTIME_METRICS } from "../../lib/service/telemetry/runtime.js";
 import { headOf } from "../../lib/service/telemetry/series.js";
 
 export const ALL_METRICS: readonly Instrument[] = [
   KERNEL_METRICS,
+  HOST_METRICS,
   POOL_METRICS,
   PROTECTION_METRICS,
   HTTP_METRICS,

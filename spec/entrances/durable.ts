@@ -111,6 +111,7 @@ export async function flows(system: System): Promise<Lines> {
     "Schedules.remove": () => [on(host.schedules, "remove"), "none"],
     "FlowRun.query": () => [on(run, "query"), "none", 1],
     "FlowHost.get": () => [on(host, "get"), "it"],
+    "FlowHost.signals": () => [on(host, "signals")],
     openFlowOperations: () => [openFlowOperations, system, memory()],
     "FlowOperations.inspect": byId("inspect"),
     "FlowOperations.pause": byId("pause"),

@@ -48,6 +48,11 @@ export class Acquisition {
 
   // ── places ───────────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** Places that are free. */
+  get room(): number {
+    return this.#capacity.room;
+  }
+
   /** Whether a flow that starts gets a place. */
   startsHere(): boolean {
     return this.#capacity.start();

@@ -29,6 +29,11 @@ export class Capacity<F extends Evictable> {
     return this.#used >= this.#most;
   }
 
+  /** Places that are free. */
+  get room(): number {
+    return Math.max(0, this.#most - this.#used);
+  }
+
   /** A place for a flow that starts. It does not overtake those that wait for one. */
   start(): boolean {
     if (!this.isFull && this.#refused.size === 0 && !this.#more) {

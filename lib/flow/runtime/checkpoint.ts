@@ -176,7 +176,7 @@ export function mailWrites(
 ): Write[] {
   return [
     { type: "offer", table: mail, row: { flow: number, id, topic, value, sender, unread: number, at } },
-    { ...rowGets({ number }, { due: 0 }), add: { mail: 1 } },
+    { ...rowGets({ number }, { due: 0, updated: at }), add: { mail: 1 } },
   ];
 }
 

@@ -1,6 +1,7 @@
 // Flow hosts as users define them, and the handles of a host and of a flow.
 
 import { type CallRules, type HostCaller, HostCalls } from "../../host/index.js";
+import type { HostSignals } from "../../host/signals.js";
 import { checkCallOptions } from "../../process/calls.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -265,6 +266,23 @@ export class FlowHost implements AsyncDisposable {
     return new FlowHospital((ask, options, rules) =>
       this.#call<unknown>((replyTo) => ({ type: "hospital", ask, replyTo }), options, rules),
     );
+  }
+
+  /**
+   * What an autoscaler asks: how many flows are due and held by no host, for how many milliseconds the oldest of them has waited, how many
+   * more this host could take into memory, and how many it has there. A flow that waits for its turn in a queue is not due, and neither is
+   * one that sleeps or waits for a message. A flow that got a message is due since the last one.
+   *
+   * The host counts by the index of due flows, and stops at 100,000. The metrics `signalbox_host_*` are the same numbers.
+   *
+   * @throws CallTimeoutError, HostGoneError, StoreError
+   * @example
+   * const host = await system.start(flowHost({ store: memory(), flows: [greet] }));
+   * const { due, oldestDueMs, room, held } = await host.signals();
+   * console.log(due, oldestDueMs, room, held);
+   */
+  signals(): Promise<HostSignals> {
+    return this.#call<HostSignals>((replyTo) => ({ type: "signals", replyTo }));
   }
 
   /** Stops the host: running steps end, the flows stay in the store. */

@@ -30,6 +30,7 @@ import type { HostSettings, ServedHost } from "./options.js";
 import { inputOf } from "./outgoing.js";
 import { findFlow } from "./reading.js";
 import { OPERATED_SCHEMAS } from "./schemas.js";
+import { FlowSignals } from "./signals.js";
 
 /** The symptoms of a store that was out of order as a whole. */
 const OUTAGE_KINDS: readonly SymptomKind[] = ["connection", "exhausted"];
@@ -96,6 +97,8 @@ export class HostProcess implements Callbacks<HostMessage> {
     await life.whenSpace(() => host.schedules.declare(settings.schedules));
     life.started();
     tell({ type: "poll" });
+    host.signals = new FlowSignals(host);
+    host.signals.look();
   }
 
   #openEvidence(): Evidence {
@@ -198,6 +201,8 @@ export class HostProcess implements Callbacks<HostMessage> {
       case "poll":
         if (store.shared) ctx.sendAfter(ctx.self, message, limits.pollMs);
         return acquisition.pollSoon();
+      case "signals wanted":
+        return void this.#host.signals.wanted();
       case "lost":
         throw new FencedError(claim.name, claim.token);
       default:
@@ -233,7 +238,8 @@ export class HostProcess implements Callbacks<HostMessage> {
   async #letGo(): Promise<void> {
     this.#unwatch?.();
     this.#rest();
-    const { evidence, claim, store, loaded } = this.#host as Partial<HostState>;
+    const { evidence, claim, store, loaded, signals } = this.#host as Partial<HostState>;
+    signals?.close();
     evidence?.close();
     try {
       if (claim?.lost.aborted === false) {

@@ -6,6 +6,7 @@
 //     host-hospital.ts   what becomes of flows that fail
 //     notifications.ts   what the store notifies the host of
 //     requests.ts        what users ask it
+//     signals.ts         what it says to an autoscaler
 //     starting.ts        how it starts flows
 //     outgoing.ts        what flows and users send to other flows
 
@@ -29,6 +30,7 @@ import { Outgoing } from "./outgoing.js";
 import type { FlowLimits } from "./port.js";
 import { Requests } from "./requests.js";
 import { type Loaded, Runs } from "./runs.js";
+import type { FlowSignals } from "./signals.js";
 import { Starting } from "./starting.js";
 
 export class HostState {
@@ -53,6 +55,7 @@ export class HostState {
   readonly starting: Starting;
   readonly requests: Requests;
   readonly notifications: Notifications;
+  signals!: FlowSignals;
   #offsetMs = 0;
 
   constructor(settings: HostSettings, ctx: Context<HostMessage>, life: HostLife<HostMessage>) {

@@ -1,6 +1,7 @@
 // The messages of a flow host: requests and notices, and what follows when the host ends before it has answered.
 
 import type { CallRules } from "../../host/index.js";
+import type { HostSignals } from "../../host/signals.js";
 import type { ReplyTo } from "../../process/request.js";
 import type { PatientFilter } from "../hospital/hospital-machine.js";
 import type { Symptom } from "../hospital/symptom.js";
@@ -21,6 +22,7 @@ export type HostRequest =
       readonly isLast: boolean;
       readonly replyTo: ReplyTo<readonly Started[]>;
     }
+  | { readonly type: "signals"; readonly replyTo: ReplyTo<HostSignals> }
   | { readonly type: "result"; readonly id: string; readonly replyTo: ReplyTo<FlowEnd> }
   | { readonly type: "find"; readonly id: string; readonly replyTo: ReplyTo<FlowRow | undefined> }
   | {
@@ -71,6 +73,8 @@ export type HostMessage =
   /** A commit named a topic. Undefined: topics may have been missed. */
   | { readonly type: "noted"; readonly topic: string | undefined }
   | { readonly type: "poll" }
+  /** Metrics ask for the signals of the host. */
+  | { readonly type: "signals wanted" }
   | { readonly type: "lost" };
 
 /** The answer to a start. */

@@ -61,6 +61,8 @@ export class Requests {
         return host.ctx.reply(request.replyTo, await host.starting.startMany(request.flows, request.isLast));
       case "find":
         return host.ctx.reply(request.replyTo, await findFlow(host.store, request.id));
+      case "signals":
+        return host.ctx.reply(request.replyTo, await host.signals.read());
       case "result":
         return this.#awaitEnd(request.id, request.replyTo);
       case "send": {

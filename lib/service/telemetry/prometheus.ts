@@ -10,6 +10,7 @@ import { KERNEL_METRICS } from "./catalogue.js";
 import { checkExchange, checkRequest } from "./check-request.js";
 import { CONTENT_TYPES, formatFor, type MetricsFormat, page } from "./exposition.js";
 import { mailboxDepths } from "./gauges.js";
+import { readHosts } from "./host-metrics.js";
 import { checkMetrics, type MetricsOptions, SystemMetrics } from "./metrics.js";
 import {
   type CounterMetric,
@@ -94,6 +95,7 @@ export class PrometheusMetrics implements AsyncDisposable {
     const families = this.#registry.read((take) => {
       readKernel(this.#kernel, recorder, take);
       readGauges(this.#kernel, take);
+      readHosts(this.#kernel, take);
       this.#runtime?.gauges(take);
     });
     return page(families, this.#kernel.node.name, format);

@@ -9,6 +9,7 @@ import { isThenable } from "../../process/thenable.js";
 import { CHANNELS, hasChannels } from "./channels.js";
 import type { MailboxDepth, TelemetryEventName, TelemetryEvents } from "./events.js";
 import { mailboxDepths } from "./gauges.js";
+import { readHosts } from "./host-metrics.js";
 import type { MetricSink } from "./instruments.js";
 import { checkTelemetry, TELEMETRY_DEFAULTS, type TelemetryOptions } from "./options.js";
 import { Recorder, type Tracing } from "./recorder.js";
@@ -152,6 +153,7 @@ export class TelemetryStream implements AsyncDisposable {
   /** @internal Reads the values of pools, guards and HTTP servers. */
   gauges(take: TakeGauge): void {
     readGauges(this.#kernel, take);
+    readHosts(this.#kernel, take);
   }
 
   /**
