@@ -153,10 +153,12 @@ export class GroupedStore implements Store {
     );
   }
 
-  count<C extends Columns>(table: Table<C>, { atMost, ...range }: Count): Promise<number> {
+  count<C extends Columns>(table: Table<C>, range: Count): Promise<number> {
     return this.#run(async () => {
+      only("count", range, ["index", "prefix", "from", "after", "below", "where", "atMost"]);
+      const { atMost, ...scan } = range;
       if (atMost !== undefined) count("count.atMost", atMost, 1);
-      return this.#driver.count(table, this.#checked(table, range), atMost);
+      return this.#driver.count(table, this.#checked(table, scan), atMost);
     });
   }
 
