@@ -96,7 +96,7 @@ const OF_HOST: Record<Exclude<keyof FlowHost, "hospital" | "schedules" | symbol>
     seen: ({ host }) => host.get("new").result(),
     expected: "many",
   },
-  ...{ get: "reads", stop: "reads" },
+  ...{ get: "reads", signals: "reads", stop: "reads" },
 };
 
 const OF_HOSPITAL: Record<keyof FlowHospital, Drill | NoDrill> = {
