@@ -30,7 +30,7 @@ import type { HostSettings, ServedHost } from "./options.js";
 import { inputOf } from "./outgoing.js";
 import { findFlow } from "./reading.js";
 import { OPERATED_SCHEMAS } from "./schemas.js";
-import { FlowSignals } from "./signals.js";
+import { FlowSignals, type SignalPort } from "./signals.js";
 
 /** The symptoms of a store that was out of order as a whole. */
 const OUTAGE_KINDS: readonly SymptomKind[] = ["connection", "exhausted"];
@@ -97,8 +97,14 @@ export class HostProcess implements Callbacks<HostMessage> {
     await life.whenSpace(() => host.schedules.declare(settings.schedules));
     life.started();
     tell({ type: "poll" });
-    host.signals = new FlowSignals(host);
+    host.signals = new FlowSignals(this.#signalPort(() => tell({ type: "signals wanted" })));
     host.signals.look();
+  }
+
+  #signalPort(ask: () => void): SignalPort {
+    const { kernel, store, settings, now, acquisition, loaded } = this.#host;
+    const places = () => ({ room: this.#host.isStopping ? 0 : acquisition.room, held: loaded.size });
+    return { kernel, store, name: settings.name, now, places, ask };
   }
 
   #openEvidence(): Evidence {

@@ -1,9 +1,9 @@
 // The signals of a flow host: what is due in its store, and what it holds. See HostSignals.
 
 import { type HostSignals, MOST_DUE, type SignalSource, showSignals } from "../../host/signals.js";
+import type { Kernel } from "../../process/kernel.js";
 import type { Store } from "../../store/index.js";
 import { flows } from "../journal/tables.js";
-import type { HostState } from "./host-state.js";
 
 /** Flows that are due at once are in the order of their starts, not of their waits: so many are looked at for the oldest. */
 const LOOKED_AT = 16;
@@ -23,20 +23,31 @@ export async function dueFlows(
   return { due, oldestDueMs: Math.max(0, now - Math.min(now, ...since)) };
 }
 
+/** What signals need of their host. */
+export interface SignalPort {
+  readonly kernel: Kernel;
+  readonly store: Pick<Store, "count" | "scan">;
+  /** The name of the host, if it has one. */
+  readonly name: string | undefined;
+  now(): number;
+  /** What the host has in memory, and what more it could take. */
+  places(): Pick<HostSignals, "room" | "held">;
+  /** Has the process of the host call `wanted`. */
+  ask(): void;
+}
+
 export class FlowSignals implements SignalSource {
   readonly kind = "flows";
-  readonly #host: HostState;
+  readonly host: string;
+  readonly #port: SignalPort;
   readonly #hide: () => void;
   #seen: HostSignals | undefined;
   #isLooking = false;
 
-  constructor(host: HostState) {
-    this.#host = host;
-    this.#hide = showSignals(host.kernel, this);
-  }
-
-  get host(): string {
-    return this.#host.settings.name ?? "flow host";
+  constructor(port: SignalPort) {
+    this.#port = port;
+    this.host = port.name ?? "flow host";
+    this.#hide = showSignals(port.kernel, this);
   }
 
   get seen(): HostSignals | undefined {
@@ -44,13 +55,13 @@ export class FlowSignals implements SignalSource {
   }
 
   async read(): Promise<HostSignals> {
-    const { store, acquisition, loaded, isStopping } = this.#host;
-    const found = await dueFlows(store, this.#host.now());
-    return { ...found, room: isStopping ? 0 : acquisition.room, held: loaded.size };
+    const { store } = this.#port;
+    const found = await dueFlows(store, this.#port.now());
+    return { ...found, ...this.#port.places() };
   }
 
   look(): void {
-    this.#host.ctx.self.process?.deliver({ type: "signals wanted" }, undefined);
+    this.#port.ask();
   }
 
   /** Looks for metrics. A store that fails shows nothing: an old number would be wrong for as long as the store is out of order. */
