@@ -117,6 +117,7 @@ const EVENTS: ReadonlySet<string> = new Set<string>([
   ...["spawn", "exit", "link", "crash", "deadLetter", "discardedReply", "highWater", "longTurn", "lateError"],
   ...["restart", "undeliverable", "tuple", "deadTuple", "topologyRestart", "application", "breaker"],
   ...["hospital", "storeOutage", "executionStranded", "concurrency"],
+  ...["nodeUp", "nodeDown", "nodeRefused"],
 ]);
 
 function checkEvent(event: unknown): void {

@@ -21,7 +21,7 @@ export interface OutgoingText {
 /** How much may wait and how large frames are; see SESSION_DEFAULTS. */
 export interface OutboxLimits {
   readonly queueSignals: number;
-  readonly queueSize: number;
+  readonly queueBytes: number;
   readonly batchSignals: number;
   readonly batchSize: number;
 }
@@ -80,9 +80,9 @@ export class Outbox {
   /** Whether there is room for a text. An empty queue has room for any. Signals that must not be lost have twice the room. */
   admits(text: OutgoingText): boolean {
     if (this.signals === 0) return true;
-    const { queueSignals, queueSize } = this.#limits;
+    const { queueSignals, queueBytes } = this.#limits;
     const room = text.isRefusable ? 1 : 2;
-    return this.signals < room * queueSignals && this.size + weightOf(text) <= room * queueSize;
+    return this.signals < room * queueSignals && this.size + weightOf(text) <= room * queueBytes;
   }
 
   push(text: OutgoingText): void {

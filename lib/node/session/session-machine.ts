@@ -54,7 +54,7 @@ export interface SessionConfig extends OutboxLimits {
   readonly windowFrames: number;
   readonly windowSize: number;
   /** No more is given to the carrier while so much waits there. */
-  readonly carrierSize: number;
+  readonly carrierBytes: number;
   /** Largest text that this end puts together from parts. */
   readonly textSize: number;
   readonly versions: VersionRange;
@@ -551,7 +551,7 @@ function pump(s: Session, epoch: Epoch, now: number): Effects {
   const effects: SessionEffect[] = [];
   epoch.drainAt = NEVER;
   while (!s.outbox.isEmpty && epoch.sent < grant.frames && epoch.sentSize < grant.size) {
-    if (s.pending >= s.config.carrierSize) {
+    if (s.pending >= s.config.carrierBytes) {
       epoch.drainAt = now + DRAIN_MS;
       break;
     }
