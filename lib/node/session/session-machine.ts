@@ -291,14 +291,26 @@ function dueAt({ phase, config }: Session): number {
     case "hello":
       return Math.min(phase.sendAt, phase.failsAt);
     case "up": {
-      const { limitMs } = config;
-      const heardBy = config.hasHeartbeats ? phase.heardAt + limitMs / (phase.isSuspect ? 1 : 2) : NEVER;
-      const ackedBy = phase.inFlight.isEmpty ? NEVER : phase.progressAt + limitMs;
-      return Math.min(phase.beatAt, phase.drainAt, heardBy, ackedBy);
+      const silentAt = phase.isSuspect ? timeoutAt(config, phase) : suspectAt(config, phase);
+      return Math.min(phase.beatAt, phase.drainAt, silentAt, stallAt(config, phase));
     }
     default:
       return NEVER;
   }
+}
+
+// The times themselves are compared, and not durations: a sum that was rounded would be due for ever.
+
+function suspectAt({ hasHeartbeats, limitMs }: SessionConfig, { heardAt }: Epoch): number {
+  return hasHeartbeats ? heardAt + limitMs / 2 : NEVER;
+}
+
+function timeoutAt({ hasHeartbeats, limitMs }: SessionConfig, { heardAt }: Epoch): number {
+  return hasHeartbeats ? heardAt + limitMs : NEVER;
+}
+
+function stallAt({ limitMs }: SessionConfig, { inFlight, progressAt }: Epoch): number {
+  return inFlight.isEmpty ? NEVER : progressAt + limitMs;
 }
 
 function tick(s: Session, now: number): Effects {
@@ -310,11 +322,9 @@ function tick(s: Session, now: number): Effects {
       if (now >= phase.failsAt) return fail(s, phase, now, "unanswered", "here");
       return now >= phase.sendAt ? greet(s, phase, now) : NONE;
     case "up": {
-      const silentMs = config.hasHeartbeats ? now - phase.heardAt : 0;
-      if (silentMs >= config.limitMs) return end(s, phase, now, "timeout", "here");
-      if (!phase.inFlight.isEmpty && now - phase.progressAt >= config.limitMs)
-        return end(s, phase, now, "stalled", "here");
-      phase.isSuspect = silentMs >= config.limitMs / 2;
+      if (now >= timeoutAt(config, phase)) return end(s, phase, now, "timeout", "here");
+      if (now >= stallAt(config, phase)) return end(s, phase, now, "stalled", "here");
+      phase.isSuspect = now >= suspectAt(config, phase);
       const sent = pump(s, phase, now);
       return [...sent, ...beat(s, phase, now)];
     }

@@ -48,7 +48,7 @@ function prove(config = CONFIG): { reasons: Set<string>; arrivals: number; parts
       all.arrivals += model.seen.arrivals;
       all.parts += model.seen.parts;
     }),
-    { numRuns: proving ? 3_000 : 300 },
+    { numRuns: proving ? 1_500 : 200 },
   );
   return all;
 }
