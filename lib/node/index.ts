@@ -2,8 +2,8 @@
  * signalbox/nodes: several systems as one. Each system is a node, and pids of other nodes work like its own.
  *
  *     codec/      signals as text, and what may be sent
- *     session/    the seam to what carries frames between two nodes
  *     lease/      leases with rising tokens, kept by a store; singletons, which run where a lease is held
+ *     session/    the session between two nodes: epochs, numbers, credit, heartbeats, and the seam to what carries its frames
  *     cluster/    where carriers come from
  *     nats/       NATS as the carrier of a cluster: it finds the nodes, and says at once that one is gone
  *
@@ -34,3 +34,7 @@ export { type StoreLeasesOptions, storeLeases } from "./lease/store-leases.js";
 export { ClusterConnectError } from "./nats/errors.js";
 export { type NatsCarrier, type NatsOptions, type NatsState, nats } from "./nats/nats.js";
 export type { FrameCarrier, FrameReceiver } from "./session/carrier.js";
+export { SESSION_DEFAULTS, type SessionLimits } from "./session/limits.js";
+export type { SessionView } from "./session/peer-session.js";
+export type { NodeDown, NodeRefused, NodeUp, SessionListener } from "./session/session-events.js";
+export { type SessionOptions, Sessions } from "./session/sessions.js";

@@ -2,7 +2,7 @@
 
 import type { Kernel } from "../../process/kernel.js";
 import type { RemoteNode } from "../../process/pid.js";
-import type { WireSignal } from "../../process/remote.js";
+import type { PidAddress, ReplyAddress, WireSignal } from "../../process/wire-signal.js";
 import type { Timer } from "../../process/timer-queue.js";
 import type { FrameCarrier } from "./carrier.js";
 import { decodeFrame, encodeFrame, type Frame } from "./frame-text.js";
@@ -67,7 +67,7 @@ export interface SessionView {
 }
 
 /** Signals that may be refused: their sender is told, and nothing is half done. */
-const REFUSABLE: ReadonlySet<string> = new Set(["message", "call"]);
+const REFUSABLE: ReadonlySet<WireSignal["type"]> = new Set(["message", "call"]);
 
 export class PeerSession {
   readonly node: RemoteNode;
@@ -280,6 +280,6 @@ export class PeerSession {
 }
 
 /** Signals to one process keep their order. A reply has an order of its own: its call. */
-function laneOf(to: { readonly id?: number; readonly ref?: number }): number {
-  return to.id ?? -1 - (to.ref ?? 0);
+function laneOf(to: PidAddress | ReplyAddress): number {
+  return "id" in to ? to.id : -1 - to.ref;
 }

@@ -10,8 +10,9 @@ import { kernelOf, withList, withMethod } from "../../process/options.js";
 import { OutOfReach } from "../../process/out-of-reach.js";
 import type { RemoteNode } from "../../process/pid.js";
 import type { Abandonable } from "../../process/process.js";
-import { remoteNodes, type Transport, type WireSignal } from "../../process/remote.js";
+import { remoteNodes, type Transport } from "../../process/remote.js";
 import type { ProcessSystem } from "../../process/system.js";
+import type { WireSignal } from "../../process/wire-signal.js";
 import { SignalCodec } from "../codec/signal-codec.js";
 import { CODEC_DEFAULTS } from "../codec/limits.js";
 import type { FrameCarrier, FrameReceiver } from "./carrier.js";
@@ -85,11 +86,21 @@ export class Sessions implements Transport {
   readonly #peers = new Map<string, PeerSession>();
   readonly #listeners = new Set<SessionListener>();
   readonly #flushing = new Set<PeerSession>();
-  readonly #wait: Abandonable;
+  /** The system stops. */
+  readonly #stop: Abandonable = {
+    abandon: () => {
+      this.#takeLeave();
+      this.#closeCarrier();
+      this.#goOn?.();
+    },
+  };
   /** Attempts of sessions that are forgotten. Starts with the wall clock: other sessions of this system may have gone before. */
   #counter: number;
   #closing: Promise<void> | undefined = undefined;
   #isClosed = false;
+  #isCarrierClosed = false;
+  /** Ends the wait of a close. */
+  #goOn: (() => void) | undefined = undefined;
 
   /**
    * Becomes the transport of the system, and begins to receive.
@@ -111,7 +122,7 @@ export class Sessions implements Transport {
     this.#carrier = carrier;
     this.#limits = { closeMs, maxNodes };
     this.#codec = (node) => new SignalCodec(kernel, node, { errors, maxBytes });
-    this.#counter = kernel.env.wallTime();
+    this.#counter = Math.floor(kernel.env.wallTime());
     this.#ground = this.#groundOf({
       ...limits,
       heartbeatMs: limits.limitMs / HEARTBEATS_PER_LIMIT,
@@ -119,8 +130,7 @@ export class Sessions implements Transport {
       textSize: maxBytes + SIGNAL_HEAD,
     });
     kernel.remote = remoteNodes(this).connect(kernel);
-    this.#wait = { abandon: () => this.#leave() };
-    kernel.waits = include(kernel.waits, this.#wait);
+    kernel.waits = include(kernel.waits, this.#stop);
     carrier.open(this.#receiver());
   }
 
@@ -174,36 +184,31 @@ export class Sessions implements Transport {
 
   async #close(): Promise<void> {
     const kernel = this.#kernel;
-    const peers = this.#takeLeave();
+    this.#takeLeave();
     const until = kernel.env.now() + this.#limits.closeMs;
-    const isBusy = (): boolean => peers.some(({ node }) => (this.#carrier.pending?.(node) ?? 0) > 0);
-    while (!kernel.stopped && isBusy() && kernel.env.now() < until)
+    while (!this.#isCarrierClosed && this.#isBusy() && kernel.env.now() < until)
       await new Promise<void>((resolve) => {
+        this.#goOn = resolve;
         kernel.addTimer(CLOSE_POLL_MS, { fire: resolve });
       });
     this.#closeCarrier();
   }
 
-  /** The system has stopped, or is to. */
-  #leave(): void {
-    this.#takeLeave();
-    this.#closeCarrier();
+  /** The carrier has yet to send something. */
+  #isBusy(): boolean {
+    return [...this.#peers.values()].some(({ node }) => (this.#carrier.pending?.(node) ?? 0) > 0);
   }
 
-  #takeLeave(): PeerSession[] {
-    const peers = [...this.#peers.values()];
-    if (this.#isClosed) return peers;
-    for (const peer of peers) peer.leave();
+  #takeLeave(): void {
+    if (this.#isClosed) return;
+    for (const peer of this.#peers.values()) peer.leave();
     this.#isClosed = true;
-    this.#kernel.waits = exclude(this.#kernel.waits, this.#wait);
-    return peers;
   }
-
-  #isCarrierClosed = false;
 
   #closeCarrier(): void {
     if (this.#isCarrierClosed) return;
     this.#isCarrierClosed = true;
+    this.#kernel.waits = exclude(this.#kernel.waits, this.#stop);
     contained(
       () => this.#carrier.close(),
       (error) => tell(this.#kernel, "error", "the carrier threw when it was closed", error),

@@ -46,7 +46,7 @@ interface Accepted {
 
 /** One boot of a side. */
 class Boot {
-  readonly sessions = new Map<string, Link>();
+  readonly sessions: Map<string, Link> = new Map();
   /** When it went on after a stop. */
   wokeAt = 0;
   isStopped = false;
@@ -60,7 +60,7 @@ class Boot {
 /** What one boot knows of another. */
 class Link {
   state: Session;
-  timerAt = Number.POSITIVE_INFINITY;
+  timerAt: number = Number.POSITIVE_INFINITY;
   epoch: string | undefined = undefined;
   /** The texts that were accepted since the last end. */
   accepted: Accepted[] = [];
@@ -105,7 +105,10 @@ export class SessionModel {
   readonly #arrivedIn = new Map<string, Accepted[]>();
   /** By side and epoch: when it ended. */
   readonly #endedAt = new Map<string, number>();
-  readonly seen = { ups: 0, downs: 0, arrivals: 0, parts: 0, reasons: new Set<string>() };
+  readonly seen: { ups: number; downs: number; arrivals: number; parts: number; reasons: Set<string> } = {
+    ...{ ups: 0, downs: 0, arrivals: 0, parts: 0 },
+    reasons: new Set(),
+  };
   #lastText = 0;
   #lastBoot = 1;
   #draws = 0;
