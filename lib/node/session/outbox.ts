@@ -104,9 +104,9 @@ export class Outbox {
     }
   }
 
-  /** Takes the content of the next frame: small texts and parts by turns. Undefined when nothing waits. */
-  take(): Cargo | undefined {
-    const isPart = this.#mayPart && (this.#isPartNext || this.#ready.isEmpty);
+  /** Takes the content of the next frame: small texts and parts by turns. Undefined when there is none. */
+  take(takesParts = true): Cargo | undefined {
+    const isPart = takesParts && this.#mayPart && (this.#isPartNext || this.#ready.isEmpty);
     this.#isPartNext = !isPart;
     if (isPart) return this.#part();
     return this.#ready.isEmpty ? undefined : this.#batch();

@@ -75,6 +75,7 @@ export type SessionEnd = ByeReason | "unreachable" | "moved" | "versions";
 
 interface InFlight {
   readonly seq: number;
+  readonly isPart: boolean;
   readonly texts: readonly OutgoingText[];
 }
 
@@ -96,6 +97,7 @@ interface Epoch extends EpochEnds {
   progressAt: number;
   grant: Credit;
   readonly inFlight: Mailbox;
+  partsInFlight: number;
   // in
   received: number;
   receivedSize: number;
@@ -213,6 +215,11 @@ export const REFUSE: SessionEffect = { type: "refuse" };
 const REFUSED: Effects = [REFUSE];
 const FLUSH: Effects = [{ type: "flush" }];
 
+/**
+ * Parts that are sent and not acknowledged: what others send does not wait behind more than these. The other side acknowledges each
+ * at the end of its turn.
+ */
+const MOST_PARTS = 8;
 /** How soon a full carrier is looked at again. */
 const DRAIN_MS = 5;
 const LONGEST_RETRY_MS = 30_000;
@@ -415,7 +422,8 @@ function agree(s: Session, phase: Hello, now: number): Effects {
   const epoch: Epoch = {
     ...{ type: "up", mine: phase.mine, theirs: theirs.from, version, since: now },
     ...{ isSuspect: false, heardAt: now, beatAt: now, drainAt: NEVER },
-    ...{ sent: 0, sentSize: 0, acked: 0, progressAt: now, grant: theirs.credit, inFlight: new Mailbox() },
+    ...{ sent: 0, sentSize: 0, acked: 0, progressAt: now, grant: theirs.credit },
+    ...{ inFlight: new Mailbox(), partsInFlight: 0 },
     ...{ received: 0, receivedSize: 0, toldFrames: 0, toldSize: 0, mustTell: false },
     ...{ parts: [], partsSize: 0, echo: 0, echoAt: 0 },
   };
@@ -565,14 +573,16 @@ function pump(s: Session, epoch: Epoch, now: number): Effects {
       epoch.drainAt = now + DRAIN_MS;
       break;
     }
-    const cargo = s.outbox.take();
+    const cargo = s.outbox.take(epoch.partsInFlight < MOST_PARTS);
     if (cargo === undefined) break;
     if (inFlight.isEmpty) epoch.progressAt = now;
     const seq = ++epoch.sent;
     epoch.sentSize += cargo.body.length;
     s.pending += cargo.body.length;
     const { texts } = cargo;
-    inFlight.push({ seq, texts } satisfies InFlight);
+    const isPart = cargo.type === "part";
+    if (isPart) epoch.partsInFlight++;
+    inFlight.push({ seq, isPart, texts } satisfies InFlight);
     const { body } = cargo;
     const numbered = { ...receiptOf(s, epoch), seq, body };
     const frame: Frame =
@@ -628,7 +638,8 @@ function acknowledged(epoch: Epoch, { ack, credit }: DataFrame | PartFrame | Bea
   if (ack > epoch.acked) {
     epoch.acked = ack;
     epoch.progressAt = now;
-    while (!inFlight.isEmpty && (inFlight.peek(0) as InFlight).seq <= ack) inFlight.shift();
+    while (!inFlight.isEmpty && (inFlight.peek(0) as InFlight).seq <= ack)
+      if ((inFlight.shift() as InFlight).isPart) epoch.partsInFlight--;
   }
   if (credit.frames > grant.frames || credit.size > grant.size)
     epoch.grant = {
@@ -658,6 +669,7 @@ function numbered(s: Session, epoch: Epoch, frame: DataFrame | PartFrame, now: n
   epoch.receivedSize += frame.body.length;
   const { windowFrames, windowSize, heartbeatMs, textSize } = s.config;
   if (
+    frame.type === "part" ||
     (epoch.received - epoch.toldFrames) * 4 >= windowFrames ||
     (epoch.receivedSize - epoch.toldSize) * 4 >= windowSize
   )
