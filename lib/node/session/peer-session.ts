@@ -2,8 +2,8 @@
 
 import type { Kernel } from "../../process/kernel.js";
 import type { RemoteNode } from "../../process/pid.js";
-import type { PidAddress, ReplyAddress, WireSignal } from "../../process/wire-signal.js";
 import type { Timer } from "../../process/timer-queue.js";
+import type { PidAddress, ReplyAddress, WireSignal } from "../../process/wire-signal.js";
 import type { FrameCarrier } from "./carrier.js";
 import { decodeFrame, encodeFrame, type Frame } from "./frame-text.js";
 import type { OutgoingText } from "./outbox.js";
@@ -93,7 +93,9 @@ export class PeerSession {
   /** The session is over, and does nothing more by itself. */
   get isIdle(): boolean {
     const { phase } = this.#state;
-    return phase.type === "refused" || (phase.type === "absent" && phase.retryAt === Number.POSITIVE_INFINITY);
+    return (
+      phase.type === "refused" || (phase.type === "absent" && phase.retryAt === Number.POSITIVE_INFINITY)
+    );
   }
 
   /** @returns false when the signal is refused. Throws what the codec throws. */

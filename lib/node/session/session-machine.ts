@@ -592,8 +592,7 @@ function pump(s: Session, epoch: Epoch, now: number): Effects {
     effects.push({ type: "transmit", frame });
   }
   // Without heartbeats, the other side is asked while something is not acknowledged.
-  if (effects.length > 0 && epoch.beatAt === NEVER)
-    epoch.beatAt = now + jittered(s, s.config.heartbeatMs);
+  if (effects.length > 0 && epoch.beatAt === NEVER) epoch.beatAt = now + jittered(s, s.config.heartbeatMs);
   return effects;
 }
 

@@ -13,8 +13,8 @@ import type { Abandonable } from "../../process/process.js";
 import { remoteNodes, type Transport } from "../../process/remote.js";
 import type { ProcessSystem } from "../../process/system.js";
 import type { WireSignal } from "../../process/wire-signal.js";
-import { SignalCodec } from "../codec/signal-codec.js";
 import { CODEC_DEFAULTS } from "../codec/limits.js";
+import { SignalCodec } from "../codec/signal-codec.js";
 import type { FrameCarrier, FrameReceiver } from "./carrier.js";
 import type { VersionRange } from "./frame-text.js";
 import { HEARTBEATS_PER_LIMIT, SESSION_DEFAULTS, type SessionLimits } from "./limits.js";
@@ -220,7 +220,11 @@ export class Sessions implements Transport {
     if (this.#isClosed || node.id === this.#kernel.node.id) return undefined;
     if (known !== undefined) return known;
     if (this.#peers.size >= this.#limits.maxNodes && !this.#forget()) {
-      tell(this.#kernel, "warn", `${this.#kernel.node.name} has sessions with ${this.#limits.maxNodes} nodes`);
+      tell(
+        this.#kernel,
+        "warn",
+        `${this.#kernel.node.name} has sessions with ${this.#limits.maxNodes} nodes`,
+      );
       return undefined;
     }
     const made = new PeerSession(this.#ground, node, this.#codec(node), this.#counter);

@@ -298,8 +298,7 @@ export class SessionModel {
     const { epoch } = link;
     const ended = effect.epoch;
     const name =
-      ended &&
-      (boot.id < peer.id ? `${ended.mine}.${ended.theirs}` : `${ended.theirs}.${ended.mine}`);
+      ended && (boot.id < peer.id ? `${ended.mine}.${ended.theirs}` : `${ended.theirs}.${ended.mine}`);
     if (name !== epoch) this.broken.push(`${boot.id} ends ${name}, and ${epoch} was up`);
     if (epoch !== undefined) {
       const key = `${boot.id}>${peer.id} ${epoch}`;
@@ -316,7 +315,8 @@ export class SessionModel {
     }
     for (const id of lost) this.#lost.add(id);
     for (const id of lost)
-      if (!link.accepted.some((one) => one.id === id)) this.broken.push(`${id} is lost, and was not accepted`);
+      if (!link.accepted.some((one) => one.id === id))
+        this.broken.push(`${id} is lost, and was not accepted`);
     link.epoch = undefined;
     link.accepted = [];
   }
@@ -367,7 +367,8 @@ export class SessionModel {
       return;
     }
     if (one.isNotice) {
-      if (this.#isAlive(one.from)) this.#happen(one.from, one.to, { type: "unreachable", now: this.now, frame });
+      if (this.#isAlive(one.from))
+        this.#happen(one.from, one.to, { type: "unreachable", now: this.now, frame });
       return;
     }
     if (this.#isAlive(one.to)) this.#happen(one.to, one.from, { type: "frame", now: this.now, frame });
@@ -427,7 +428,8 @@ export class SessionModel {
       if (boot.isStopped) continue;
       for (const [id, link] of boot.sessions) {
         if (link.epoch === undefined) continue;
-        const ended = this.#endedAt.get(`${id}>${boot.id} ${link.epoch}`) ?? this.#diedAt.get(`${id} ${boot.id}`);
+        const ended =
+          this.#endedAt.get(`${id}>${boot.id} ${link.epoch}`) ?? this.#diedAt.get(`${id} ${boot.id}`);
         if (ended === undefined) continue;
         const lateMs = this.now - Math.max(ended, boot.wokeAt) - LIMIT_MS - slack;
         if (lateMs > 0) this.broken.push(`${boot.id} still believes in ${link.epoch} with ${id}`);

@@ -5,6 +5,7 @@ import { testClock } from "signalbox/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { SESSION_DEFAULTS } from "../../../lib/node/session/limits.js";
 import { type SessionOptions, Sessions } from "../../../lib/node/session/sessions.js";
+import { Random } from "../../../lib/testing/kit/random.js";
 import { FrameNetwork } from "./frame-network.js";
 
 type Clock = ReturnType<typeof testClock>;
@@ -29,7 +30,10 @@ function nodeOf(clock: Clock, network: FrameNetwork, name: string, options?: Ses
   const told: string[] = [];
   const dead: unknown[] = [];
   system.events.on("nodeUp", ({ node }) => void told.push(`up ${node.name}`));
-  system.events.on("nodeDown", ({ node, reason, by }) => void told.push(`down ${node.name}: ${reason} ${by}`));
+  system.events.on(
+    "nodeDown",
+    ({ node, reason, by }) => void told.push(`down ${node.name}: ${reason} ${by}`),
+  );
   system.events.on("nodeRefused", ({ node, there }) => void told.push(`refused ${node.name}: ${there.most}`));
   system.events.on("deadLetter", ({ message, reason }) => void dead.push([reason, message]));
   return { system, sessions: new Sessions(system, network.carrier(system.node), options), told, dead };
@@ -44,7 +48,12 @@ interface Two {
 
 async function two(options: SessionOptions = {}, network = new FrameNetwork()): Promise<Two> {
   const clock = testClock();
-  const pair = { clock, network, a: nodeOf(clock, network, "a", options), b: nodeOf(clock, network, "b", options) };
+  const pair = {
+    clock,
+    network,
+    a: nodeOf(clock, network, "a", options),
+    b: nodeOf(clock, network, "b", options),
+  };
   network.meet();
   await clock.settle();
   return pair;
@@ -280,11 +289,38 @@ describe("two systems joined by sessions", () => {
     expect(network.log).toHaveLength(length);
   });
 
+  test("whatever arrives as a frame does nothing worse than to end the epoch [N1010]", async () => {
+    const { clock, network, a, b } = await two();
+    const far = seenFrom(a, keeper(b).pid, b);
+    a.system.send(far, { some: "message", n: [1, 2, 3] });
+    await clock.advance(1_000);
+    const frames = network.log.filter((line) => line.startsWith("a>b")).map((line) => line.slice(4));
+    const random = new Random(7);
+    const { receiver, node } = { receiver: network.receiver(b.system.node), node: a.system.node };
+    for (let i = 0; i < 2_000; i++) {
+      const frame = frames[Math.floor(random.unit() * frames.length)] as string;
+      const at = Math.floor(random.unit() * frame.length);
+      const put = String.fromCharCode(32 + Math.floor(random.unit() * 95));
+      receiver.frame(node, frame.slice(0, at) + put + frame.slice(at + Math.floor(random.unit() * 3)));
+      if (i % 50 === 0) await clock.advance(1_000);
+    }
+    for (const value of [undefined, null, 7, {}, "", "[".repeat(100_000)])
+      receiver.frame(node, value as string);
+    await clock.advance(60_000);
+    network.meet();
+    await clock.advance(10_000);
+    expect(b.system.processes().length).toBeGreaterThan(0);
+    expect(b.sessions.view()[0]).toMatchObject({ state: "up", epoch: a.sessions.view()[0]?.epoch });
+    expect(b.told.filter((line) => line.includes("undecodable here")).length).toBeGreaterThan(3);
+  });
+
   test("a wrong option is refused, and a system has one transport [N1002]", async () => {
     const { network, a } = await two();
     const system = new System({ name: "c", report: false });
     expect(() => new Sessions(system, network.carrier(system.node), { limitMs: 1 })).toThrow(/limitMs/);
-    expect(() => new Sessions(system, network.carrier(system.node), { limit: 1 } as never)).toThrow(/limitMs/);
+    expect(() => new Sessions(system, network.carrier(system.node), { limit: 1 } as never)).toThrow(
+      /limitMs/,
+    );
     expect(() => new Sessions(a.system, network.carrier(a.system.node))).toThrow(/transport/);
     await system.stop();
   });
