@@ -5,8 +5,8 @@ import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { contained, listenerFailed } from "../../process/listening.js";
 import { exclude, include } from "../../process/one-or-many.js";
-import { asGiven, type Check, checked, maybe, ms, whole } from "../../process/option-schema.js";
-import { kernelOf, withList, withMethod } from "../../process/options.js";
+import { asGiven, type Check, checked, ms, whole } from "../../process/option-schema.js";
+import { kernelOf, withMethod } from "../../process/options.js";
 import { OutOfReach } from "../../process/out-of-reach.js";
 import type { RemoteNode } from "../../process/pid.js";
 import type { Abandonable } from "../../process/process.js";
@@ -50,6 +50,12 @@ const capabilities: Check<readonly string[]> = (path, value) => {
   throw new OptionError(path, value, "a short list of words of small letters, digits, dots and dashes");
 };
 
+const versionRange: Check<VersionRange> = (path, value) => {
+  const { least, most } = checked(path, value as VersionRange, { least: whole(1), most: whole(1) });
+  if (most >= least) return { least, most };
+  throw new OptionError(path, value, "a range of versions, the least one first");
+};
+
 const CHECKS = {
   limitMs: ms(100),
   queueSignals: whole(1),
@@ -64,7 +70,7 @@ const CHECKS = {
   errors: asGiven<readonly ErrorClass[] | undefined>(),
   maxBytes: whole(1),
   capabilities,
-  versions: asGiven<VersionRange>(),
+  versions: versionRange,
 };
 
 /**
