@@ -14,6 +14,7 @@ const HANDLES = new Set([
   "FlowContext.send 0",
   "FlowContext.session 0",
   "DynamicSupervisorRef.terminateChild 0",
+  "new Sessions 1",
 ]);
 const WITH_OPTIONS = ALL.filter(({ options }) => options.length > 0);
 const WITH_ARGUMENTS = ALL.filter(isCalledWithArguments);

@@ -1,15 +1,23 @@
 // The entrances of nodes.
 
-import type { System } from "signalbox";
-import { singleton, storeLeases } from "signalbox/nodes";
+import { System } from "signalbox";
+import { type FrameCarrier, nats, Sessions, singleton, storeLeases } from "signalbox/nodes";
 import { memory, openStore } from "signalbox/store";
-import { type Lines, nothing, on } from "./lines.js";
+import { type Lines, made, nothing, on } from "./lines.js";
+
+/** Reaches nobody. */
+const CARRIER: FrameCarrier = { notices: true, send: () => false, open: nothing, close: nothing };
 
 export async function nodes(system: System): Promise<Lines> {
   const store = await openStore(system, memory(), []);
   const only = singleton(system, { name: "only", lease: store, start: nothing });
   const ref = await system.start(only);
+  // A system joins once.
+  const sessions = new Sessions(new System({ report: false }), CARRIER);
   return {
+    nats: () => [nats, { servers: "127.0.0.1:1", cluster: "shop" }],
+    "new Sessions": () => [made(Sessions), new System({ report: false }), CARRIER, {}],
+    "Sessions.watch": () => [on(sessions, "watch"), {}],
     "SingletonRef.here": () => [on(ref, "here"), {}],
     singleton: () => [singleton, system, { name: "only", lease: store, start: nothing }],
     storeLeases: () => [storeLeases, store, {}],

@@ -1,7 +1,6 @@
 // The entrances of services, telemetry, OpenTelemetry and XState.
 
 import { type Pid, System, supervisor } from "signalbox";
-import { nats } from "signalbox/nodes";
 import { instrument } from "signalbox/otel";
 import {
   bulkhead,
@@ -79,7 +78,6 @@ export async function services(system: System): Promise<Lines> {
     "LimiterDefinition.at": () => at(limits),
     "RetryDefinition.local": () => [on(retryPolicy({}), "local"), system],
     "RetryDefinition.local()": () => [retryPolicy({}).local(system) as never, nothing],
-    nats: () => [nats, { servers: "127.0.0.1:1", cluster: "shop" }],
     telemetryChannel: () => [telemetryChannel, "call:end"],
     "PrometheusMetrics.text": () => [on(metrics, "text"), "openmetrics"],
     "PrometheusMetrics.fetch": () => [on(metrics, "fetch"), new Request("http://localhost/metrics")],

@@ -3,10 +3,11 @@
 import type { ErrorClass } from "../../host/payload/error-record.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
+import { only } from "../../process/known-options.js";
 import { contained, listenerFailed } from "../../process/listening.js";
 import { exclude, include } from "../../process/one-or-many.js";
 import { asGiven, type Check, checked, ms, whole } from "../../process/option-schema.js";
-import { kernelOf, withMethod } from "../../process/options.js";
+import { callable, flag, kernelOf, withMethod } from "../../process/options.js";
 import { OutOfReach } from "../../process/out-of-reach.js";
 import type { RemoteNode } from "../../process/pid.js";
 import type { Abandonable } from "../../process/process.js";
@@ -115,7 +116,9 @@ export class Sessions implements Transport {
    */
   constructor(system: ProcessSystem, carrier: FrameCarrier, options: SessionOptions = {}) {
     const kernel = kernelOf(system);
-    withMethod("carrier", carrier, "send", "a FrameCarrier, such as that of nats() or threads()");
+    for (const name of ["send", "open", "close"] as const)
+      withMethod("carrier", carrier, name, "a FrameCarrier, such as nats() makes");
+    flag("carrier.notices", carrier.notices);
     const { errors, maxBytes, closeMs, maxNodes, ...limits } = checked("", options, CHECKS, {
       ...SESSION_DEFAULTS,
       maxBytes: CODEC_DEFAULTS.maxBytes,
@@ -128,6 +131,7 @@ export class Sessions implements Transport {
     this.#carrier = carrier;
     this.#limits = { closeMs, maxNodes };
     this.#codec = (node) => new SignalCodec(kernel, node, { errors, maxBytes });
+    this.#codec(kernel.node);
     this.#counter = Math.floor(kernel.env.wallTime());
     this.#ground = this.#groundOf({
       ...limits,
@@ -169,8 +173,11 @@ export class Sessions implements Transport {
     return [...this.#peers.values()].map((peer) => peer.view());
   }
 
-  /** Calls a listener at the beginning and the end of each session. Returns the call that ends that. */
+  /** Calls a listener at the beginning and the end of each session. Returns the call that ends that. @throws OptionError */
   watch(listener: SessionListener): () => void {
+    only("listener", listener, ["up", "down"]);
+    for (const name of ["up", "down"] as const)
+      if (listener[name] !== undefined) callable(`listener.${name}`, listener[name]);
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
