@@ -23,6 +23,7 @@ import { count } from "../../process/options.js";
 import type { RemoteNode } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import { Request, replyAddress, requestOf } from "../../process/request.js";
+import { show } from "../../process/show.js";
 import type { PidAddress, ReplyAddress, ReplyOutcome, WireSignal } from "../../process/wire-signal.js";
 import { Addresses, idOf } from "./addresses.js";
 import { FrameError, SignalTooLargeError, UnsendableError } from "./errors.js";
@@ -142,8 +143,10 @@ export class SignalCodec {
   #message(message: unknown, call?: Request): string {
     const form = typeof message === "object" && message !== null ? wireMessageOf(message) : undefined;
     if (form === undefined) return this.#sendable("message", message);
+    const head: unknown = form.head(message as object);
+    if (typeof head !== "string") throw new UnsendableError(`${form.root}.type`, show(head), "use a text");
     const text = this.#sendable(form.root, form.value(message as object), true);
-    const named = `${text},${JSON.stringify(form.name)},${JSON.stringify(form.head(message as object))}`;
+    const named = `${text},${JSON.stringify(form.name)},${JSON.stringify(head)}`;
     if (!areCalls(form) || message === call) return named;
     return `${named},${JSON.stringify(this.#addresses.replyWord(message as Request))}`;
   }
@@ -152,7 +155,10 @@ export class SignalCodec {
     if ("exited" in outcome)
       return `${outcome.isUntaken ? EXITED_UNTAKEN : EXITED},${this.#reason(outcome.exited)}`;
     if (outcome.ok) return `${VALUE},${this.#sendable("reply", outcome.value)}`;
-    return `${ERROR},${this.#always(outcome.error, () => describeError(outcome.error))}`;
+    return `${ERROR},${this.#always(
+      () => outcome.error,
+      () => describeError(outcome.error),
+    )}`;
   }
 
   /** A value that its sender can give in another form. @throws UnsendableError, SignalTooLargeError */
@@ -177,13 +183,16 @@ export class SignalCodec {
   }
 
   #reason(reason: ExitReason): string {
-    return this.#always(wireReason(reason), () => describeReason(reason));
+    return this.#always(
+      () => wireReason(reason),
+      () => describeReason(reason),
+    );
   }
 
   /** An exit or a refusal has happened, and its signal must go out: what cannot be sent becomes a description. */
-  #always(value: unknown, describe: () => unknown): string {
+  #always(value: () => unknown, describe: () => unknown): string {
     try {
-      return this.#sendable("reason", value);
+      return this.#sendable("reason", value());
     } catch {
       return this.#values.text(describe());
     }

@@ -96,10 +96,10 @@ carry(StopMachine, {
 
 /** The form of a message that is an instance of a class of the library. */
 export function wireMessageOf(message: object): WireMessage<object> | undefined {
-  const prototype: unknown = Object.getPrototypeOf(message);
+  const prototype = prototypeOf(message);
   // Most messages are of no class: looking these up would cost more than the comparison.
   if (prototype === Object.prototype || prototype === null) return undefined;
-  return CLASSES.get(prototype as object) as WireMessage<object> | undefined;
+  return CLASSES.get(prototype) as WireMessage<object> | undefined;
 }
 
 /** The form with a name. @throws TypeError */
@@ -107,4 +107,13 @@ export function wireMessageNamed(name: unknown): WireMessage<object> {
   const form = NAMES.get(name as string);
   if (form === undefined) throw new TypeError("a class of messages that is not known here");
   return form as unknown as WireMessage<object>;
+}
+
+/** Null for a Proxy that throws: the walk over the value refuses it. */
+function prototypeOf(message: object): object | null {
+  try {
+    return Object.getPrototypeOf(message);
+  } catch {
+    return null;
+  }
 }

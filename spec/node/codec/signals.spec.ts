@@ -84,6 +84,20 @@ describe("a signal", () => {
   });
 });
 
+test("a message that throws when it is looked at is refused as one, and so is an event whose type is no text [N980]", () => {
+  const { encoder, there } = nodes();
+  const send = (message: unknown): string =>
+    encoder.encode({ type: "message", to: { node: there.node, id: 9 }, message });
+  const revoked = Proxy.revocable({}, {});
+  revoked.revoke();
+  for (const message of [revoked.proxy, [revoked.proxy], new CastMessage("take", [revoked.proxy])])
+    expect(() => send(message)).toThrow(expect.objectContaining({ code: "ERR_NODE_UNSENDABLE" }));
+  for (const type of [Symbol("s"), 5, undefined])
+    expect(() => send(new CastEvent({ type } as never))).toThrow(
+      expect.objectContaining({ code: "ERR_NODE_UNSENDABLE", path: "event.type" }),
+    );
+});
+
 describe("an exit reason", () => {
   const reasonAfter = (reason: ExitReason, options = {}): ExitReason => {
     const { carried, here, there } = nodes(options);
@@ -124,6 +138,18 @@ describe("an exit reason", () => {
       },
     });
     expect(reasonAfter({ type: "crash", error: hostile }).type).toBe("crash");
+    const revoked = Proxy.revocable({}, {});
+    revoked.revoke();
+    expect(reasonAfter(shutdown(revoked.proxy))).toEqual(shutdown("an object"));
+    expect(reasonAfter(custom(revoked.proxy))).toEqual(custom("an object"));
+    const child = new FailedChild(
+      "db",
+      custom(() => 1),
+    );
+    expect(reasonAfter(shutdown(child))).toMatchObject({
+      type: "shutdown",
+      detail: expect.stringMatching("db"),
+    });
   });
 });
 
