@@ -74,6 +74,9 @@ export function checkCodec(path: string, options: SignalCodecOptions): SignalCod
   return options;
 }
 
+const CHANGES = "a value that changes while it is read";
+const COPY = "send a copy";
+
 /** Encodes the signals of one node for another one, and decodes those that the other one sends. */
 export class SignalCodec {
   readonly #kernel: Kernel;
@@ -174,10 +177,13 @@ export class SignalCodec {
     try {
       return isMarked ? this.#values.marked(value) : this.#values.text(value);
     } catch (error) {
-      // The only other error is that of a text longer than the longest one.
-      if (!(error instanceof UnstorableValueError))
+      // A text longer than the longest one.
+      if (error instanceof RangeError)
         throw new SignalTooLargeError(root, Number.POSITIVE_INFINITY, this.#maxBytes);
-      const { path, found, advice, cause } = error;
+      const { path, found, advice, cause } =
+        error instanceof UnstorableValueError
+          ? error
+          : new UnstorableValueError("", CHANGES, COPY, { cause: error });
       throw new UnsendableError(`${root}${path}`, found, advice, cause === undefined ? {} : { cause });
     }
   }

@@ -44,12 +44,12 @@ export class WireValues {
 
   /** The value as JSON, with the number of its form behind a comma, unless it is plain. @throws UnstorableValueError */
   text(value: unknown): string {
-    return isPlainJson(value) ? JSON.stringify(value) : this.#rich(value);
+    return isPlainJson(value) ? jsonOf(value) : this.#rich(value);
   }
 
   /** The same, with the number of the form in any case. @throws UnstorableValueError */
   marked(value: unknown): string {
-    return isPlainJson(value) ? `${JSON.stringify(value)},${PLAIN}` : this.#rich(value);
+    return isPlainJson(value) ? `${jsonOf(value)},${PLAIN}` : this.#rich(value);
   }
 
   #rich(value: unknown): string {
@@ -66,6 +66,13 @@ export class WireValues {
     if (form !== BARE && form !== RECORDED) throw new TypeError("a form of values that is not known");
     return unfold(json, form === RECORDED, this.#classes, this.#leaves);
   }
+}
+
+/** @throws TypeError for a value that was plain when it was looked at, and is not any more */
+function jsonOf(value: unknown): string {
+  const json: string | undefined = JSON.stringify(value);
+  if (json === undefined) throw new TypeError("there is no JSON for this value");
+  return json;
 }
 
 /** Plain values of the codec are never deeper, and code that walks through values relies on that. */

@@ -92,6 +92,12 @@ test("a message that throws when it is looked at is refused as one, and so is an
   revoked.revoke();
   for (const message of [revoked.proxy, [revoked.proxy], new CastMessage("take", [revoked.proxy])])
     expect(() => send(message)).toThrow(expect.objectContaining({ code: "ERR_NODE_UNSENDABLE" }));
+  let reads = 0;
+  const changing = new Proxy(
+    {},
+    { get: (_, key) => (key === "toJSON" && reads++ > 0 ? () => undefined : undefined) },
+  );
+  expect(() => send(changing)).toThrow(expect.objectContaining({ code: "ERR_NODE_UNSENDABLE" }));
   for (const type of [Symbol("s"), 5, undefined])
     expect(() => send(new CastEvent({ type } as never))).toThrow(
       expect.objectContaining({ code: "ERR_NODE_UNSENDABLE", path: "event.type" }),
