@@ -77,7 +77,7 @@ import {
   schedule,
   wrapCodec,
 } from "signalbox/flow";
-import { type Lease, nats, singleton, storeLeases } from "signalbox/nodes";
+import { type Lease, nats, Sessions, singleton, storeLeases } from "signalbox/nodes";
 import { instrument } from "signalbox/otel";
 import {
   adapterType,
@@ -466,7 +466,10 @@ export const adapters: readonly unknown[] = [
   () => [DatabaseSync, Pool],
 ];
 export const sources: readonly unknown[] = [csvRows, fromIterable, fromValues, httpPages, jsonLines, timer];
-export const nodes: readonly unknown[] = [nats, singleton, storeLeases, (lease: Lease) => lease.token];
+export const nodes: readonly unknown[] = [
+  ...[nats, Sessions, singleton, storeLeases],
+  (lease: Lease) => lease.token,
+];
 export const queues: readonly unknown[] = [dead, done, jetstream, openPipelineOperations, openQueues, retry];
 export const files: readonly unknown[] = [
   adapterType,

@@ -80,6 +80,7 @@ const CHECKS = {
  *
  * @example
  * const system = new System({ name: "shop" });
+ * const carrier = await nats({ servers: "127.0.0.1:4222", cluster: "shop" }).connect(system);
  * const sessions = new Sessions(system, carrier);
  * system.events.on("nodeUp", ({ node }) => console.log(`${node.name} is there`));
  * await sessions.close();
