@@ -44,11 +44,11 @@ export function programs(markdown: string): Program[] {
   });
 }
 
-/** The page, with each block fenced as `ts file=path` or `ts file=path#region` as its file is now. @param read - gives the text of a file */
+/** The page, with each block fenced as `ts file=path`, `ts file=path#region` or `yaml file=path` as its file is now. @param read - gives the text of a file */
 export function withFiles(markdown: string, read: (path: string) => string): string {
   return markdown.replaceAll(
-    /^```ts file=(\S+)\n[\s\S]*?^```$/gm,
-    (_all, of: string) => `\`\`\`ts file=${of}\n${regionOf(of, read)}\n\`\`\``,
+    /^```(ts|yaml) file=(\S+)\n[\s\S]*?^```$/gm,
+    (_all, language: string, of: string) => `\`\`\`${language} file=${of}\n${regionOf(of, read)}\n\`\`\``,
   );
 }
 

@@ -41,7 +41,7 @@ const paths = FOLDERS.filter((folder) => existsSync(join(root, folder))).flatMap
     .map((name) => ({ folder, name, markdown: readFileSync(join(root, folder, name), "utf8") })),
 );
 const pages = paths.map(({ folder, name, markdown }) => pageOf(folder, name, markdown));
-const copied = paths.filter(({ markdown }) => /^```ts file=/m.test(markdown));
+const copied = paths.filter(({ markdown }) => /^```(ts|yaml) file=/m.test(markdown));
 
 let compiled: Compiled;
 /** The folder of the pages' programs, from the root. */
