@@ -3,14 +3,15 @@
 import type { System } from "signalbox";
 import { LinksRun, type ProcessKind } from "./links.js";
 import type { NodeName, NodeOp, NodesScenario, Seen } from "./trace.js";
-import { TwoNodes } from "./two-nodes.js";
+import { type Carriage, type TwoNodes, twoNodes } from "./two-nodes.js";
 
 /** One run of a scenario of two nodes. */
 export class NodesRun {
-  readonly #nodes = new TwoNodes();
+  readonly #nodes: TwoNodes;
   readonly #links: LinksRun;
 
-  constructor(kind: ProcessKind, homes: NodesScenario["nodes"]) {
+  constructor(kind: ProcessKind, homes: NodesScenario["nodes"], carriage: Carriage) {
+    this.#nodes = twoNodes(carriage);
     const systemOf = (process: string): System => this.#nodes.system(homes[process] as NodeName);
     const systems = [this.#nodes.system("n1"), this.#nodes.system("n2")];
     this.#links = new LinksRun(kind, { systems, systemOf, idle: () => this.#nodes.settle() });

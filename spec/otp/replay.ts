@@ -44,6 +44,9 @@ export async function replay(scenarios: readonly Scenario[]): Promise<Outcome> {
   return { passed: scenarios.length - failed, failed, differences };
 }
 
+/** How the nodes of a scenario are joined, for each of its two replays. */
+const CARRIAGES = { bodies: "signals", callbacks: "frames" } as const;
+
 /** Replays one scenario, on systems of its own. One of links is carried out by both kinds of process in turn. */
 export async function replayScenario(scenario: Scenario): Promise<Difference[]> {
   if ("tree" in scenario) return replayTree(scenario);
@@ -52,7 +55,7 @@ export async function replayScenario(scenario: Scenario): Promise<Difference[]> 
   for (const processes of ["bodies", "callbacks"] as const) {
     const found =
       "nodes" in scenario
-        ? await replayNodes(scenario, new NodesRun(processes, scenario.nodes))
+        ? await replayNodes(scenario, new NodesRun(processes, scenario.nodes, CARRIAGES[processes]))
         : await replayLinks(scenario, processes);
     differences.push(...found.map((difference) => ({ ...difference, processes })));
   }

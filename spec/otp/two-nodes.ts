@@ -2,78 +2,147 @@
 // signals travel. The connection can be lost at one side before the other, and signals can be held on the way.
 
 import { setImmediate as macrotask } from "node:timers/promises";
-import { remoteNodes, System, type WireSignal } from "signalbox";
+import { type RemoteNode, remoteNodes, System, type WireSignal } from "signalbox";
+import { type FrameReceiver, Sessions } from "signalbox/nodes";
 import type { NodeName } from "./trace.js";
 
-/** One of the two systems, with what is under way from it to the other. */
-class Side {
-  readonly system: System;
-  readonly underWay: WireSignal[] = [];
-  /** This side does not know of a loss of the connection. */
-  isConnected = true;
+/** What passes between the nodes: the signals themselves, or the frames of their sessions, as text. */
+export type Carriage = "signals" | "frames";
 
-  constructor(name: NodeName, sent: () => void) {
-    const send = (_to: unknown, signal: WireSignal): boolean => {
-      if (this.isConnected) this.underWay.push(signal);
-      sent();
-      return this.isConnected;
-    };
-    this.system = new System({ name, transport: remoteNodes({ send }), report: false });
-  }
+/** One of the two systems, with what is under way from it to the other. */
+interface Side<Load> {
+  readonly system: System;
+  readonly underWay: Load[];
+  /** Nothing at this side knows of a loss of the connection. */
+  isConnected: boolean;
+  arrive(from: RemoteNode, load: Load): void;
+  lost(other: RemoteNode): void;
+  seen(other: RemoteNode): void;
 }
 
-export class TwoNodes {
-  readonly #sides: { readonly [name in NodeName]: Side };
-  /** Signals sent so far: while nothing moves it does not grow. */
+/** Accepts what a side sends. False: the connection is lost. */
+type Send<Load> = (load: Load) => boolean;
+
+function signalSide(name: NodeName, send: Send<WireSignal>): Side<WireSignal> {
+  const transport = remoteNodes({ send: (_to, signal) => send(signal) });
+  const system = new System({ name, transport, report: false });
+  return {
+    system,
+    underWay: [],
+    isConnected: true,
+    arrive: (_from, signal) => system.deliver(signal),
+    lost: ({ id }) => system.nodeDown(id),
+    seen: () => undefined,
+  };
+}
+
+function frameSide(name: NodeName, send: Send<string>): Side<string> {
+  const system = new System({ name, report: false });
+  let receiver: FrameReceiver | undefined;
+  new Sessions(system, {
+    send: (_to, frame) => send(frame),
+    open: (given) => {
+      receiver = given;
+    },
+    close: () => undefined,
+    notices: true,
+  });
+  return {
+    system,
+    underWay: [],
+    isConnected: true,
+    arrive: (from, frame) => receiver?.frame(from, frame),
+    lost: (other) => receiver?.unreachable(other),
+    seen: (other) => receiver?.seen(other),
+  };
+}
+
+/** The two nodes, as a scenario needs them. */
+export interface TwoNodes {
+  system(name: NodeName): System;
+  /** Neither side has seen a loss since the last `heal`. */
+  readonly isConnected: boolean;
+  /** From now on nothing that is sent arrives, until `release`. */
+  hold(): void;
+  /** Lets arrive what was held, in its order. If one side has lost the connection meanwhile, all of it is lost, and the other learns of that. */
+  release(): void;
+  /** `at` loses the connection; the other side learns of it at once, or when what is held is released. */
+  cut(at: NodeName): void;
+  heal(): void;
+  /** Resolves when nothing moves in the systems nor between them, but for what is held. */
+  settle(): Promise<void>;
+}
+
+export function twoNodes(carriage: Carriage): TwoNodes {
+  return carriage === "signals" ? new Joined(signalSide) : new Joined(frameSide);
+}
+
+class Joined<Load> implements TwoNodes {
+  readonly #sides: { readonly [name in NodeName]: Side<Load> };
+  /** Signals or frames sent so far: while nothing moves it does not grow. */
   #sent = 0;
   #isHeld = false;
 
-  constructor() {
-    const sent = (): void => {
-      this.#sent++;
-      setImmediate(() => this.#carry());
+  constructor(side: (name: NodeName, send: Send<Load>) => Side<Load>) {
+    this.#sides = {
+      n1: side("n1", (load) => this.#send("n1", load)),
+      n2: side("n2", (load) => this.#send("n2", load)),
     };
-    this.#sides = { n1: new Side("n1", sent), n2: new Side("n2", sent) };
+    this.heal();
   }
 
   system(name: NodeName): System {
     return this.#sides[name].system;
   }
 
-  /** Neither side has seen a loss since the last `heal`. */
   get isConnected(): boolean {
     return this.#sides.n1.isConnected && this.#sides.n2.isConnected;
   }
 
-  /** From now on nothing that is sent arrives, until `release`. */
   hold(): void {
     this.#isHeld = true;
   }
 
-  /** Lets arrive what was held, in its order. If one side has lost the connection meanwhile, all of it is lost, and the other learns of that. */
   release(): void {
     this.#isHeld = false;
     if (!this.isConnected) this.#lose();
-    for (let left = this.#waiting(); left > 0; left--) setImmediate(() => this.#carry());
+    for (let left = this.#waiting; left > 0; left--) setImmediate(() => this.#carry());
   }
 
-  /** `at` loses the connection; the other side learns of it at once, or when what is held is released. */
   cut(at: NodeName): void {
     this.#disconnect(at);
     if (!this.#isHeld) this.#lose();
   }
 
   heal(): void {
-    for (const side of Object.values(this.#sides)) side.isConnected = true;
+    const { n1, n2 } = this.#sides;
+    n1.isConnected = true;
+    n2.isConnected = true;
+    n1.seen(n2.system.node);
+    n2.seen(n1.system.node);
   }
 
-  /** Resolves when nothing moves in the systems nor between them, but for what is held. */
   async settle(): Promise<void> {
-    for (let quiet = 0, before = -1; quiet < 3; quiet = this.#sent === before ? quiet + 1 : 0) {
+    const { n1, n2 } = this.#sides;
+    for (let before = -1; this.#sent !== before || (this.#waiting > 0 && !this.#isHeld); ) {
       before = this.#sent;
-      for (const { system } of Object.values(this.#sides)) await system.idle();
+      await Promise.all([n1.system.idle(), n2.system.idle()]);
       await macrotask();
     }
+  }
+
+  /** Signals or frames that are under way. */
+  get #waiting(): number {
+    return this.#sides.n1.underWay.length + this.#sides.n2.underWay.length;
+  }
+
+  #send(from: NodeName, load: Load): boolean {
+    const { underWay, isConnected } = this.#sides[from];
+    this.#sent++;
+    if (!isConnected) return false;
+    underWay.push(load);
+    setImmediate(() => this.#carry());
+    return true;
   }
 
   #lose(): void {
@@ -87,14 +156,10 @@ export class TwoNodes {
     const { n1, n2 } = this.#sides;
     const [here, there] = at === "n1" ? [n1, n2] : [n2, n1];
     here.isConnected = false;
-    here.system.nodeDown(there.system.node.id);
+    here.lost(there.system.node);
   }
 
-  #waiting(): number {
-    return this.#sides.n1.underWay.length + this.#sides.n2.underWay.length;
-  }
-
-  /** Delivers the oldest signal of each direction. */
+  /** What is oldest in each direction arrives. */
   #carry(): void {
     if (this.#isHeld) return;
     const { n1, n2 } = this.#sides;
@@ -102,8 +167,8 @@ export class TwoNodes {
       [n1, n2],
       [n2, n1],
     ] as const) {
-      const signal = from.underWay.shift();
-      if (signal !== undefined) to.system.deliver(signal);
+      const load = from.underWay.shift();
+      if (load !== undefined) to.arrive(from.system.node, load);
     }
   }
 }
