@@ -29,6 +29,7 @@ import { poolJob } from "./pool.js";
 import * as pqueue from "./pqueue.js";
 import { median, onSystem, type Program, runOnce, runRounds, WrongCountError } from "./program.js";
 import { queueOn } from "./queues.js";
+import { remoteCall, remoteCallCost, remoteSend } from "./remote.js";
 import { format, judge, table } from "./result.js";
 import { buildRevision } from "./revision.js";
 import * as sdk from "./sdk.js";
@@ -68,6 +69,9 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["server-call", 10, serverCall(10)],
   ["server-call-await", 10, serverCallAwait(10)],
   ["server-call-outside", 10, serverCallOutside(10)],
+  ["remote-send", 300, remoteSend(300)],
+  ["remote-call", 300, remoteCall(300)],
+  ["remote-call-cost", 3_000, remoteCallCost(300)],
   ["state-machine", 10, stateMachine(10)],
   ["call-telemetry", 10, call(10, countAll)],
   ["call-await-telemetry", 10, callAwait(10, countAll)],

@@ -153,6 +153,9 @@ export const CATALOGUE: readonly Entry[] = [
       target: timesOtp(name === "server-call" ? 5 : 3),
     }),
   ),
+  { name: "remote-send", unit: "perSecond", peers: [] },
+  { name: "remote-call", unit: "perSecond", peers: [] },
+  { name: "remote-call-cost", unit: "times", peers: [], target: { type: "at-most", value: 3 } },
   {
     name: "state-machine",
     unit: "perSecond",

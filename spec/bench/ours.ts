@@ -14,6 +14,7 @@ import { programs as pipelines } from "./pipelines.js";
 import { poolJob } from "./pool.js";
 import type { Program } from "./program.js";
 import { programs as queues } from "./queues.js";
+import { remoteCall, remoteCallCost, remoteSend } from "./remote.js";
 import { serverCall, serverCallAwait, serverCallOutside } from "./servers.js";
 import { simulatedAsyncSteps, simulatedDispatch, simulatedHostSteps, simulatedSteps } from "./simulator.js";
 import { SIZES } from "./sizes.js";
@@ -39,6 +40,9 @@ export const programs: Readonly<Record<string, Program>> = {
   "server-call": serverCall(SIZES.call),
   "server-call-await": serverCallAwait(SIZES.call),
   "server-call-outside": serverCallOutside(SIZES.call),
+  "remote-send": remoteSend(SIZES.remote),
+  "remote-call": remoteCall(SIZES.remote),
+  "remote-call-cost": remoteCallCost(SIZES.remote),
   "state-machine": stateMachine(SIZES.stateMachine),
   "host-await": hostAwait(SIZES.hostAwait),
   skynet: skynet(SIZES.skynetLeaves),

@@ -11,6 +11,7 @@ export const SIZES = {
   restart: 100_000,
   call: 300_000,
   callTraced: 30_000,
+  remote: 300_000,
   stateMachine: 300_000,
   hostAwait: 1_000_000,
   /** A process for each, ten to a parent, up to one root: 111,111 in all. */
