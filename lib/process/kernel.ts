@@ -344,7 +344,7 @@ export class Kernel implements ScheduledSystem {
     }
     checkTarget("to", to);
     if (typeof to === "string" || to.node === this.node) this.deadLetter(to, message, "noproc");
-    else this.remote.send(to, message);
+    else this.remote.send(to, message, from);
   }
 
   /** Discards a mailbox entry that will not be handled. Signals to dead processes are dropped silently, as in OTP. */

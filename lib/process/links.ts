@@ -37,7 +37,8 @@ export class Links {
     const other = address.process;
     const to = other?.pid ?? address;
     this.used(process.pid, to);
-    if (to === process.pid || includes(process.links, to)) return;
+    if (to.node !== this.kernel.node) this.kernel.remote.catchUp(process);
+    if (!process.alive || to === process.pid || includes(process.links, to)) return;
     if (other !== undefined && other.kernel === this.kernel) {
       process.links = include(process.links, to);
       other.links = include(other.links, process.pid);
@@ -54,6 +55,7 @@ export class Links {
     const other = address.process;
     const from = other?.pid ?? address;
     this.used(process.pid, from);
+    if (from.node !== this.kernel.node) this.kernel.remote.catchUp(process);
     if (!includes(process.links, from)) return;
     if (from.node !== this.kernel.node) {
       this.kernel.remote.unlink(process, from);
@@ -68,13 +70,14 @@ export class Links {
     const other = address.process;
     const target = other?.pid ?? address;
     this.kernel.shared?.process(target, "read");
+    if (target.node !== this.kernel.node) this.kernel.remote.catchUp(process);
     const monitor = new Monitor(this.number(), process.pid, target);
     if (other !== undefined && other.kernel === this.kernel) {
       process.watching = include(process.watching, monitor);
       other.watchers = include(other.watchers, monitor);
     } else if (target.node === this.kernel.node) {
       notify(process, { type: "down", ref: monitor, pid: target, reason: gone });
-    } else {
+    } else if (process.alive) {
       process.watching = include(process.watching, monitor);
       this.kernel.remote.monitor(monitor);
     }

@@ -24,6 +24,11 @@ export function includes<T extends object>(set: OneOrMany<T>, item: T): boolean 
   return set === item || (set instanceof Set && set.has(item));
 }
 
+/** The members, for a loop that takes members out as it goes. */
+export function each<T extends object>(set: OneOrMany<T>): Iterable<T> {
+  return set instanceof Set ? set : members(set);
+}
+
 /** The members in the order in which they came, as a fresh array. */
 export function members<T extends object>(set: OneOrMany<T>): T[] {
   if (set === undefined) return [];

@@ -13,7 +13,9 @@ import { isEntry } from "./entries.js";
 import { type CalleeExitedError, LateReplyError, MailboxFullError, OptionError } from "./errors.js";
 import type { DiscardedReply } from "./events.js";
 import type { Kernel } from "./kernel.js";
+import { members } from "./one-or-many.js";
 import type { Pid, RemoteNode } from "./pid.js";
+import type { Process } from "./process.js";
 import { NOCONNECTION, NOPROC, receivedReason } from "./reason.js";
 import { type FarEnd, type ReplyTo, Request, replyAddress } from "./request.js";
 import type { CallOutcome } from "./taps.js";
@@ -25,6 +27,8 @@ interface CallPort {
   address(pid: Pid): PidAddress;
   pid(address: PidAddress): Pid<unknown>;
   node(node: RemoteNode): RemoteNode;
+  /** Before a process hears from a node, it learns of losses of which it has not been told. */
+  catchUp(process: Process): void;
 }
 
 type CallSignal = WireSignal & { readonly type: "call" };
@@ -132,6 +136,7 @@ export class RemoteCalls {
     // The callee's node knows the end of the call, and needs no `cancel`.
     if (request !== undefined) calls?.delete(ref);
     const answered = request ?? this.#callOf(ref);
+    if (answered?.owner !== undefined) this.#port.catchUp(answered.owner);
     if (answered !== undefined) settle(answered, outcome);
     else if ("ok" in outcome) this.#discard(from, outcome);
   }
@@ -251,13 +256,25 @@ export class RemoteCalls {
 
   // ── ends ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The connection to a node is lost: calls to it end with `noconnection`, and calls of it are withdrawn. */
-  nodeDown(id: string): void {
+  /** The connection to a node is lost. Calls between the two nodes from now on belong to the next connection. */
+  lose(id: string): LostCalls {
     const tables = this.#tables.get(id);
-    if (tables === undefined) return;
-    for (const [ref, request] of [...tables.calls])
-      if (tables.calls.delete(ref)) request.calleeExited(NOCONNECTION);
-    for (const request of [...tables.requests.values()]) request.fail(undefined, "caller-exited");
+    this.#tables.delete(id);
+    return new LostCalls(tables?.calls ?? new Map(), tables?.requests ?? new Map());
+  }
+
+  /** Ends the lost calls that a process has made or has to answer. */
+  endOf(process: Process, { calls, requests }: LostCalls): void {
+    for (const wait of members(process.rare?.waits)) {
+      if (wait instanceof Request && wait.away instanceof CallerEnd && wait.away.table === calls)
+        loseCall(calls, wait.away.ref, wait);
+    }
+    for (let request = process.requests; request !== undefined; ) {
+      const { next, away } = request;
+      if (away instanceof AnswerEnd && requests.get(away.address.ref) === request)
+        loseRequest(requests, away.address.ref, request);
+      request = next;
+    }
   }
 
   /** The system has stopped: nothing answers its calls any more. */
@@ -265,6 +282,41 @@ export class RemoteCalls {
     for (const { calls } of this.#tables.values())
       for (const request of [...calls.values()]) request.abandon(error);
   }
+}
+
+/** The calls of a connection that is lost: those made here end with `noconnection`, those made there are withdrawn. */
+export class LostCalls {
+  readonly calls: Map<number, Request>;
+  readonly requests: Map<number, Request>;
+
+  constructor(calls: Map<number, Request>, requests: Map<number, Request>) {
+    this.calls = calls;
+    this.requests = requests;
+  }
+
+  /** Ends one of them. False when there are none left. */
+  endNext(): boolean {
+    for (const [ref, request] of this.calls) {
+      loseCall(this.calls, ref, request);
+      return true;
+    }
+    for (const [ref, request] of this.requests) {
+      loseRequest(this.requests, ref, request);
+      return true;
+    }
+    return false;
+  }
+}
+
+function loseCall(calls: Map<number, Request>, ref: number, request: Request): void {
+  // Not in its table any more, the call sends no `cancel` as it ends.
+  calls.delete(ref);
+  request.calleeExited(NOCONNECTION);
+}
+
+function loseRequest(requests: Map<number, Request>, ref: number, request: Request): void {
+  requests.delete(ref);
+  request.fail(undefined, "caller-exited");
 }
 
 /** The far end of a call that was made here, and whose reply address is known to other nodes. */

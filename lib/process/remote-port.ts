@@ -10,7 +10,9 @@ import type { PidAddress, ReplyAddress, WireSignal } from "./wire-signal.js";
 
 /** The operations on other nodes that a kernel uses. */
 export interface RemotePort {
-  send(to: Pid, message: unknown): void;
+  /** Before a process acts on another node, it learns of losses of which it has not been told. It may end by that. */
+  catchUp(process: Process): void;
+  send(to: Pid, message: unknown, from?: Process): void;
   request(to: Pid, request: Request): void;
   link(process: Process, to: Pid): void;
   unlink(process: Process, from: Pid): void;

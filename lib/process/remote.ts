@@ -6,7 +6,8 @@ import type { ExitSource } from "./exit-signal.js";
 import type { Kernel } from "./kernel.js";
 import { decide, type LinkEffect, type LinkEnd, type LinkEvent } from "./link-machine.js";
 import { type ExitWatch, Monitor } from "./monitor.js";
-import { exclude, include, includes, members } from "./one-or-many.js";
+import { NodeLosses } from "./node-loss.js";
+import { each, exclude, include, includes, members } from "./one-or-many.js";
 import { withMethod } from "./options.js";
 import { Pid, type RemoteNode } from "./pid.js";
 import type { Process } from "./process.js";
@@ -82,6 +83,7 @@ export class Remote implements RemotePort {
   #lastUnlink = 0;
 
   readonly calls: RemoteCalls;
+  readonly losses: NodeLosses;
   /** The watches of code outside of all processes, which waits for the end of foreign processes. */
   readonly watches: Map<number, ExitWatch> = new Map();
 
@@ -89,6 +91,7 @@ export class Remote implements RemotePort {
     this.#kernel = kernel;
     this.#transport = transport;
     this.calls = new RemoteCalls(kernel, this);
+    this.losses = new NodeLosses(kernel, this);
   }
 
   /** How many processes wait for the acknowledgement of an unlink. For tests. */
@@ -98,13 +101,21 @@ export class Remote implements RemotePort {
 
   // ── out ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  send(to: Pid, message: unknown): void {
+  send(to: Pid, message: unknown, from?: Process): void {
+    if (from !== undefined && !this.#isReady(from)) return;
     if (this.emit(to.node, { type: "message", to: this.address(to), message })) return;
     this.#kernel.deadLetter(to, message, "noconnection");
   }
 
   request(to: Pid, request: Request): void {
+    if (request.owner !== undefined && !this.#isReady(request.owner)) return;
     this.calls.request(to, request);
+  }
+
+  /** A process is about to act on another node: losses come first. False when it has ended by that. */
+  #isReady(process: Process): boolean {
+    this.losses.catchUp(process);
+    return process.alive;
   }
 
   link(process: Process, to: Pid): void {
@@ -122,6 +133,7 @@ export class Remote implements RemotePort {
       ? "active"
       : (this.#inactive.get(pid)?.get(other) ?? "none");
     const [end, effects] = decide(before, event);
+    if (end !== "none") this.losses.relate(pid, other.node.id);
     if (typeof end === "number") this.#leave(pid, other, end);
     else if (typeof before === "number") this.#forgetEnd(pid, other);
     // An exit signal takes the link away itself, as it does between local processes.
@@ -166,11 +178,14 @@ export class Remote implements RemotePort {
   }
 
   exit(from: Pid, to: Pid, reason: ExitReason, source: ExitSource): void {
+    const { process } = from;
+    if (process !== undefined && !this.#isReady(process as Process)) return;
     this.emit(to.node, { type: "exit", from: this.address(from), to: this.address(to), reason, source });
   }
 
   monitor(monitor: Monitor): void {
     const { id: ref, watcher, target } = monitor;
+    if (watcher.process !== undefined) this.losses.relate(watcher, target.node.id);
     const sent = this.emit(target.node, {
       type: "monitor",
       ref,
@@ -251,9 +266,10 @@ export class Remote implements RemotePort {
     checkSignal(signal, kernel.node);
     switch (signal.type) {
       case "message":
-        post(kernel, this.pid(signal.to), signal.message);
+        post(kernel, this.#receiver(signal), signal.message);
         return;
       case "call":
+        this.#receiver(signal);
         this.calls.called(signal);
         return;
       case "reply":
@@ -267,10 +283,18 @@ export class Remote implements RemotePort {
     }
   }
 
+  /** The process that a signal is for, once it knows of all losses. */
+  #receiver({ to }: { readonly to: PidAddress }): Pid<unknown> {
+    const pid = this.pid(to);
+    const { process } = pid;
+    if (process !== undefined) this.losses.catchUp(process as Process);
+    return pid;
+  }
+
   /** A link or a monitor begins or ends, or a process exits. */
   #tie(signal: Tie): void {
     const kernel = this.#kernel;
-    const to = this.pid(signal.to);
+    const to = this.#receiver(signal);
     const from = this.pid(signal.from);
     const target = to.process;
     switch (signal.type) {
@@ -294,7 +318,10 @@ export class Remote implements RemotePort {
       case "monitor": {
         const monitor = new Monitor(signal.ref, from, to);
         if (target === undefined) this.down(monitor, NOPROC);
-        else target.watchers = include(target.watchers, monitor);
+        else {
+          this.losses.relate(to, from.node.id);
+          target.watchers = include(target.watchers, monitor);
+        }
         return;
       }
       case "demonitor":
@@ -317,29 +344,43 @@ export class Remote implements RemotePort {
     }
   }
 
-  /** The connection to a node is lost: all links and monitors between the two nodes end with `noconnection`. */
+  /** The connection to a node is lost: all links, monitors and calls between the two nodes end with `noconnection`. */
   nodeDown(id: string): void {
-    const kernel = this.#kernel;
-    const { links } = kernel;
     for (const watch of [...this.watches.values()])
-      if (watch.target.node.id === id) links.down(watch, NOCONNECTION);
-    for (const process of kernel.processes().reverse()) {
-      for (const watcher of members(process.watchers)) {
-        if (watcher.watcher.node.id === id) process.watchers = exclude(process.watchers, watcher);
-      }
-      for (const monitor of members(process.watching)) {
-        if (monitor.target.node.id === id) links.down(monitor, NOCONNECTION);
-      }
-      for (const other of members(process.links)) {
-        if (other.node.id === id) this.#link(process, other, { type: "exited", reason: NOCONNECTION });
-      }
+      if (watch.target.node.id === id) this.#kernel.links.down(watch, NOCONNECTION);
+    this.losses.begin(id);
+  }
+
+  /** Ends links and monitors between a process and a node that is lost, at most so many. Returns how many. */
+  untie(process: Process, id: string, most: number): number {
+    const { pid } = process;
+    let ended = 0;
+    for (const watcher of each(process.watchers)) {
+      if (watcher.watcher.node.id !== id) continue;
+      if (ended++ === most) return most;
+      process.watchers = exclude(process.watchers, watcher);
     }
-    for (const [pid, ends] of [...this.#inactive])
-      for (const other of [...ends.keys()]) if (other.node.id === id) this.#forgetEnd(pid, other);
-    this.calls.nodeDown(id);
+    for (const other of [...(this.#inactive.get(pid)?.keys() ?? [])])
+      if (other.node.id === id) this.#forgetEnd(pid, other);
+    for (const monitor of each(process.watching)) {
+      if (monitor.target.node.id !== id) continue;
+      if (ended++ === most) return most;
+      this.#kernel.links.down(monitor, NOCONNECTION);
+    }
+    for (const other of each(process.links)) {
+      if (other.node.id !== id) continue;
+      if (ended++ === most) return most;
+      this.#link(process, other, { type: "exited", reason: NOCONNECTION });
+    }
+    return ended;
+  }
+
+  catchUp(process: Process): void {
+    this.losses.catchUp(process);
   }
 
   abandon(error: Error): void {
+    this.losses.finish();
     this.calls.abandon(error);
   }
 
@@ -415,6 +456,7 @@ export class Remote implements RemotePort {
   /** The process of this pid has ended. */
   forget(pid: Pid): void {
     this.#inactive.delete(pid);
+    this.losses.forget(pid);
     if (this.#exported.size > 0 && this.#exported.delete(pid.id)) this.#remember(pid as Pid<unknown>);
   }
 }

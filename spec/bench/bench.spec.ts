@@ -29,7 +29,7 @@ import { poolJob } from "./pool.js";
 import * as pqueue from "./pqueue.js";
 import { median, onSystem, type Program, runOnce, runRounds, WrongCountError } from "./program.js";
 import { queueOn } from "./queues.js";
-import { remoteCall, remoteCallCost, remoteSend } from "./remote.js";
+import { nodeDown, remoteCall, remoteCallCost, remoteSend } from "./remote.js";
 import { format, judge, table } from "./result.js";
 import { buildRevision } from "./revision.js";
 import * as sdk from "./sdk.js";
@@ -72,6 +72,7 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["remote-send", 300, remoteSend(300)],
   ["remote-call", 300, remoteCall(300)],
   ["remote-call-cost", 3_000, remoteCallCost(300)],
+  ["node-down", 1, nodeDown(20, 10)],
   ["state-machine", 10, stateMachine(10)],
   ["call-telemetry", 10, call(10, countAll)],
   ["call-await-telemetry", 10, callAwait(10, countAll)],

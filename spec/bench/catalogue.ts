@@ -156,6 +156,8 @@ export const CATALOGUE: readonly Entry[] = [
   { name: "remote-send", unit: "perSecond", peers: [] },
   { name: "remote-call", unit: "perSecond", peers: [] },
   { name: "remote-call-cost", unit: "times", peers: [], target: { type: "at-most", value: 3 } },
+  { name: "node-down", unit: "ms", peers: [], target: { type: "at-most", value: 2 } },
+  { name: "node-down-of-20k", unit: "ms", peers: [], target: { type: "at-most", value: 10 } },
   {
     name: "state-machine",
     unit: "perSecond",

@@ -1,7 +1,7 @@
 // Between two nodes in one process, whose transport passes signals by reference: what the kernel itself adds, without a codec.
 
 import { type Context, type Pid, type Reply, type ReplyTo, remoteNodes, System } from "signalbox";
-import { median, type Program, type Run, runOnce } from "./program.js";
+import { median, type Program, type Run, runOnce, Stopwatch } from "./program.js";
 
 /** How many messages go out, or calls wait, before the other node gets its turn. */
 const WINDOW = 256;
@@ -124,6 +124,42 @@ export function remoteCallCost(count: number): Program {
         times.push((sent.perCpuSecond as number) / (called.perCpuSecond as number));
       }
       return { counted: 2 * PAIRS * count, figures: { times: median(times) } };
+    },
+  };
+}
+
+/** What the loss of a node costs the turn in which it comes, at so many processes, of which some are linked to a process there. */
+export function nodeDown(processes: number, linked: number): Program {
+  return {
+    operations: 1,
+    expected: linked,
+    run: async () => {
+      const system = new System({ report: false, transport: remoteNodes({ send: () => true }) });
+      const node = { name: "there", id: "there" };
+      let told = 0;
+      await new Promise<void>((resolve) => {
+        let left = processes;
+        const far = system.pidAt({ node, id: 1 });
+        for (let n = 0; n < processes; n++) {
+          system.spawn<never>(
+            {
+              init: (ctx) => {
+                if (n < linked) ctx.link(far);
+                if (--left === 0) resolve();
+              },
+              handle: () => undefined,
+              signal: () => void told++,
+            },
+            { trapExit: true },
+          );
+        }
+      });
+      await system.idle();
+      const watch = new Stopwatch();
+      system.nodeDown(node.id);
+      const { wallMs } = watch.read();
+      while (told < linked) await new Promise((resolve) => setImmediate(resolve));
+      return { counted: told, figures: { ms: wallMs }, end: () => system.stop({ timeoutMs: 0 }) };
     },
   };
 }
