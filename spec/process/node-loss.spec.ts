@@ -171,7 +171,7 @@ describe("while the loss of a node is told, a process learns of it first", () =>
   }
 
   const acts: readonly (readonly [string, (ctx: Context<Order>) => unknown])[] = [
-    ["sends a message", (ctx) => ctx.send(farPid, () => undefined)],
+    ["sends a message", (ctx) => ctx.send(here.pidAt({ node: there.node, id: 999_999 }), "hello")],
     ["links again", (ctx) => ctx.link(farPid)],
     ["unlinks", (ctx) => ctx.unlink(farPid)],
     ["monitors", (ctx) => ctx.monitor(farPid)],
