@@ -1,0 +1,25 @@
+// Contends for a singleton over PostgreSQL, and writes under its lease for as long as it runs.
+
+import { System } from "signalbox";
+import { singleton } from "signalbox/nodes";
+import { defineTable, openStore, postgres } from "signalbox/store";
+
+const [connection = "", schema = "", name = ""] = process.argv.slice(2);
+const names = defineTable("names", { columns: { id: "text" }, key: ["id"] });
+const system = new System({ name, report: false });
+const store = await openStore(system, postgres(JSON.parse(connection), { schema }), [
+  { name: "contenders", version: 1, tables: [names] },
+]);
+const writer = singleton(system, {
+  name: "writer",
+  lease: store,
+  start: async (ctx, lease) => {
+    lease.lost.addEventListener("abort", () => console.log(`${name} lost ${lease.token}`));
+    for (let n = 0; ctx.alive; n++)
+      await store
+        .commit({ claim: lease, writes: [{ type: "put", table: names, row: { id: `${lease.token}.${n}` } }] })
+        .then(() => n === 0 && console.log(`${name} wrote ${lease.token}`))
+        .catch((error: { readonly code: string }) => console.log(`${name} refused ${error.code}`));
+  },
+});
+await system.start(writer);
