@@ -98,7 +98,6 @@ export class HostProcess implements Callbacks<HostMessage> {
     life.started();
     tell({ type: "poll" });
     host.signals = new FlowSignals(this.#signalPort(() => tell({ type: "signals wanted" })));
-    host.signals.look();
   }
 
   #signalPort(ask: () => void): SignalPort {
