@@ -3,6 +3,15 @@
 import type { MessagePort, Worker } from "node:worker_threads";
 import { node, optionalModule } from "./node-modules.js";
 
+/** An end of a channel between two threads. */
+export type HostPort = MessagePort;
+
+/** Both ends of a new channel between two threads. */
+export function hostChannel(): readonly [HostPort, HostPort] {
+  const { port1, port2 } = new node.workerThreads.MessageChannel();
+  return [port1, port2];
+}
+
 /** Limits on the memory of a thread, in megabytes: those of `node:worker_threads`. */
 export interface ThreadLimits {
   /** The heap of old objects. A thread that needs more is ended. */

@@ -11,6 +11,7 @@
  * A floor imports only from floors below it. The guarantees are numbered in docs/semantics.md.
  */
 
+export { WorkerExitedError, WorkerFileError } from "../process/thread-errors.js";
 export type { Phase } from "./application/application-machine.js";
 export type {
   ConfigurationOptions,
@@ -70,8 +71,6 @@ export {
   PoolFullError,
   PoolStoppingError,
   UnknownJobError,
-  WorkerExitedError,
-  WorkerFileError,
 } from "./pool/errors.js";
 export type { AnyFunctions, JobFunction, PoolJob, Remote, Run } from "./pool/job.js";
 export type { PoolStats } from "./pool/messages.js";

@@ -5,6 +5,7 @@ import { only } from "../../process/known-options.js";
 import { among, asGiven, checked, maybe, ms, whole } from "../../process/option-schema.js";
 import { flag, text } from "../../process/options.js";
 import type { ThreadLimits } from "../../process/thread.js";
+import { megabytes, moduleUrl, threadLimits } from "../../process/thread-options.js";
 import type { Config } from "./pool-machine.js";
 
 /** Options of one job, and the defaults of a pool for its jobs. */
@@ -141,7 +142,6 @@ const POOL_CHECKS = {
   name: asGiven<string>(),
   ...JOB_CHECKS,
 };
-const THREAD_LIMITS = ["maxOldGenerationSizeMb", "maxYoungGenerationSizeMb", "stackSizeMb"] as const;
 
 /** Options of a pool with all defaults filled in. */
 export interface PoolSettings {
@@ -165,7 +165,7 @@ export function checkPool(file: URL | string, options: PoolOptions): PoolSetting
   if (size !== undefined && minSize !== undefined && minSize > size)
     throw new OptionError("minSize", minSize, `at most the size, which is ${size}`);
   return {
-    file: urlOf(file),
+    file: moduleUrl("url", file),
     size,
     minSize,
     config: { concurrency, maxQueue, maxJobs, drain, intensity, periodMs, backoff: undefined },
@@ -215,23 +215,6 @@ export function checkTransfer(transfer: unknown, maxAttempts: number): readonly 
   if (transfer.length > 0 && maxAttempts > 1)
     throw new OptionError("transfer", transfer, "absent when maxAttempts is more than 1");
   return transfer;
-}
-
-function urlOf(file: unknown): string {
-  const url = file instanceof URL ? file.href : text("url", file);
-  if (/^(file|data|node):/.test(url)) return url;
-  throw new OptionError("url", url, "the URL of a module (file: or data:)");
-}
-
-function megabytes(path: string, value: unknown): number {
-  if (typeof value === "number" && value > 0) return value;
-  throw new OptionError(path, value, "a number of megabytes, more than 0");
-}
-
-function threadLimits(path: string, given: unknown): ThreadLimits {
-  only(path, given as object, THREAD_LIMITS);
-  for (const [name, value] of Object.entries(given as object)) megabytes(`${path}.${name}`, value);
-  return given as ThreadLimits;
 }
 
 /** How the process of a pool is spawned. @throws OptionError */

@@ -11,6 +11,7 @@ import type { Process } from "../../process/process.js";
 import { crash, type ExitReason, KILL, NORMAL, SHUTDOWN } from "../../process/reason.js";
 import { spawnAwaited } from "../../process/start.js";
 import { hostParallelism } from "../../process/thread.js";
+import { WorkerFileError } from "../../process/thread-errors.js";
 import { RestartReports } from "../../supervisor/report.js";
 import {
   JobDeadlineError,
@@ -19,7 +20,6 @@ import {
   PoolFullError,
   PoolStoppingError,
   UnknownJobError,
-  WorkerFileError,
 } from "./errors.js";
 import { JobRequest, type PoolStats, StatsRequest, StopPool, Withdrawal } from "./messages.js";
 import { type JobOutcome, PoolMeter } from "./metrics.js";

@@ -9,9 +9,9 @@ import type { Process } from "../../process/process.js";
 import { crash } from "../../process/reason.js";
 import { captureSenderContext } from "../../process/sender-context.js";
 import { isProxy, type ThreadEnd } from "../../process/thread.js";
+import { WorkerExitedError, WorkerFileError } from "../../process/thread-errors.js";
 import type { JobTrace } from "../telemetry/edges.js";
 import { uncloneablePart } from "./cloneable.js";
-import { WorkerExitedError, WorkerFileError } from "./errors.js";
 import { revive } from "./revive.js";
 import {
   type FromThread,
