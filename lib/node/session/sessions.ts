@@ -12,6 +12,7 @@ import { OutOfReach } from "../../process/out-of-reach.js";
 import type { RemoteNode } from "../../process/pid.js";
 import type { Abandonable } from "../../process/process.js";
 import { remoteNodes, type Transport } from "../../process/remote.js";
+import type { RemotePort } from "../../process/remote-port.js";
 import type { ProcessSystem } from "../../process/system.js";
 import type { WireSignal } from "../../process/wire-signal.js";
 import { CODEC_DEFAULTS } from "../codec/limits.js";
@@ -91,6 +92,7 @@ export class Sessions implements Transport {
   readonly #ground: SessionGround;
   readonly #codec: (node: RemoteNode) => SignalTexts;
   readonly #limits: { readonly closeMs: number; readonly maxNodes: number };
+  readonly #port: RemotePort;
   readonly #peers = new Map<string, PeerSession>();
   readonly #listeners = new Set<SessionListener>();
   readonly #flushing = new Set<PeerSession>();
@@ -140,7 +142,8 @@ export class Sessions implements Transport {
       hasHeartbeats: !carrier.notices,
       textSize: maxBytes + SIGNAL_HEAD,
     });
-    kernel.remote = remoteNodes(this).connect(kernel);
+    this.#port = remoteNodes(this).connect(kernel);
+    kernel.remote = this.#port;
     kernel.waits = include(kernel.waits, this.#stop);
     carrier.open(this.#receiver());
   }
@@ -222,6 +225,8 @@ export class Sessions implements Transport {
   #closeCarrier(): void {
     if (this.#isCarrierClosed) return;
     this.#isCarrierClosed = true;
+    // The system may get another transport.
+    if (this.#kernel.remote === this.#port) this.#kernel.remote = new OutOfReach(this.#kernel);
     this.#kernel.waits = exclude(this.#kernel.waits, this.#stop);
     contained(
       () => this.#carrier.close(),
