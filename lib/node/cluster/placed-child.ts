@@ -1,0 +1,146 @@
+// A child on another node, as its supervisor sees it: a process here that stands for it. It has the child started (programs.ts), passes
+// messages on, and ends when the child does, with its reason; when the node is lost, with `noconnection`. Its own end ends the child.
+
+import { type Callbacks, deferStart, ignore, Stop } from "../../process/behaviour.js";
+import type { Context } from "../../process/context.js";
+import type { Signal } from "../../process/entries.js";
+import { CalleeExitedError } from "../../process/errors.js";
+import type { Pid } from "../../process/pid.js";
+import type { Process } from "../../process/process.js";
+import { crash, type ExitReason, NORMAL } from "../../process/reason.js";
+import type { Reply, ReplyTo } from "../../process/request.js";
+import { type Launch, launch, type Startable } from "../../process/start.js";
+import { NoNodeError } from "./errors.js";
+import type { KnownNode, Placement, ProgramNodes } from "./placement.js";
+import type { ProgramStart } from "./programs.js";
+
+/** What a child is, and where it may be. */
+export interface PlacedOptions {
+  readonly nodes: ProgramNodes;
+  readonly placement: Placement;
+  /** How long the child waits for a node, in milliseconds. */
+  readonly placeTimeoutMs: number;
+  readonly program: string;
+  readonly args: readonly unknown[];
+}
+
+/** The start of a child on another node, for child specs. Its handle is the pid of the process here that stands for it. */
+export function placedChild(options: PlacedOptions): Startable<readonly [], Pid<unknown>> {
+  return {
+    [launch]: (): Launch<Pid<unknown>> => ({
+      behaviour: new PlacedChild(options) as Callbacks<never>,
+      options: { label: options.program, trapExit: true },
+      ref: (pid) => pid as Pid<unknown>,
+    }),
+  };
+}
+
+class PlacedChild implements Callbacks<unknown> {
+  readonly #options: PlacedOptions;
+  #at: KnownNode | undefined;
+  #child: Pid<unknown> | undefined;
+  /** Messages that came before the child was there. */
+  #early: unknown[] = [];
+  #giveUpWaiting: (() => void) | undefined;
+
+  constructor(options: PlacedOptions) {
+    this.#options = options;
+  }
+
+  init(ctx: Context<unknown>): unknown {
+    const { nodes, program, placeTimeoutMs } = this.#options;
+    // However the process ends, a kill included.
+    ctx.signal.addEventListener("abort", () => this.#leave(), { once: true });
+    if (this.#place(ctx)) return deferStart;
+    const process = ctx.self.process as Process;
+    const stopListening = nodes.onNode(() => process.perform(() => void this.#place(ctx)));
+    const limit = ctx.runAfter(placeTimeoutMs, () => {
+      ctx.exit(crash(new NoNodeError(program, placeTimeoutMs)));
+    });
+    this.#giveUpWaiting = () => {
+      stopListening();
+      if (ctx.alive) ctx.cancel(limit);
+    };
+    return deferStart;
+  }
+
+  /** False: there is no node. */
+  #place(ctx: Context<unknown>): boolean {
+    const { nodes, placement, program, args } = this.#options;
+    const { all } = nodes;
+    if (this.#at !== undefined || all.length === 0) return this.#at !== undefined;
+    const at = placement(all, program, args) as KnownNode | undefined;
+    if (at === undefined) return false;
+    this.#giveUpWaiting?.();
+    this.#giveUpWaiting = undefined;
+    this.#at = at;
+    at.children++;
+    ctx.monitor(at.starter);
+    ctx.ask(
+      at.starter,
+      (replyTo: ReplyTo<ProgramStart>) => ({
+        type: "start" as const,
+        program,
+        args,
+        owner: ctx.self,
+        replyTo,
+      }),
+      (reply) => this.#answered(ctx, reply),
+      { timeoutMs: Number.POSITIVE_INFINITY },
+    );
+    return true;
+  }
+
+  #answered(ctx: Context<unknown>, reply: Reply<ProgramStart>): unknown {
+    if (!reply.ok) {
+      const { error } = reply;
+      // The DOWN of the starter says the same.
+      return new Stop(error instanceof CalleeExitedError ? error.reason : crash(error));
+    }
+    const start = reply.value;
+    if (start.type === "failed") return new Stop(start.reason);
+    // The supervisor forgets it, as a child here whose `init` returns `ignore`.
+    if (start.type === "ignored") {
+      const process = ctx.self.process as Process;
+      process.kernel.started(process, ignore);
+      return undefined;
+    }
+    this.#child = start.pid;
+    ctx.started();
+    for (const message of this.#early.splice(0)) ctx.send(start.pid, message);
+    return undefined;
+  }
+
+  handle(ctx: Context<unknown>, message: unknown): void {
+    if (this.#child === undefined) this.#early.push(message);
+    else ctx.send(this.#child, message);
+  }
+
+  signal(ctx: Context<unknown>, signal: Signal): unknown {
+    const starter = this.#at?.starter;
+    // The only process that the starter has for this one is the child.
+    if (signal.type === "exit" && signal.from === starter) return new Stop(signal.reason);
+    if (signal.type === "down" && signal.pid === starter) return new Stop(signal.reason);
+    if (signal.type === "exit" && this.#child !== undefined && signal.reason !== NORMAL)
+      this.#pass(ctx, signal.reason);
+    return undefined;
+  }
+
+  /** The supervisor stops it: it ends when the child has. */
+  parentExit(ctx: Context<unknown>, reason: ExitReason): unknown {
+    if (this.#child === undefined) return new Stop(reason);
+    this.#pass(ctx, reason);
+    return undefined;
+  }
+
+  #pass(ctx: Context<unknown>, reason: ExitReason): void {
+    const { starter } = this.#at as KnownNode;
+    ctx.send(starter, { type: "exit", pid: this.#child as Pid, reason });
+  }
+
+  #leave(): void {
+    this.#giveUpWaiting?.();
+    if (this.#at !== undefined) this.#at.children--;
+    this.#at = undefined;
+  }
+}

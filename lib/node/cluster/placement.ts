@@ -1,0 +1,74 @@
+// Where children on other nodes are started: the nodes that can be asked now, and the choice among them.
+
+import type { Pid, RemoteNode } from "../../process/pid.js";
+import type { StarterMessage } from "./programs.js";
+
+/** A node that starts programs, as a placement sees it. */
+export interface ProgramNode {
+  /** Name and id of the node. */
+  readonly node: RemoteNode;
+  /** How many children it runs for this node. */
+  readonly children: number;
+}
+
+/** Chooses the node for a child among those that can be asked. They are in the order in which they came, at least one. */
+export type Placement = (
+  nodes: readonly ProgramNode[],
+  program: string,
+  args: readonly unknown[],
+) => ProgramNode | undefined;
+
+/** The node with the fewest children of this node; of several, the first. */
+export function fewestChildren(): Placement {
+  return (nodes) => nodes.reduce((least, node) => (node.children < least.children ? node : least));
+}
+
+/** One node after the other. */
+export function inTurn(): Placement {
+  let last: RemoteNode | undefined;
+  return (nodes) => {
+    const after = nodes.findIndex(({ node }) => node === last) + 1;
+    const next = nodes[after % nodes.length];
+    last = next?.node;
+    return next;
+  };
+}
+
+/** The process that starts programs on a node. */
+export type StarterPid = Pid<StarterMessage>;
+
+/** One of the nodes of a {@link ProgramNodes}. */
+export class KnownNode implements ProgramNode {
+  readonly node: RemoteNode;
+  readonly starter: StarterPid;
+  children = 0;
+  constructor(node: RemoteNode, starter: StarterPid) {
+    this.node = node;
+    this.starter = starter;
+  }
+}
+
+/** The nodes that start programs for this node. */
+export class ProgramNodes {
+  readonly #nodes = new Map<string, KnownNode>();
+  readonly #waiting = new Set<() => void>();
+
+  get all(): readonly KnownNode[] {
+    return [...this.#nodes.values()];
+  }
+
+  add(node: RemoteNode, starter: StarterPid): void {
+    this.#nodes.set(node.id, new KnownNode(node, starter));
+    for (const tell of [...this.#waiting]) tell();
+  }
+
+  remove(nodeId: string): void {
+    this.#nodes.delete(nodeId);
+  }
+
+  /** Calls `fn` for each node that comes. Returns the call that ends it. */
+  onNode(fn: () => void): () => void {
+    this.#waiting.add(fn);
+    return () => void this.#waiting.delete(fn);
+  }
+}
