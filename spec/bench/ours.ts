@@ -22,6 +22,7 @@ import { stateMachine } from "./state-machine.js";
 import { restart, supervisorChildren } from "./supervision.js";
 import { taskStream } from "./tasks.js";
 import { observed } from "./telemetry.js";
+import { threadPair, threadRoundTrip, threadSend } from "./threads.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
 import { callTraced } from "./traced.js";
 
@@ -62,6 +63,9 @@ export const programs: Readonly<Record<string, Program>> = {
   "codec-pid": codecPid(SIZES.codec.pid),
   "codec-error": codecError(SIZES.codec.error),
   "pool-job": poolJob(SIZES.poolJob),
+  "thread-send": threadSend(SIZES.threads.send),
+  "thread-round-trip": threadRoundTrip(SIZES.threads.roundTrips),
+  "thread-pair": threadPair(SIZES.threads.rounds),
   "http-request": httpRequest(SIZES.httpRequest),
   "sim-steps": simulatedSteps(SIZES.simulatedSteps),
   "sim-steps-async": simulatedAsyncSteps(SIZES.simulatedAsyncSteps),

@@ -26,6 +26,12 @@ export const SIZES = {
   crashToReroute: 20_000,
   poolJob: 100_000,
   codec: { plain: 1_000_000, pid: 100_000, error: 10_000 },
+  threads: {
+    send: 1_000_000,
+    roundTrips: 20_000,
+    /** Of the computation of one piece of work: some tenths of a second. */
+    rounds: 200_000_000,
+  },
   httpRequest: 20_000,
   simulatedSteps: 500_000,
   simulatedAsyncSteps: 200_000,

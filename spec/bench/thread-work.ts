@@ -1,0 +1,43 @@
+// What the threads of threads.ts run: processes that count, echo and compute.
+
+import type { ReplyTo } from "signalbox";
+import { type ThreadProgram, threadProgram } from "signalbox/nodes";
+
+/** To a counter: one more; or how many there were since the last answer. */
+export type Counted =
+  | { readonly order: number; readonly item: string }
+  | { readonly replyTo: ReplyTo<number> };
+
+/** To a computer: a piece of work. */
+export interface Piece {
+  readonly rounds: number;
+  readonly replyTo: ReplyTo<number>;
+}
+
+/** Work for a processor, whose result shows that it was done: a linear congruential generator. */
+export function compute(rounds: number): number {
+  let seed = 1;
+  for (let i = 0; i < rounds; i++) seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+  return seed;
+}
+
+/** Of the one counter in this thread. */
+let counted = 0;
+
+const program: ThreadProgram = threadProgram({
+  programs: {
+    counter: {
+      handle: (ctx, message: Counted) => {
+        if (!("replyTo" in message)) {
+          counted++;
+          return;
+        }
+        ctx.reply(message.replyTo, counted);
+        counted = 0;
+      },
+    },
+    echo: { handle: (ctx, { rounds, replyTo }: Piece) => ctx.reply(replyTo, rounds) },
+    bolt: { handle: (ctx, { rounds, replyTo }: Piece) => ctx.reply(replyTo, compute(rounds)) },
+  },
+});
+export default program;

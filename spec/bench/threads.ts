@@ -1,0 +1,114 @@
+// Processes in threads: messages to one, round trips with one, and work for two.
+
+import { type Pid, type ReplyTo, System } from "signalbox";
+import { type Threads, threads } from "signalbox/nodes";
+import { type Figures, median, type Program, type Run, Stopwatch } from "./program.js";
+import { type Counted, compute, type Piece } from "./thread-work.js";
+
+/** The compiled module beside this one. */
+const WORK = new URL("./thread-work.js", import.meta.url);
+
+/** Messages between two questions how many there were. */
+const BATCH = 1_000;
+/** Questions that are open at a time: a window, as any sender of many messages has one. */
+const OPEN = 8;
+/** The part that comes first and is not timed. */
+const WARM_UP = 0.2;
+
+async function onThreads(
+  size: number,
+  work: URL,
+  run: (system: System, workers: Threads) => Promise<{ counted: number; figures: Figures }>,
+): Promise<Run> {
+  const system = new System({ report: false });
+  const workers = await threads(system, { size, program: work, placement: "turns" });
+  const { counted, figures } = await run(system, workers);
+  return { counted, figures, end: () => system.stop() };
+}
+
+/** Sends `count` small messages, and adds up how many arrived. */
+async function sendAll(system: System, counter: Pid<Counted>, count: number): Promise<number> {
+  let left = count;
+  let arrived = 0;
+  const sender = async (): Promise<void> => {
+    while (left > 0) {
+      const now = Math.min(left, BATCH);
+      left -= now;
+      for (let i = 0; i < now; i++) system.send(counter, { order: i, item: "a lamp" });
+      const more = await system.call<Counted, Counted, number>(counter, (replyTo) => ({ replyTo }));
+      arrived += more;
+    }
+  };
+  await Promise.all(Array.from({ length: OPEN }, sender));
+  return arrived;
+}
+
+/** Messages a second from the main thread to a process in another one. */
+export function threadSend(count: number, work: URL = WORK): Program {
+  return {
+    operations: count,
+    expected: count,
+    run: () =>
+      onThreads(1, work, async (system, workers) => {
+        const counter = (await workers.start("counter")) as Pid<Counted>;
+        await sendAll(system, counter, Math.ceil(count * WARM_UP));
+        const watch = new Stopwatch();
+        const counted = await sendAll(system, counter, count);
+        const { wallMs, cpuMs } = watch.read();
+        return {
+          counted,
+          figures: { perSecond: (count * 1_000) / wallMs, perCpuSecond: (count * 1_000) / cpuMs },
+        };
+      }),
+  };
+}
+
+const ask = (system: System, pid: Pid<Piece>, rounds: number): Promise<number> =>
+  system.call(pid, (replyTo: ReplyTo<number>) => ({ rounds, replyTo }), { timeoutMs: 60_000 });
+
+/** The median of round trips, one at a time, in nanoseconds. */
+export function threadRoundTrip(count: number, work: URL = WORK): Program {
+  return {
+    operations: count,
+    expected: (count * (count + 1)) / 2,
+    run: () =>
+      onThreads(1, work, async (system, workers) => {
+        const echo = (await workers.start("echo")) as Pid<Piece>;
+        for (let n = 0; n < count * WARM_UP; n++) await ask(system, echo, n);
+        const ns: number[] = [];
+        let counted = 0;
+        for (let n = 1; n <= count; n++) {
+          const before = performance.now();
+          const answer = await ask(system, echo, n);
+          ns.push((performance.now() - before) * 1e6);
+          counted += answer;
+        }
+        return { counted, figures: { ns: median(ns) } };
+      }),
+  };
+}
+
+/** Two pieces of work: the time that two threads take, as a part of that of one thread. */
+export function threadPair(rounds: number, work: URL = WORK): Program {
+  const right = compute(rounds);
+  return {
+    operations: 4,
+    expected: 4 * right,
+    run: () =>
+      onThreads(2, work, async (system, workers) => {
+        // One after the other in turn: the first and the third share a thread.
+        const bolts: Pid<Piece>[] = [];
+        for (let i = 0; i < 3; i++) bolts.push((await workers.start("bolt")) as Pid<Piece>);
+        const [one, two, beside] = bolts as [Pid<Piece>, Pid<Piece>, Pid<Piece>];
+        const both = async (...pids: readonly Pid<Piece>[]) => {
+          const before = performance.now();
+          const results = await Promise.all(pids.map((pid) => ask(system, pid, rounds)));
+          return { ms: performance.now() - before, sum: results.reduce((sum, result) => sum + result) };
+        };
+        await both(one, two, beside);
+        const onOne = await both(one, beside);
+        const onTwo = await both(one, two);
+        return { counted: onOne.sum + onTwo.sum, figures: { times: onTwo.ms / onOne.ms } };
+      }),
+  };
+}
