@@ -4,8 +4,9 @@
  *     codec/      signals as text, and what may be sent
  *     lease/      leases with rising tokens, kept by a store; singletons, which run where a lease is held
  *     session/    the session between two nodes: epochs, numbers, credit, heartbeats, and the seam to what carries its frames
- *     cluster/    where carriers come from
+ *     cluster/    where carriers come from; children on other nodes, by the names of their programs
  *     nats/       NATS as the carrier of a cluster: it finds the nodes, and says at once that one is gone
+ *     threads/    a system in each of several worker threads, joined by message ports
  *
  * @example
  * const source = nats({ servers: "127.0.0.1:4222", cluster: "shop" });
@@ -14,6 +15,9 @@
  */
 
 export type { CarrierSource } from "./cluster/carrier-source.js";
+export { NoNodeError, UnknownProgramError } from "./cluster/errors.js";
+export type { Placement, ProgramNode } from "./cluster/placement.js";
+export type { Programs } from "./cluster/programs.js";
 export { FrameError, SignalTooLargeError, UnsendableError } from "./codec/errors.js";
 export { LeaseLostError } from "./lease/errors.js";
 export { holderAddress } from "./lease/holder.js";
@@ -38,3 +42,12 @@ export { SESSION_DEFAULTS, type SessionLimits } from "./session/limits.js";
 export type { SessionView } from "./session/peer-session.js";
 export type { NodeDown, NodeRefused, NodeUp, SessionListener } from "./session/session-events.js";
 export { type SessionOptions, Sessions } from "./session/sessions.js";
+export { ThreadHungError } from "./threads/errors.js";
+export { type ThreadProgram, type ThreadProgramOptions, threadProgram } from "./threads/thread-program.js";
+export {
+  THREADS_DEFAULTS,
+  type ThreadNode,
+  type Threads,
+  type ThreadsOptions,
+  threads,
+} from "./threads/threads.js";

@@ -48,6 +48,7 @@ import {
   reply,
   replyAndStop,
   roundRobin,
+  type ServerDefinition,
   type ServerRef,
   type Startable,
   Stash,
@@ -77,7 +78,17 @@ import {
   schedule,
   wrapCodec,
 } from "signalbox/flow";
-import { type Lease, nats, Sessions, singleton, storeLeases } from "signalbox/nodes";
+import {
+  type FrameCarrier,
+  type Lease,
+  nats,
+  Sessions,
+  singleton,
+  storeLeases,
+  type Threads,
+  threadProgram,
+  threads,
+} from "signalbox/nodes";
 import { instrument } from "signalbox/otel";
 import {
   adapterType,
@@ -466,9 +477,14 @@ export const adapters: readonly unknown[] = [
   () => [DatabaseSync, Pool],
 ];
 export const sources: readonly unknown[] = [csvRows, fromIterable, fromValues, httpPages, jsonLines, timer];
+declare const workers: Threads;
+declare const Picker: ServerDefinition<[number], { pick(state: Desk): number }, Record<never, never>>;
+declare const carrier: FrameCarrier;
 export const nodes: readonly unknown[] = [
   ...[nats, Sessions, singleton, storeLeases],
   (lease: Lease) => lease.token,
+  threadProgram,
+  threads,
 ];
 export const queues: readonly unknown[] = [dead, done, jetstream, openPipelineOperations, openQueues, retry];
 export const files: readonly unknown[] = [

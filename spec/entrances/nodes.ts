@@ -1,8 +1,18 @@
 // The entrances of nodes.
 
 import { System } from "signalbox";
-import { type FrameCarrier, nats, Sessions, singleton, storeLeases } from "signalbox/nodes";
+import {
+  type FrameCarrier,
+  nats,
+  Sessions,
+  singleton,
+  storeLeases,
+  threadProgram,
+  threads,
+} from "signalbox/nodes";
 import { memory, openStore } from "signalbox/store";
+import { ProgramNodes } from "../../lib/node/cluster/placement.js";
+import { Threads } from "../../lib/node/threads/threads.js";
 import { type Lines, made, nothing, on } from "./lines.js";
 
 /** Reaches nobody. */
@@ -14,7 +24,14 @@ export async function nodes(system: System): Promise<Lines> {
   const ref = await system.start(only);
   // A system joins once.
   const sessions = new Sessions(new System({ report: false }), CARRIER);
+  const placing = { placement: () => undefined, placeTimeoutMs: 0 };
+  const pid = system.spawn({ handle: nothing });
+  const threadless = new Threads(system as never, pid, new ProgramNodes(), placing, async () => undefined);
   return {
+    threadProgram: () => [threadProgram, { programs: {} }],
+    threads: () => [threads, new System({ report: false }), { program: "data:text/javascript,", size: 1 }],
+    "Threads.on": () => [on(threadless, "on"), "picker", []],
+    "Threads.start": () => [on(threadless, "start"), "picker", []],
     nats: () => [nats, { servers: "127.0.0.1:1", cluster: "shop" }],
     "new Sessions": () => [made(Sessions), new System({ report: false }), CARRIER, {}],
     "Sessions.watch": () => [on(sessions, "watch"), {}],

@@ -1,0 +1,40 @@
+// What the owner of a thread and the thread say to each other, apart from frames.
+
+import type { RemoteNode } from "../../process/pid.js";
+import type { HostPort } from "../../process/thread.js";
+import type { SessionOptions } from "../session/sessions.js";
+
+/** What a thread begins with. */
+export interface ThreadStart {
+  /** URL of the program. */
+  readonly file: string;
+  /** The name of its system. */
+  readonly name: string;
+  readonly control: HostPort;
+  /** The line to the main thread. */
+  readonly line: HostPort;
+  /** The node of the main thread. */
+  readonly main: RemoteNode;
+  /** Its event loop counts up here, so that its owner sees whether it hangs. */
+  readonly beats: Int32Array;
+  readonly beatMs: number;
+  readonly sessions: Omit<SessionOptions, "errors">;
+  /** The `data` option of the owner. */
+  readonly data: unknown;
+}
+
+/** To a thread. */
+export type ToThread =
+  | { readonly type: "peer"; readonly node: RemoteNode; readonly line: HostPort }
+  | { readonly type: "stop"; readonly timeoutMs: number };
+
+/** From a thread: its programs can be started; its system has stopped. */
+export type FromThread =
+  | { readonly type: "ready"; readonly node: RemoteNode; readonly starter: number }
+  | { readonly type: "stopped" };
+
+/** Key of the function that a thread calls. Of all copies of the library, since the program may have its own. */
+export const PROGRAM = "signalbox.threadProgram";
+
+/** Where the start is in the `workerData` of a thread. */
+export const START = "signalboxThread";
