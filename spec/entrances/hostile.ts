@@ -17,7 +17,7 @@ const WRITTEN_BY_USERS = new Set([
   ..."ConsumerGroup.route consoleReport() Deferred.begin Step.actions.effect AnySupervisorRef.pid.spec.start".split(
     " ",
   ),
-  ..."NatsCarrier FrameCarrier FrameReceiver Sessions.send".split(" "),
+  ..."NatsCarrier FrameCarrier FrameReceiver Sessions.send LeaseSource".split(" "),
   ..."TimePlan.by Field.accepts TelemetrySettings.filter Stage.when".split(" "),
 ]);
 

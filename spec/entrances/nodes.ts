@@ -3,6 +3,7 @@
 import { System } from "signalbox";
 import {
   type FrameCarrier,
+  holderAddress,
   nats,
   Sessions,
   singleton,
@@ -32,6 +33,7 @@ export async function nodes(system: System): Promise<Lines> {
     threads: () => [threads, new System({ report: false }), { program: "data:text/javascript,", size: 1 }],
     "Threads.on": () => [on(threadless, "on"), "picker", []],
     "Threads.start": () => [on(threadless, "start"), "picker", []],
+    holderAddress: () => [holderAddress, "{}"],
     nats: () => [nats, { servers: "127.0.0.1:1", cluster: "shop" }],
     "new Sessions": () => [made(Sessions), new System({ report: false }), CARRIER, {}],
     "Sessions.watch": () => [on(sessions, "watch"), {}],

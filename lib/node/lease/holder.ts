@@ -1,5 +1,6 @@
 // Who holds a lease, as a text that its source keeps: people read it, and others find the process by it.
 
+import { text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { PidAddress } from "../../process/wire-signal.js";
 
@@ -8,11 +9,12 @@ export function holderText({ node, id }: Pid): string {
   return JSON.stringify({ node: node.name, id: node.id, process: id });
 }
 
-/** The address in the text of a holder; undefined for a text of anything else. */
-export function holderAddress(text: string): PidAddress | undefined {
+/** The address in the text of a holder; undefined for a text of anything else. @throws OptionError when it is no text */
+export function holderAddress(holder: string): PidAddress | undefined {
+  text("holder", holder);
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    parsed = JSON.parse(holder);
   } catch {
     return undefined;
   }

@@ -13,7 +13,7 @@ export interface HeldLease {
   readonly lost?: AbortSignal;
 }
 
-/** A source of leases: {@link storeLeases} or {@link kvLeases}. Every decision of it is one compare-and-set, never a read. */
+/** A source of leases, such as {@link storeLeases}. Every decision of it is one compare-and-set, never a read. */
 export interface LeaseSource {
   /** For people. */
   readonly label: string;
