@@ -2,21 +2,31 @@
  * signalbox/nodes: several systems as one. Each system is a node, and pids of other nodes work like its own.
  *
  *     codec/      signals as text, and what may be sent
- *     lease/      leases with rising tokens, kept by a store; singletons, which run where a lease is held
  *     session/    the session between two nodes: epochs, numbers, credit, heartbeats, and the seam to what carries its frames
- *     cluster/    where carriers come from; children on other nodes, by the names of their programs
+ *     lease/      leases with rising tokens, kept by a store; singletons, which run where a lease is held
+ *     cluster/    joinCluster: the nodes that are there, names on all of them, and children that are started on other nodes
  *     nats/       NATS as the carrier of a cluster: it finds the nodes, and says at once that one is gone
  *     threads/    a system in each of several worker threads, joined by message ports
  *
  * @example
- * const source = nats({ servers: "127.0.0.1:4222", cluster: "shop" });
- * const carrier = await source.connect(new System({ name: "till" }));
- * console.log(carrier.state.isConnected);
+ * const node = await joinCluster(system, nats({ servers: "127.0.0.1:4222", cluster: "shop" }));
+ * programs(node, { picker: async (ctx) => console.log(await ctx.receive()) });
+ * await system.start(supervisor({ children: [{ id: "p", start: node.on("picker") }] }));
  */
 
 export type { CarrierSource } from "./cluster/carrier-source.js";
+export { byKey, byLabel, leastLoaded } from "./cluster/choices.js";
+export {
+  type ClusterListener,
+  type ClusterMember,
+  ClusterNode,
+  type ClusterOptions,
+  joinCluster,
+  type PlaceOptions,
+  programs,
+} from "./cluster/cluster-node.js";
 export { NoNodeError, UnknownProgramError } from "./cluster/errors.js";
-export type { Placement, ProgramNode } from "./cluster/placement.js";
+export { fewestChildren, type Placement, type ProgramNode } from "./cluster/placement.js";
 export type { Programs } from "./cluster/programs.js";
 export { FrameError, SignalTooLargeError, UnsendableError } from "./codec/errors.js";
 export { LeaseLostError } from "./lease/errors.js";

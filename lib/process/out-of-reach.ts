@@ -72,6 +72,7 @@ export class OutOfReach implements RemotePort {
   /** A link to another node ends as it is made: there is none to end. */
   unlink(): void {}
   catchUp(): void {}
+  expose(): void {}
   exit(): void {}
   unwatch(): void {}
   watched(): void {}

@@ -30,6 +30,8 @@ export interface RemotePort {
   replyAt(address: ReplyAddress): ReplyTo<unknown>;
   deliver(signal: WireSignal): void;
   nodeDown(id: string): void;
+  /** Gives a process a second number, which other nodes know beforehand. */
+  expose(number: number, pid: Pid<unknown>): void;
   address(pid: Pid): PidAddress;
   pid(address: PidAddress, label?: string): Pid<unknown>;
   forget(pid: Pid): void;

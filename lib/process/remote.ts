@@ -406,6 +406,10 @@ export class Remote implements RemotePort {
     return { node: pid.node, id: pid.id };
   }
 
+  expose(number: number, pid: Pid<unknown>): void {
+    this.#exported.set(number, pid);
+  }
+
   replyAddress(replyTo: ReplyTo<never>): ReplyAddress {
     return this.calls.replyAddress(replyTo);
   }

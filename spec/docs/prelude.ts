@@ -79,9 +79,14 @@ import {
   wrapCodec,
 } from "signalbox/flow";
 import {
+  byKey,
+  byLabel,
+  type ClusterNode,
   type FrameCarrier,
+  joinCluster,
   type Lease,
   nats,
+  programs,
   Sessions,
   singleton,
   storeLeases,
@@ -240,6 +245,7 @@ declare const order: Order;
 declare const pick: (order: Order) => void;
 declare const log: (what: unknown) => void;
 declare const signal: AbortSignal;
+declare const node: ClusterNode;
 declare const pino: () => ReportLogger;
 declare const pickers: ConsumerGroup<Order>;
 declare const system: System;
@@ -481,7 +487,7 @@ declare const workers: Threads;
 declare const Picker: ServerDefinition<[number], { pick(state: Desk): number }, Record<never, never>>;
 declare const carrier: FrameCarrier;
 export const nodes: readonly unknown[] = [
-  ...[nats, Sessions, singleton, storeLeases],
+  ...[byKey, byLabel, joinCluster, nats, programs, Sessions, singleton, storeLeases],
   (lease: Lease) => lease.token,
   threadProgram,
   threads,

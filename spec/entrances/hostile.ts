@@ -18,6 +18,7 @@ const WRITTEN_BY_USERS = new Set([
     " ",
   ),
   ..."NatsCarrier FrameCarrier FrameReceiver Sessions.send LeaseSource".split(" "),
+  ..."byKey() byLabel() leastLoaded() fewestChildren()".split(" "),
   ..."TimePlan.by Field.accepts TelemetrySettings.filter Stage.when".split(" "),
 ]);
 

@@ -2,9 +2,15 @@
 
 import { System } from "signalbox";
 import {
+  byKey,
+  byLabel,
+  type ClusterNode,
   type FrameCarrier,
   holderAddress,
+  joinCluster,
+  leastLoaded,
   nats,
+  programs,
   Sessions,
   singleton,
   storeLeases,
@@ -19,11 +25,15 @@ import { type Lines, made, nothing, on } from "./lines.js";
 /** Reaches nobody. */
 const CARRIER: FrameCarrier = { notices: true, send: () => false, open: nothing, close: nothing };
 
+/** A system joins once. */
+const joined = (): Promise<ClusterNode> =>
+  joinCluster(new System({ report: false }), CARRIER, { settleMs: 0 });
+
 export async function nodes(system: System): Promise<Lines> {
   const store = await openStore(system, memory(), []);
   const only = singleton(system, { name: "only", lease: store, start: nothing });
   const ref = await system.start(only);
-  // A system joins once.
+  const node = await joined();
   const sessions = new Sessions(new System({ report: false }), CARRIER);
   const placing = { placement: () => undefined, placeTimeoutMs: 0 };
   const pid = system.spawn({ handle: nothing });
@@ -40,5 +50,13 @@ export async function nodes(system: System): Promise<Lines> {
     "SingletonRef.here": () => [on(ref, "here"), {}],
     singleton: () => [singleton, system, { name: "only", lease: store, start: nothing }],
     storeLeases: () => [storeLeases, store, {}],
+    byKey: () => [byKey, () => "key"],
+    byLabel: () => [byLabel, "disk", "fast", leastLoaded()],
+    joinCluster: () => [joinCluster, new System({ report: false }), CARRIER, { settleMs: 0 }],
+    programs: () => [programs, node, { picker: { handle: nothing } }],
+    "ClusterNode.watch": () => [on(node, "watch"), {}],
+    "ClusterNode.whereis": () => [on(node, "whereis"), "stock", {}],
+    "ClusterNode.on": () => [on(node, "on"), "picker", [], {}],
+    "ClusterNode.leave": async () => [on(await joined(), "leave"), {}],
   };
 }

@@ -67,7 +67,7 @@ class PlacedChild implements Callbacks<unknown> {
   /** False: there is no node. */
   #place(ctx: Context<unknown>): boolean {
     const { nodes, placement, program, args } = this.#options;
-    const { all } = nodes;
+    const all = nodes.all.filter((node) => node.offers(program));
     if (this.#at !== undefined || all.length === 0) return this.#at !== undefined;
     const at = placement(all, program, args) as KnownNode | undefined;
     if (at === undefined) return false;

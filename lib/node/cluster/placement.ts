@@ -9,7 +9,21 @@ export interface ProgramNode {
   readonly node: RemoteNode;
   /** How many children it runs for this node. */
   readonly children: number;
+  /** What it says of itself: where it is, what it has. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** How many processes run there: by its last word, and what was placed there since. */
+  readonly load: number;
 }
+
+/** What a node offers to others. */
+export interface NodeOffer {
+  /** The programs that it starts. Undefined: it decides when it is asked. */
+  readonly programs: readonly string[] | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly load: number;
+}
+
+const ANYTHING: NodeOffer = { programs: undefined, labels: {}, load: 0 };
 
 /** Chooses the node for a child among those that can be asked. They are in the order in which they came, at least one. */
 export type Placement = (
@@ -42,9 +56,36 @@ export class KnownNode implements ProgramNode {
   readonly node: RemoteNode;
   readonly starter: StarterPid;
   children = 0;
-  constructor(node: RemoteNode, starter: StarterPid) {
+  #offer: NodeOffer;
+  /** The children when the node said its load. */
+  #before = 0;
+
+  constructor(node: RemoteNode, starter: StarterPid, offer: NodeOffer) {
     this.node = node;
     this.starter = starter;
+    this.#offer = offer;
+  }
+
+  get labels(): Readonly<Record<string, string>> {
+    return this.#offer.labels;
+  }
+
+  get load(): number {
+    return Math.max(0, this.#offer.load + this.children - this.#before);
+  }
+
+  /** The programs that it starts. Undefined: it decides when it is asked. */
+  get programs(): readonly string[] | undefined {
+    return this.#offer.programs;
+  }
+
+  offers(program: string): boolean {
+    return this.programs?.includes(program) ?? true;
+  }
+
+  learn(offer: NodeOffer): void {
+    this.#offer = offer;
+    this.#before = this.children;
   }
 }
 
@@ -57,8 +98,22 @@ export class ProgramNodes {
     return [...this.#nodes.values()];
   }
 
-  add(node: RemoteNode, starter: StarterPid): void {
-    this.#nodes.set(node.id, new KnownNode(node, starter));
+  get(nodeId: string): KnownNode | undefined {
+    return this.#nodes.get(nodeId);
+  }
+
+  add(node: RemoteNode, starter: StarterPid, offer: NodeOffer = ANYTHING): void {
+    this.#nodes.set(node.id, new KnownNode(node, starter, offer));
+    this.#tell();
+  }
+
+  /** A node says what it offers now. */
+  learn(nodeId: string, offer: NodeOffer): void {
+    this.#nodes.get(nodeId)?.learn(offer);
+    this.#tell();
+  }
+
+  #tell(): void {
     for (const tell of [...this.#waiting]) tell();
   }
 
@@ -66,7 +121,7 @@ export class ProgramNodes {
     this.#nodes.delete(nodeId);
   }
 
-  /** Calls `fn` for each node that comes. Returns the call that ends it. */
+  /** Calls `fn` for each node that comes, or says what it offers. Returns the call that ends it. */
   onNode(fn: () => void): () => void {
     this.#waiting.add(fn);
     return () => void this.#waiting.delete(fn);

@@ -1,0 +1,337 @@
+// A system as a node of a cluster: the nodes it sees, names on all of them, and programs that are started here or there.
+
+import { OptionError } from "../../process/errors.js";
+import { waitForExit } from "../../process/exited.js";
+import type { Kernel } from "../../process/kernel.js";
+import { only } from "../../process/known-options.js";
+import { contained, listenerFailed } from "../../process/listening.js";
+import { callable, delay, kernelOf, text, word } from "../../process/options.js";
+import type { Pid, RemoteNode } from "../../process/pid.js";
+import { KILL, SHUTDOWN } from "../../process/reason.js";
+import type { ReplyTo } from "../../process/request.js";
+import type { Startable } from "../../process/start.js";
+import type { ProcessSystem } from "../../process/system.js";
+import type { FrameCarrier } from "../session/carrier.js";
+import { SESSION_DEFAULTS } from "../session/limits.js";
+import type { SessionView } from "../session/peer-session.js";
+import { type SessionOptions, Sessions } from "../session/sessions.js";
+import type { CarrierSource } from "./carrier-source.js";
+import { leastLoaded } from "./choices.js";
+import { type AgentMessage, agentOf, OfferChange, SessionBegin, startAgent } from "./node-agent.js";
+import { placedChild } from "./placed-child.js";
+import { type Placement, ProgramNodes } from "./placement.js";
+import { checkPrograms, type Programs, startStarter } from "./programs.js";
+
+/** Options of {@link joinCluster}. */
+export interface ClusterOptions extends Omit<SessionOptions, "versions"> {
+  /** What this node says of itself, for placements: where it is, what it has. Default none. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** How long the join waits for the answers of the nodes that are there, in milliseconds. Default 250. */
+  readonly settleMs?: number;
+}
+
+/** One node of a cluster, as another one sees it. */
+export interface ClusterMember {
+  /** Name and id of the node. */
+  readonly node: RemoteNode;
+  /** Whether it is the node that was asked. */
+  readonly isHere: boolean;
+  /** What it says of itself. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** The programs that others may start there. */
+  readonly programs: readonly string[];
+  /** How many processes run there, by its last word. */
+  readonly load: number;
+  /** The session with it. Undefined for the node itself. */
+  readonly session: SessionView | undefined;
+}
+
+/** Hears which nodes come and go. */
+export interface ClusterListener {
+  /** A node is there: it can be asked, and children can be placed on it. */
+  up?(node: RemoteNode): void;
+  /** A node is lost, or has left. */
+  down?(node: RemoteNode): void;
+}
+
+/** Options of {@link ClusterNode.on}. */
+export interface PlaceOptions {
+  /** Chooses the node among those that have the program, this one included. Default {@link leastLoaded}. */
+  readonly placement?: Placement;
+  /** How long the child waits for a node that has the program, in milliseconds. Default 5,000. */
+  readonly placeTimeoutMs?: number;
+}
+
+const WHEREIS_MS = 1_000;
+const LEAVE_MS = 5_000;
+const PLACE_MS = 5_000;
+const SETTLE_MS = 250;
+
+/**
+ * Makes a system a node of a cluster. From then on pids of other nodes work like its own. A system joins once.
+ *
+ * @param carrier - carries frames to the other nodes, such as `nats({ … })`
+ * @throws OptionError, ClusterConnectError
+ * @example
+ * const node = await joinCluster(system, nats({ servers: "127.0.0.1:4222", cluster: "shop" }));
+ * programs(node, { picker: async (ctx) => console.log(await ctx.receive()) });
+ * const stock = await node.whereis("stock");
+ */
+export async function joinCluster(
+  system: ProcessSystem,
+  carrier: CarrierSource | FrameCarrier,
+  options: ClusterOptions = {},
+): Promise<ClusterNode> {
+  const kernel = kernelOf(system);
+  only("", options, OPTIONS);
+  const { labels = {}, settleMs = SETTLE_MS, ...session } = options;
+  delay("settleMs", settleMs, 0);
+  checkLabels(labels);
+  const isSource = typeof (carrier as Partial<CarrierSource> | undefined)?.connect === "function";
+  const connected = isSource ? await (carrier as CarrierSource).connect(system) : (carrier as FrameCarrier);
+  try {
+    const sessions = new Sessions(system, connected, session);
+    const node = new ClusterNode(system, connected, sessions, labels);
+    if (settleMs > 0) await new Promise<void>((fire) => kernel.addTimer(settleMs, { fire }));
+    return node;
+  } catch (error) {
+    if (isSource) connected.close();
+    throw error;
+  }
+}
+
+const OPTIONS = [
+  ...["labels", "settleMs", "errors", "maxBytes", "capabilities"],
+  ...Object.keys(SESSION_DEFAULTS),
+];
+
+/** @throws OptionError */
+function checkLabels(labels: unknown): void {
+  if (typeof labels !== "object" || labels === null || Array.isArray(labels))
+    throw new OptionError("labels", labels, "an object of texts");
+  for (const [name, value] of Object.entries(labels)) text(`labels.${name}`, value);
+}
+
+/**
+ * Names the programs that other nodes may start here. All other programs are refused, by name. Programs of the same name are replaced for
+ * children that start later.
+ *
+ * @param given - by name: definitions of servers, supervisors and the like, and the bodies or callbacks of plain processes
+ * @throws OptionError
+ * @example programs(node, { picker: async (ctx) => console.log(await ctx.receive()) });
+ */
+export function programs(node: ClusterNode, given: Programs): void {
+  if (Array.isArray(given) || Object.keys(given ?? {}).length === 0)
+    throw new OptionError("programs", given, "an object of at least one program, by name");
+  if (!(node instanceof ClusterNode)) throw new OptionError("node", node, "the result of joinCluster");
+  node.offer(given);
+}
+
+/** A system as a node of a cluster; see {@link joinCluster}. */
+export class ClusterNode implements AsyncDisposable {
+  /** The system. */
+  readonly system: ProcessSystem;
+  readonly #kernel: Kernel;
+  readonly #carrier: FrameCarrier;
+  readonly #sessions: Sessions;
+  readonly #labels: Readonly<Record<string, string>>;
+  readonly #programs: Record<string, Programs[string]> = Object.create(null);
+  readonly #nodes = new ProgramNodes();
+  /** The epochs of the sessions that are up, by the ids of the nodes. */
+  readonly #epochs = new Map<string, string>();
+  readonly #listeners = new Set<ClusterListener>();
+  readonly #agent: Pid<AgentMessage>;
+  readonly #starter: Pid<never>;
+  #leaving: Promise<void> | undefined;
+
+  /** @internal */
+  constructor(
+    system: ProcessSystem,
+    carrier: FrameCarrier,
+    sessions: Sessions,
+    labels: Readonly<Record<string, string>>,
+  ) {
+    this.system = system;
+    this.#kernel = kernelOf(system);
+    this.#carrier = carrier;
+    this.#sessions = sessions;
+    this.#labels = { ...labels };
+    const starter = startStarter(system, this.#programs);
+    this.#starter = starter;
+    this.#agent = startAgent(this.#kernel, {
+      nodes: this.#nodes,
+      starter,
+      offer: () => ({
+        programs: this.#leaving === undefined ? Object.keys(this.#programs) : [],
+        labels: this.#labels,
+      }),
+      up: (node) => this.#hear((listener) => listener.up?.(node)),
+      isCurrent: ({ node, epoch }) => this.#epochs.get(node.id) === epoch,
+    });
+    sessions.watch({
+      up: ({ node, epoch }) => {
+        this.#epochs.set(node.id, epoch);
+        this.#kernel.send(this.#agent, new SessionBegin(node, epoch));
+      },
+      down: ({ node }) => this.#lost(node),
+    });
+  }
+
+  /** At once, in the same turn as the ends of links: what is restarted then may not be placed on the node that is lost. */
+  #lost(node: RemoteNode): void {
+    this.#epochs.delete(node.id);
+    if (this.#nodes.get(node.id) === undefined) return;
+    this.#nodes.remove(node.id);
+    this.#hear((listener) => listener.down?.(node));
+  }
+
+  /** Name and id of this node. */
+  get node(): RemoteNode {
+    return this.#kernel.node;
+  }
+
+  /** The nodes that are there, this one included, in the order in which they came. */
+  nodes(): ClusterMember[] {
+    const sessions = new Map(this.#sessions.view().map((view) => [view.node.id, view]));
+    return this.#nodes.all.map(({ node, labels, programs: offered = [], load }) => ({
+      node,
+      isHere: node.id === this.node.id,
+      labels,
+      programs: offered,
+      load,
+      session: sessions.get(node.id),
+    }));
+  }
+
+  /** Hears which nodes come and go from now on. Returns the call that ends that. */
+  watch(listener: ClusterListener): () => void {
+    only("listener", listener, ["up", "down"]);
+    for (const name of ["up", "down"] as const)
+      if (listener[name] !== undefined) callable(`listener.${name}`, listener[name]);
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /**
+   * The process that is registered under a name, here or on another node. Of several, that of this node, or else of the node that answers
+   * first: only a name by lease is unique.
+   *
+   * @param options.timeoutMs - how long the other nodes may take to answer. Default 1,000
+   * @returns undefined when no node has the name
+   * @throws CallTimeoutError when no node that answered has the name, and others did not answer
+   */
+  async whereis(
+    name: string,
+    options: { readonly timeoutMs?: number } = {},
+  ): Promise<Pid<unknown> | undefined> {
+    word("name", name);
+    only("", options, ["timeoutMs"]);
+    const timeoutMs = delay("timeoutMs", options.timeoutMs ?? WHEREIS_MS, 0, true);
+    const here = this.system.whereis(name);
+    if (here !== undefined) return here;
+    const others = this.#nodes.all.filter(({ node }) => node.id !== this.node.id);
+    let silent: unknown;
+    const asked = others.map(async ({ node }) => {
+      try {
+        return await this.#ask(node, name, timeoutMs);
+      } catch (error) {
+        if ((error as { code?: unknown }).code === "ERR_CALL_TIMEOUT") silent = error;
+        return undefined;
+      }
+    });
+    const found = await firstOf(asked);
+    if (found === undefined && silent !== undefined) throw silent;
+    return found;
+  }
+
+  #ask(node: RemoteNode, name: string, timeoutMs: number): Promise<Pid<unknown> | undefined> {
+    const build = (replyTo: ReplyTo<Pid<unknown> | undefined>): AgentMessage => ({
+      type: "whereis",
+      name,
+      replyTo,
+    });
+    return this.#kernel.calls.call(undefined, agentOf(this.#kernel, node), build, { timeoutMs });
+  }
+
+  /**
+   * The start of a child on a node that has the program, for child specs, or for `system.start`. The supervisor has a process here that
+   * stands for the child: it passes messages and calls on, ends when the child ends, with its reason, and with `noconnection` when the
+   * node of the child is lost. The restart chooses a node anew. When the supervisor is gone, or its node, the child is stopped.
+   *
+   * @param program - a name that the other node gave to {@link programs}
+   * @param args - arguments of its `init`. They travel, so functions and instances of classes are refused when the child starts
+   * @throws OptionError
+   * @example supervisor({ children: [{ id: "p", start: node.on("picker", [1]) }] });
+   */
+  on(
+    program: string,
+    args: readonly unknown[] = [],
+    options: PlaceOptions = {},
+  ): Startable<readonly [], Pid<unknown>> {
+    text("program", program);
+    if (!Array.isArray(args)) throw new OptionError("args", args, "an array of arguments");
+    only("", options, ["placement", "placeTimeoutMs"]);
+    const { placement = leastLoaded(), placeTimeoutMs = PLACE_MS } = options;
+    return placedChild({
+      nodes: this.#nodes,
+      placement: callable("placement", placement, "a placement, such as leastLoaded()"),
+      placeTimeoutMs: delay("placeTimeoutMs", placeTimeoutMs, 0, true),
+      program,
+      args,
+    });
+  }
+
+  /** @internal */
+  offer(given: Programs): void {
+    Object.assign(this.#programs, checkPrograms("programs", given));
+    this.#kernel.send(this.#agent, new OfferChange());
+  }
+
+  /**
+   * Leaves the cluster: starts nothing more for other nodes, stops what it runs for them, takes leave, and closes the connection. Links,
+   * monitors and calls to other nodes end with `noconnection`. The system goes on alone. The stop of the system leaves too.
+   *
+   * @param options.timeoutMs - how long the children may take, in milliseconds, before they are killed. Default 5,000
+   */
+  leave(options: { readonly timeoutMs?: number } = {}): Promise<void> {
+    only("", options, ["timeoutMs"]);
+    const timeoutMs = delay("timeoutMs", options.timeoutMs ?? LEAVE_MS, 0);
+    this.#leaving ??= this.#leave(timeoutMs);
+    return this.#leaving;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.leave();
+  }
+
+  async #leave(timeoutMs: number): Promise<void> {
+    const kernel = this.#kernel;
+    // After this call: the agent sees then that the node is leaving.
+    await undefined;
+    kernel.send(this.#agent, new OfferChange());
+    kernel.links.exit(kernel.outside, this.#starter, SHUTDOWN, "exit");
+    const kill = (): void => kernel.links.exit(kernel.outside, this.#starter, KILL, "exit");
+    const timer = kernel.addTimer(timeoutMs, { fire: kill });
+    await waitForExit(kernel, this.#starter, undefined);
+    kernel.cancelTimer(timer);
+    await this.#sessions.close();
+    await this.#carrier.close();
+    kernel.links.exit(kernel.outside, this.#agent, SHUTDOWN, "exit");
+  }
+
+  #hear(call: (listener: ClusterListener) => void): void {
+    for (const listener of [...this.#listeners])
+      contained(
+        () => call(listener),
+        (error) => listenerFailed(this.#kernel, "a listener of a cluster", listener, error),
+      );
+  }
+}
+
+/** The first of the results that is not undefined. */
+function firstOf<T>(all: readonly Promise<T | undefined>[]): Promise<T | undefined> {
+  return new Promise((resolve) => {
+    for (const one of all) void one.then((value) => value !== undefined && resolve(value));
+    void Promise.all(all).then(() => resolve(undefined));
+  });
+}

@@ -1,0 +1,174 @@
+// The process of a node that the other nodes ask: what it offers, and who has a name there. It has one number on all nodes, so that a
+// node can be asked as soon as its session is up. It asks each node that comes up in the same way, and only then other processes see it.
+
+import type { Callbacks } from "../../process/behaviour.js";
+import type { Context } from "../../process/context.js";
+import type { Kernel } from "../../process/kernel.js";
+import { Pid, type RemoteNode } from "../../process/pid.js";
+import type { Process } from "../../process/process.js";
+import type { ReplyTo } from "../../process/request.js";
+import type { NodeOffer, ProgramNodes, StarterPid } from "./placement.js";
+
+/** The number of this process on every node, far above all others. */
+const AGENT = Number.MAX_SAFE_INTEGER;
+/** How often a node says how many processes it has, if that has changed. */
+const LOAD_MS = 1_000;
+/** Periods are between three and five quarters of that: nodes do not speak together for long. */
+const JITTER_FROM = 0.75;
+const JITTER = 0.5;
+/** Most labels, programs and characters of each that are taken from another node. */
+const MOST = 1_024;
+
+/** What a node says of itself. */
+export interface NodeCard extends NodeOffer {
+  readonly starter: StarterPid;
+  readonly programs: readonly string[];
+}
+
+export type AgentMessage =
+  | { readonly type: "meet"; readonly replyTo: ReplyTo<NodeCard> }
+  | { readonly type: "card"; readonly card: NodeCard }
+  | { readonly type: "whereis"; readonly name: string; readonly replyTo: ReplyTo<Pid<unknown> | undefined> }
+  | SessionBegin
+  | OfferChange;
+
+/** A session with another node has begun. A class, so that no other node can say so. */
+export class SessionBegin {
+  readonly type = "session";
+  readonly node: RemoteNode;
+  readonly epoch: string;
+  constructor(node: RemoteNode, epoch: string) {
+    this.node = node;
+    this.epoch = epoch;
+  }
+}
+
+/** This node offers something else than before. */
+export class OfferChange {
+  readonly type = "offer";
+}
+
+/** What the agent of a node is made of. */
+export interface AgentGround {
+  readonly nodes: ProgramNodes;
+  readonly starter: StarterPid;
+  /** What this node offers now. */
+  offer(): { readonly programs: readonly string[]; readonly labels: Readonly<Record<string, string>> };
+  /** Whether the session with a node is still the same. */
+  isCurrent(session: SessionBegin): boolean;
+  up(node: RemoteNode): void;
+}
+
+/** The agent of another node. */
+export function agentOf(kernel: Kernel, node: RemoteNode): Pid<AgentMessage> {
+  return kernel.remote.pid({ node, id: AGENT }) as Pid<AgentMessage>;
+}
+
+/** Starts the agent of this node. Other nodes reach it from now on. */
+export function startAgent(kernel: Kernel, ground: AgentGround): Pid<AgentMessage> {
+  const { pid } = kernel.spawn(new NodeAgent(ground), undefined, { label: "node" });
+  kernel.remote.expose(AGENT, pid);
+  return pid as Pid<AgentMessage>;
+}
+
+class NodeAgent implements Callbacks<AgentMessage> {
+  readonly isHelper = true;
+  readonly #ground: AgentGround;
+  #saidLoad = -1;
+
+  constructor(ground: AgentGround) {
+    this.#ground = ground;
+  }
+
+  init(ctx: Context<AgentMessage>): void {
+    const { nodes, starter } = this.#ground;
+    nodes.add(ctx.self.node, starter, this.#card(ctx));
+    this.#sayLoadLater(ctx);
+  }
+
+  handle(ctx: Context<AgentMessage>, message: AgentMessage): void {
+    if (message instanceof SessionBegin) this.#session(ctx, message);
+    else if (message instanceof OfferChange) this.#say(ctx);
+    else this.#asked(ctx, message);
+  }
+
+  /** A message of another node, so it may be anything. */
+  #asked(ctx: Context<AgentMessage>, message: AgentMessage): void {
+    const { type } = (message ?? {}) as AgentMessage;
+    if (type === "card") this.#learn((message as { readonly card: unknown }).card);
+    else if (type === "meet" || type === "whereis") {
+      const { replyTo, name } = message as { readonly replyTo: ReplyTo<unknown>; readonly name?: unknown };
+      if (typeof (replyTo as { readonly answer?: unknown } | undefined)?.answer !== "function") return;
+      if (type === "meet") ctx.reply(replyTo, this.#card(ctx));
+      else ctx.reply(replyTo, typeof name === "string" ? ctx.whereis(name) : undefined);
+    }
+  }
+
+  #session(ctx: Context<AgentMessage>, session: SessionBegin): void {
+    const { nodes, up, isCurrent } = this.#ground;
+    const { node } = session;
+    const { kernel } = ctx.self.process as Process;
+    ctx.ask(
+      agentOf(kernel, node),
+      (replyTo: ReplyTo<NodeCard>) => ({ type: "meet" as const, replyTo }),
+      (reply) => {
+        // A node that only has sessions, and no part in a cluster, has no agent.
+        if (!reply.ok || !isCurrent(session) || !isCardOf(reply.value, node)) return;
+        nodes.add(node, reply.value.starter, reply.value);
+        up(node);
+      },
+      { timeoutMs: Number.POSITIVE_INFINITY },
+    );
+  }
+
+  #learn(card: unknown): void {
+    const node = (card as { readonly starter?: { readonly node?: RemoteNode } } | undefined)?.starter?.node;
+    if (node !== undefined && isCardOf(card, node)) this.#ground.nodes.learn(node.id, card);
+  }
+
+  #card(ctx: Context<AgentMessage>): NodeCard {
+    const { starter, offer } = this.#ground;
+    const { kernel } = ctx.self.process as Process;
+    return { ...offer(), starter, load: kernel.population };
+  }
+
+  /** Tells all nodes what this one offers. */
+  #say(ctx: Context<AgentMessage>): void {
+    const card = this.#card(ctx);
+    this.#saidLoad = card.load;
+    const { kernel } = ctx.self.process as Process;
+    for (const { node } of this.#ground.nodes.all)
+      if (node.id === ctx.self.node.id) this.#ground.nodes.learn(node.id, card);
+      else ctx.send(agentOf(kernel, node), { type: "card", card });
+  }
+
+  #sayLoadLater(ctx: Context<AgentMessage>): void {
+    ctx.runAfter(LOAD_MS * (JITTER_FROM + ctx.random() * JITTER), () => {
+      if ((ctx.self.process as Process).kernel.population !== this.#saidLoad) this.#say(ctx);
+      this.#sayLoadLater(ctx);
+    });
+  }
+}
+
+/** Whether a value from another node is what it says of itself. */
+function isCardOf(value: unknown, node: RemoteNode): value is NodeCard {
+  const { starter, programs, labels, load } = (value ?? {}) as Partial<NodeCard>;
+  return (
+    starter instanceof Pid &&
+    starter.node.id === node.id &&
+    isList(programs) &&
+    typeof labels === "object" &&
+    labels !== null &&
+    isList(Object.values(labels)) &&
+    typeof load === "number" &&
+    load >= 0
+  );
+}
+
+function isList(value: unknown): boolean {
+  return (
+    Array.isArray(value) &&
+    value.length <= MOST &&
+    value.every((one) => typeof one === "string" && one.length <= MOST)
+  );
+}
