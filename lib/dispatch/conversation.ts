@@ -71,13 +71,14 @@ export class Conversation<T> extends DispatchRequest<T> implements WaitingDispat
     group: ConsumerGroup<T>,
     envelope: Envelope<T>,
     settings: FullSettings<T>,
+    route: RoutingFunction<T> | IsolatedRoute<T>,
     isJoinable: boolean,
   ) {
     super();
     this.group = group;
     this.envelope = envelope;
     this.settings = settings;
-    this.route = group.route;
+    this.route = route;
     this.isJoinable = isJoinable;
   }
 

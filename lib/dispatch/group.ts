@@ -3,7 +3,7 @@
 import { NoProcessError, OptionError, SystemStoppedError } from "../process/errors.js";
 import type { Kernel } from "../process/kernel.js";
 import { only, onlyKnown } from "../process/known-options.js";
-import { address, count, delay, text } from "../process/options.js";
+import { address, count, delay, text, withMethod } from "../process/options.js";
 import { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import type { Access } from "../process/shared-state.js";
@@ -23,7 +23,8 @@ import {
 import type { Outcome } from "./outcome.js";
 import { type Demand, decide, type Event, initial, offerTo, type State } from "./queue-machine.js";
 import { JoiningRequest } from "./request.js";
-import { leastLoaded, type RouteContext, type RoutingFunction } from "./route.js";
+import { leastLoaded, pure, type RouteContext, type RoutingFunction } from "./route.js";
+import type { GroupScope, ScopedMembers } from "./scope.js";
 import {
   DISPATCH_OPTIONS,
   DISPATCH_SETTINGS,
@@ -49,6 +50,11 @@ export interface GroupOptions<T> extends DispatchSettings<T> {
   readonly windowMs?: number;
   /** Bytes of all remembered replies, estimated. A receipt with a larger reply is not remembered. Default 50,000,000. */
   readonly windowBytes?: number;
+  /**
+   * A node that has joined a cluster (`signalbox/nodes`): consumers that join a group of this name there, on any node, are members here.
+   * Default: the group has the consumers of this thread alone.
+   */
+  readonly scope?: GroupScope;
 }
 
 const SETTINGS: readonly (keyof GroupOptions<never>)[] = DISPATCH_SETTINGS;
@@ -59,6 +65,7 @@ const GROUP_OPTIONS = /* @__PURE__ */ SETTINGS.concat(
   "window",
   "windowMs",
   "windowBytes",
+  "scope",
 );
 
 /**
@@ -95,6 +102,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
   readonly #context = new SharedContext();
   readonly #watchers = new WeakMap<Kernel, Watcher>();
   readonly #affinities = new Map<string, Member>();
+  readonly #scoped: ScopedMembers | undefined;
 
   /** Creates a group that has no members yet. */
   constructor(options: GroupOptions<T> = {}) {
@@ -108,6 +116,10 @@ export class ConsumerGroup<T = unknown, R = unknown> {
       windowMs: delay("windowMs", options.windowMs ?? GROUP_DEFAULTS.windowMs, 0, true),
       windowBytes: count("windowBytes", options.windowBytes ?? GROUP_DEFAULTS.windowBytes, 0, true),
     });
+    this.#scoped =
+      options.scope === undefined
+        ? undefined
+        : withMethod("scope", options.scope, "share", "a node, as joinCluster gives it").share(this as never);
   }
 
   /** The members at this moment. The list does not change: a join or a leave makes a new one. The counters are live. */
@@ -148,7 +160,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     const process = pid instanceof Pid ? pid.process : undefined;
     if (process === undefined)
       throw new NoProcessError(pid instanceof Pid ? String(pid) : show(pid), this.name);
-    const registration = new Member(process, checkJoin(pid, options), this);
+    const registration = new Member(process, checkJoin(pid, options, this.#scoped), this);
     const taken = this.#members.find((member) => member.id === registration.id);
     if (taken !== undefined) search.shared?.process(taken.pid, "read");
     if (taken?.pid.process !== undefined) {
@@ -166,6 +178,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     groupsOf.set(pid, (groupsOf.get(pid) ?? new Set()).add(this));
     this.#watch(process.kernel, registration);
     this.#apply({ type: "joined", consumer: registration });
+    this.#scoped?.joined(registration);
     return registration;
   }
 
@@ -185,6 +198,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     const { node } = member.pid;
     const isLast = !this.#members.some(({ pid }) => pid.node === node && pid.process !== undefined);
     this.#apply({ type: "left", consumer: member, isLast });
+    this.#scoped?.left(member);
   }
 
   #become(members: readonly Member[]): void {
@@ -212,25 +226,55 @@ export class ConsumerGroup<T = unknown, R = unknown> {
       // A bare payload has been wrapped already when its envelope comes from an error or an outcome.
       const isOwn = payload instanceof OwnEnvelope || payload instanceof BareEnvelope;
       const envelope: Envelope<T> = isOwn ? payload : new BareEnvelope(payload as T, kernel.env);
-      let inFlight: Conversation<T> | undefined;
-      if (isOwn) {
-        this.touched("write");
-        const receipt = this.dedup.receipt(envelope.id, kernel.env.now());
-        if (receipt !== undefined)
-          return Promise.resolve({ envelope, ...receipt, duplicate: true } as Outcome<T, R>);
-        inFlight = this.dedup.inFlight(envelope.id);
-      }
-      if (inFlight !== undefined)
-        return joined(kernel, owner, inFlight, settings, options) as Promise<Outcome<T, R>>;
-      const conversation = new Conversation<T>(this, envelope, settings, isOwn);
-      // The group knows the type of the replies.
-      const outcome = conversation.await(kernel, owner) as Promise<Outcome<T, R>>;
-      conversation.start(kernel, owner);
-      if (options?.signal !== undefined) conversation.obey(options.signal);
-      return outcome;
+      return this.#begin(kernel, owner, envelope, isOwn, settings, this.#route, options);
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  #begin(
+    kernel: Kernel,
+    owner: Process | undefined,
+    envelope: Envelope<T>,
+    isOwn: boolean,
+    settings: FullSettings<T>,
+    route: RoutingFunction<T> | IsolatedRoute<T>,
+    options: DispatchOptions<T> | undefined,
+  ): Promise<Outcome<T, R>> {
+    let inFlight: Conversation<T> | undefined;
+    if (isOwn) {
+      this.touched("write");
+      const receipt = this.dedup.receipt(envelope.id, kernel.env.now());
+      if (receipt !== undefined)
+        return Promise.resolve({ envelope, ...receipt, duplicate: true } as Outcome<T, R>);
+      inFlight = this.dedup.inFlight(envelope.id);
+    }
+    if (inFlight !== undefined)
+      return joined(kernel, owner, inFlight, settings, options) as Promise<Outcome<T, R>>;
+    const conversation = new Conversation<T>(this, envelope, settings, route, isOwn);
+    // The group knows the type of the replies.
+    const outcome = conversation.await(kernel, owner) as Promise<Outcome<T, R>>;
+    conversation.start(kernel, owner);
+    if (options?.signal !== undefined) conversation.obey(options.signal);
+    return outcome;
+  }
+
+  /** @internal See {@link ScopedGroup}. The node that dispatches has the deadline, the attempts and the crash policy. */
+  dispatchTo(
+    member: Member,
+    kernel: Kernel,
+    owner: Process | undefined,
+    envelope: Envelope<T>,
+    signal: AbortSignal,
+  ): Promise<Outcome<T, R>> {
+    const route = Object.assign(
+      (_envelope: Envelope<T>, candidates: readonly ConsumerView[]) =>
+        candidates.includes(member) ? member : undefined,
+      { interchangeable: false },
+    );
+    const isOwn = envelope instanceof OwnEnvelope;
+    const settings = { ...this.settings, ...ONCE };
+    return this.#begin(kernel, owner, envelope, isOwn, settings, pure(route), { signal });
   }
 
   /** Has the group's watcher watch the consumer of a new member. Each system with members has one watcher. */
@@ -351,6 +395,12 @@ export class ConsumerGroup<T = unknown, R = unknown> {
 
 const NOBODY: readonly Member[] = [];
 
+/** Of a dispatch to one member, for another node. */
+const ONCE = {
+  ...{ deadlineMs: Number.POSITIVE_INFINITY, maxAttempts: 1, patienceMs: 0, outwaitsRefusals: false },
+  onCrash: "reroute",
+} as const;
+
 /** The context that all trusted routing functions of a group get: one object for all dispatches. */
 class SharedContext implements RouteContext {
   turn = 0;
@@ -401,13 +451,17 @@ const JOIN_OPTIONS: readonly (keyof JoinOptions)[] = [
   ...(["id", "maxInFlight", "maxBuffer", "weight", "tags", "acknowledges"] as const),
 ];
 
-function checkJoin(pid: Pid<never>, options: JoinOptions): Required<JoinOptions> {
+function checkJoin(
+  pid: Pid<never>,
+  options: JoinOptions,
+  scoped: ScopedMembers | undefined,
+): Required<JoinOptions> {
   only("", options, JOIN_OPTIONS);
   const weight = options.weight ?? 1;
   if (!(weight >= 0 && Number.isFinite(weight)))
     throw new OptionError("weight", weight, "a number, 0 or more");
   return {
-    id: text("id", options.id ?? String(pid)),
+    id: text("id", options.id ?? scoped?.idOf(pid) ?? String(pid)),
     maxInFlight: count("maxInFlight", options.maxInFlight ?? Number.POSITIVE_INFINITY, 1, true),
     maxBuffer: count("maxBuffer", options.maxBuffer ?? Number.POSITIVE_INFINITY, 1, true),
     weight,

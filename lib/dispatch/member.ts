@@ -109,7 +109,11 @@ export class Member implements ConsumerView {
   hasLeft = false;
   /** The dispatches in flight here that have no process. The group writes it when its watcher watches the consumer. */
   flights: Flights | undefined = undefined;
+  /** Told when the consumer's slots are taken or freed, if the group spans nodes. */
+  onLoad: (() => void) | undefined = undefined;
   private slots = 0;
+  /** Of a consumer on another node: its slots that dispatches of other nodes take. */
+  private elsewhere = 0;
   private forwarded = 0;
   private successor: Member | undefined = undefined;
   private readonly group: MemberGroup;
@@ -130,7 +134,7 @@ export class Member implements ConsumerView {
 
   get inFlight(): number {
     if (search.shared !== undefined) this.looked("read");
-    return this.process.alive ? this.slots : 0;
+    return this.process.alive ? this.slots + this.elsewhere : 0;
   }
 
   /** An envelope is forwarded to the consumer: it takes a slot. */
@@ -138,6 +142,14 @@ export class Member implements ConsumerView {
     if (search.shared !== undefined) this.group.touched("write");
     this.slots++;
     this.forwarded++;
+    this.onLoad?.();
+  }
+
+  /** News of the slots that dispatches of other nodes take at the consumer. */
+  takenElsewhere(slots: number): void {
+    const before = this.elsewhere;
+    this.elsewhere = slots;
+    for (let freed = before - slots; freed > 0 && this.process.alive; freed--) this.group.freed(this);
   }
 
   get delivered(): number {
@@ -147,7 +159,7 @@ export class Member implements ConsumerView {
 
   /** The consumer left and joins again. The envelopes that it still works on take slots here. */
   takeOverFrom(before: Member): void {
-    this.slots = before.inFlight;
+    this.slots = before.slots;
     before.successor = this;
   }
 
@@ -163,6 +175,7 @@ export class Member implements ConsumerView {
     }
     invariant(this.slots > 0, "a slot that is freed was taken");
     this.slots--;
+    this.onLoad?.();
     if (!this.process.alive) this.group.lost(this);
     else this.group.freed(this);
   }

@@ -253,7 +253,8 @@ function trusted<T>(route: RoutingFunction<T>): RoutingFunction<T> {
   return Object.defineProperty(route, "isTrusted", { value: true });
 }
 
-function pure<T>(route: RoutingFunction<T>): RoutingFunction<T> {
+/** @internal A trusted function that also runs outside of a process. */
+export function pure<T>(route: RoutingFunction<T>): RoutingFunction<T> {
   return Object.defineProperty(trusted(route), "isPure", { value: true });
 }
 

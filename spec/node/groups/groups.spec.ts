@@ -1,0 +1,213 @@
+// Consumer groups that span nodes: join here or there, dispatch from anywhere.
+
+import { ConsumerGroup, consumer, type Delivery, reject, type System } from "signalbox";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { NodeGroups } from "../../../lib/node/groups/groups.js";
+import { Peers } from "./peers.js";
+
+let peers: Peers;
+let here: { readonly system: System; readonly groups: NodeGroups };
+let there: { readonly system: System; readonly groups: NodeGroups };
+let near: ConsumerGroup<number, number>;
+let far: ConsumerGroup<number, number>;
+
+beforeEach(() => {
+  peers = new Peers();
+  here = peers.join("here");
+  there = peers.join("there");
+  near = new ConsumerGroup({ name: "pickers", scope: here.groups });
+  far = new ConsumerGroup({ name: "pickers", scope: there.groups });
+  peers.meet();
+});
+
+afterEach(async () => {
+  await here.system.stop();
+  await there.system.stop();
+});
+
+const doubling = consumer((n: number) => 2 * n);
+
+describe("a group that spans two nodes", () => {
+  test("has the consumers of both, under the same names [N1120]", async () => {
+    near.join(here.system.spawn(doubling), { id: "north", weight: 2 });
+    far.join(there.system.spawn(doubling), { id: "south", maxInFlight: 3, tags: { item: "tea" } });
+    await peers.wire.settle();
+    const seen = (group: ConsumerGroup<number, number>) =>
+      group.consumers
+        .map(({ id, weight, maxInFlight, tags }) => ({ id, weight, maxInFlight, tags }))
+        .sort(byId);
+    expect(seen(near)).toEqual(seen(far));
+    expect(seen(near).map(({ id }) => id)).toEqual(["north", "south"]);
+  });
+
+  test("takes a dispatch of either node to a consumer of the other [N1120]", async () => {
+    far.join(there.system.spawn(doubling), { id: "south" });
+    await peers.wire.settle();
+    const outcome = await here.system.dispatch(near, 21);
+    expect(outcome).toMatchObject({ reply: 42, deliveredTo: "south", settledBy: "reply", attempts: 1 });
+  });
+
+  test("gives default names that no other node can give [N1120]", async () => {
+    near.join(here.system.spawn(doubling));
+    far.join(there.system.spawn(doubling));
+    await peers.wire.settle();
+    const ids = near.consumers.map(({ id }) => id).sort();
+    expect(new Set(ids).size).toBe(2);
+    expect(far.consumers.map(({ id }) => id).sort()).toEqual(ids);
+  });
+
+  test("knows the consumers of a node that joined before the group was made here [N1120]", async () => {
+    const late = new ConsumerGroup<number, number>({ name: "late", scope: there.groups });
+    late.join(there.system.spawn(doubling), { id: "early" });
+    await peers.wire.settle();
+    const group = new ConsumerGroup<number, number>({ name: "late", scope: here.groups });
+    await peers.wire.settle();
+    expect((await here.system.dispatch(group, 4)).reply).toBe(8);
+  });
+
+  test("forgets a consumer that leaves, which finishes what it has [N1120]", async () => {
+    let finish: (n: number) => void = () => undefined;
+    const slow = there.system.spawn(consumer((_n: number) => new Promise<number>((done) => (finish = done))));
+    far.join(slow, { id: "slow" });
+    await peers.wire.settle();
+    const outcome = here.system.dispatch(near, 1);
+    await peers.wire.settle();
+    far.leave("slow");
+    await peers.wire.settle();
+    expect(near.consumers).toEqual([]);
+    finish(7);
+    expect((await outcome).reply).toBe(7);
+    await peers.wire.settle();
+    expect(here.system.processes().filter((pid) => pid.label === "slow")).toEqual([]);
+  });
+});
+
+describe("a dispatch to a consumer of another node", () => {
+  test("is re-routed when the consumer crashes, for its reason [N1121]", async () => {
+    far.join(there.system.spawn(consumer(() => Promise.reject(new Error("boom")))), { id: "a" });
+    await peers.wire.settle();
+    const outcome = here.system.dispatch(near, 5);
+    await peers.wire.settle();
+    near.join(here.system.spawn(doubling), { id: "b" });
+    const { reply, reroutedFrom, rerouteTimings } = await outcome;
+    expect([reply, reroutedFrom]).toEqual([10, ["a"]]);
+    expect(rerouteTimings[0]?.reason).toMatchObject({ type: "crash", error: { message: "boom" } });
+  });
+
+  test("is re-routed when the connection is lost [N1121]", async () => {
+    const hung = there.system.spawn(consumer(() => new Promise<number>(() => undefined)));
+    far.join(hung, { id: "a" });
+    await peers.wire.settle();
+    const outcome = here.system.dispatch(near, 5);
+    await peers.wire.settle();
+    near.join(here.system.spawn(doubling), { id: "b" });
+    peers.cutOff(there.system);
+    const { reply, reroutedFrom, rerouteTimings } = await outcome;
+    expect([reply, reroutedFrom]).toEqual([10, ["a"]]);
+    expect(rerouteTimings[0]?.reason.type).toBe("noconnection");
+    there.system.exit(hung, "kill");
+  });
+
+  test("does not count against envelopes that the crashed consumer had not begun, or had begun beside [N1122]", async () => {
+    const crashing = consumer((n: number) => {
+      if (n === 13) throw new Error("unlucky");
+      return n;
+    });
+    far.join(there.system.spawn(crashing), { id: "a" });
+    await peers.wire.settle();
+    const group = near;
+    const outcomes = [13, 1, 2].map((n) =>
+      here.system.dispatch(group, n, { maxAttempts: 1, patienceMs: 60_000 }),
+    );
+    const ends = Promise.allSettled(outcomes);
+    await peers.wire.settle();
+    near.join(here.system.spawn(doubling), { id: "b" });
+    const [unlucky, ...others] = await ends;
+    expect(unlucky).toMatchObject({ status: "rejected", reason: { code: "ERR_ATTEMPTS_EXHAUSTED" } });
+    expect(others.map((one) => one.status === "fulfilled" && one.value.reply)).toEqual([2, 4]);
+  });
+
+  test("takes over a rejection, and a final one [N1121]", async () => {
+    const picky = consumer((n: number) => reject(new RangeError(`no ${n}`), { final: n > 1 }));
+    far.join(there.system.spawn(picky), { id: "picky" });
+    near.join(here.system.spawn(doubling), { id: "second" });
+    near.route = (_envelope, consumers) => consumers.find(({ id }) => id === "picky") ?? consumers[0];
+    await peers.wire.settle();
+    expect((await here.system.dispatch(near, 1)).reroutedFrom).toEqual(["picky"]);
+    await expect(here.system.dispatch(near, 2)).rejects.toMatchObject({
+      code: "ERR_REJECTED",
+      cause: { message: "no 2" },
+    });
+  });
+
+  test("is withdrawn there when its caller gives up [N1123]", async () => {
+    const seen: string[] = [];
+    const waiting = consumer((_n: number, { signal }: Delivery<number>) => {
+      seen.push("begun");
+      return new Promise<number>((_, fail) => signal.addEventListener("abort", () => fail(signal.reason)));
+    });
+    far.join(there.system.spawn(waiting), { id: "a", maxInFlight: 1 });
+    await peers.wire.settle();
+    const giveUp = new AbortController();
+    const outcome = here.system.dispatch(near, 1, { signal: giveUp.signal });
+    await peers.wire.settle();
+    giveUp.abort(new Error("too late"));
+    await expect(outcome).rejects.toThrow("too late");
+    await peers.wire.settle();
+    expect(seen).toEqual(["begun"]);
+    expect(far.consumers.map(({ inFlight }) => inFlight)).toEqual([0]);
+  });
+
+  test("is made once for one id, whichever nodes send it [N1124]", async () => {
+    let count = 0;
+    far.join(there.system.spawn(consumer(() => ++count)), { id: "a" });
+    await peers.wire.settle();
+    await here.system.dispatch(near, here.system.envelope(1, { id: "order 7" }));
+    const third = peers.join("third");
+    const again = new ConsumerGroup<number, number>({ name: "pickers", scope: third.groups });
+    peers.meet();
+    await peers.wire.settle();
+    const outcome = await third.system.dispatch(again, third.system.envelope(1, { id: "order 7" }));
+    expect([count, outcome.reply]).toEqual([1, 1]);
+    await third.system.stop();
+  });
+});
+
+describe("the load of a consumer", () => {
+  test("is known on every node, whichever sent the work [N1125]", async () => {
+    const busy = there.system.spawn(consumer(() => new Promise<number>(() => undefined), { concurrency: 9 }));
+    far.join(busy, { id: "busy", maxInFlight: 2 });
+    await peers.wire.settle();
+    const local = [1, 2].map((n) => there.system.dispatch(far, n, { deadlineMs: Number.POSITIVE_INFINITY }));
+    await news();
+    expect(near.consumers.map(({ inFlight, pressure }) => [inFlight, pressure])).toEqual([[2, "defer"]]);
+    there.system.exit(busy, "kill");
+    await Promise.allSettled(local);
+  });
+});
+
+describe("a scope", () => {
+  test("has one group of a name [N1126]", () => {
+    expect(() => new ConsumerGroup({ name: "pickers", scope: here.groups })).toThrow(
+      expect.objectContaining({
+        code: "ERR_OPTION",
+        message: expect.stringContaining("no other group of this node"),
+      }),
+    );
+  });
+
+  test("must be a node [N1126]", () => {
+    expect(() => new ConsumerGroup({ scope: {} as never })).toThrow(
+      expect.objectContaining({ code: "ERR_OPTION" }),
+    );
+  });
+});
+
+/** Waits until a node has been told of the load of another one's consumer. */
+async function news(): Promise<void> {
+  while (near.consumers[0]?.inFlight !== 2) await peers.wire.settle();
+}
+
+function byId(a: { readonly id: string }, b: { readonly id: string }): number {
+  return a.id < b.id ? -1 : 1;
+}
