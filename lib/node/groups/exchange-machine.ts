@@ -21,11 +21,17 @@ export interface Named {
 type Members<C> = Map<string, C>;
 type Groups<C> = Map<string, Members<C>>;
 
+interface Told<C> {
+  /** False: its news came before the notice that it is up. It has been told nothing yet. */
+  isUp: boolean;
+  readonly groups: Groups<C>;
+}
+
 export interface Exchange<C> {
   /** The groups that there are here, with the consumers of this node. */
   readonly own: Groups<C>;
-  /** What each node that is up has told. */
-  readonly told: Map<string, Groups<C>>;
+  /** What each node has told since its connection began. */
+  readonly told: Map<string, Told<C>>;
 }
 
 export type ExchangeEvent<C> =
@@ -79,11 +85,9 @@ function effectsOf<C extends Named>(state: Exchange<C>, event: ExchangeEvent<C>)
       return own.get(group)?.delete(id) === true ? tellAll(state, { type: "left", group, id }) : [];
     }
     case "up": {
-      // A node that is up already was lost meanwhile, and nobody noticed: what it told is void.
-      const lost = forget(state, event.node, true);
-      told.set(event.node, new Map());
+      told.set(event.node, { groups: new Map(), ...told.get(event.node), isUp: true });
       const groups = new Map([...own].map(([group, members]) => [group, [...members.values()]]));
-      return [...lost, { type: "tell", node: event.node, news: { type: "all", groups } }];
+      return [{ type: "tell", node: event.node, news: { type: "all", groups } }];
     }
     case "down":
       return forget(state, event.node, true);
@@ -97,7 +101,7 @@ function effectsOf<C extends Named>(state: Exchange<C>, event: ExchangeEvent<C>)
 function shared<C extends Named>({ own, told }: Exchange<C>, group: string): Effects<C> {
   if (own.has(group)) return [];
   own.set(group, new Map());
-  return [...told].flatMap(([node, groups]) =>
+  return [...told].flatMap(([node, { groups }]) =>
     [...(groups.get(group)?.values() ?? [])].map(
       (member) => ({ type: "admit", node, group, member }) as const,
     ),
@@ -105,7 +109,7 @@ function shared<C extends Named>({ own, told }: Exchange<C>, group: string): Eff
 }
 
 function forget<C>({ own, told }: Exchange<C>, node: string, isLost: boolean): Effects<C> {
-  const groups = told.get(node) ?? new Map<string, Members<C>>();
+  const groups = told.get(node)?.groups ?? new Map<string, Members<C>>();
   told.delete(node);
   return [...groups]
     .filter(([group]) => own.has(group))
@@ -114,19 +118,19 @@ function forget<C>({ own, told }: Exchange<C>, node: string, isLost: boolean): E
     );
 }
 
-/** News of a node that is not up came late: they count for nothing. */
+/** News may come before the notice that the node is up. After the notice of its loss none comes. */
 function heard<C extends Named>(state: Exchange<C>, node: string, news: News<C>): Effects<C> {
-  const groups = state.told.get(node);
-  if (groups === undefined) return [];
+  const told = state.told.get(node) ?? { isUp: false, groups: new Map<string, Members<C>>() };
+  state.told.set(node, told);
   if (news.type === "all") {
     const before = forget(state, node, false);
-    state.told.set(node, new Map());
+    state.told.set(node, { isUp: told.isUp, groups: new Map() });
     const all = [...news.groups].flatMap(([group, members]) => members.map((member) => ({ group, member })));
     return [...before, ...all.flatMap(({ group, member }) => admit(state, node, group, member))];
   }
   if (news.type === "joined") return admit(state, node, news.group, news.member);
   const { group, id } = news;
-  const wasThere = groups.get(group)?.delete(id) === true;
+  const wasThere = told.groups.get(group)?.delete(id) === true;
   return wasThere && state.own.has(group) ? [{ type: "dismiss", node, group, id, isLost: false }] : [];
 }
 
@@ -136,7 +140,7 @@ function admit<C extends Named>(
   group: string,
   member: C,
 ): Effects<C> {
-  const members = membersOf(told.get(node) as Groups<C>, group);
+  const members = membersOf((told.get(node) as Told<C>).groups, group);
   const isKnown = members.has(member.id);
   members.set(member.id, member);
   if (!own.has(group)) return [];
@@ -145,7 +149,7 @@ function admit<C extends Named>(
 }
 
 function tellAll<C>({ told }: Exchange<C>, news: News<C>): Effects<C> {
-  return [...told.keys()].map((node) => ({ type: "tell", node, news }));
+  return [...told].flatMap(([node, { isUp }]) => (isUp ? [{ type: "tell", node, news }] : []));
 }
 
 function membersOf<C>(groups: Groups<C>, group: string): Members<C> {

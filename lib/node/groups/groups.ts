@@ -9,71 +9,86 @@ import type { GroupScope, ScopedGroup, ScopedMembers } from "../../dispatch/scop
 import type { Callbacks } from "../../process/behaviour.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
+import { kernelOf } from "../../process/options.js";
 import type { Pid, RemoteNode } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { crash, SHUTDOWN } from "../../process/reason.js";
 import { type ReplyTo, requestOf } from "../../process/request.js";
-import type { System } from "../../system.js";
+import type { ProcessSystem } from "../../process/system.js";
 import {
   decide,
   type Exchange,
   type ExchangeEffect,
   type ExchangeEvent,
   initialExchange,
+  type News,
 } from "./exchange-machine.js";
 import { Loads } from "./loads.js";
-import type { Ending, GroupMessage, RemoteMember, SentEnvelope } from "./messages.js";
+import {
+  type Ending,
+  type GroupMessage,
+  isGroupMessage,
+  type RemoteMember,
+  type SentEnvelope,
+} from "./messages.js";
 import { DISMISSED, StandIn } from "./stand-in.js";
 
 /** The other nodes of a cluster, as the groups see them. */
 export interface GroupPeers {
-  readonly system: System;
-  /**
-   * Calls `up` for each node that is up, and for each that comes up later, with the process that stands for its groups; and `down`
-   * when the connection to it is lost. Returns what ends that.
-   */
-  follow(agent: Pid<GroupMessage>, follower: GroupFollower): () => void;
+  readonly system: ProcessSystem;
+  /** The process that stands for the groups of another node, or a pid of nobody. */
+  groupsOf(node: RemoteNode): Pid<GroupMessage>;
 }
 
-export interface GroupFollower {
-  up(agent: Pid<GroupMessage>): void;
-  down(node: RemoteNode): void;
+/** The connection to a node begins, or is lost. A class, so that no other node can say so. */
+class NodeChange {
+  readonly node: RemoteNode;
+  readonly isUp: boolean;
+  constructor(node: RemoteNode, isUp: boolean) {
+    this.node = node;
+    this.isUp = isUp;
+  }
 }
 
-export class NodeGroups implements GroupScope, GroupFollower {
+export class NodeGroups implements GroupScope {
+  readonly #peers: GroupPeers;
   readonly #kernel: Kernel;
   readonly #process: Process;
   readonly #groups = new Map<string, ScopedGroup>();
   /** The consumers of this node, by group and id. */
   readonly #members = new Map<string, Map<string, Member>>();
-  /** By node. */
+  /** The processes like this one on other nodes, by node. */
   readonly #agents = new Map<string, Pid<GroupMessage>>();
   /** The members here that stand for consumers of other nodes. */
   readonly #standIns = new Map<string, StandIn>();
   readonly #loads: Loads;
-  readonly #unfollow: () => void;
   #exchange: Exchange<RemoteMember> = initialExchange();
 
   constructor(peers: GroupPeers) {
-    this.#kernel = peers.system.kernel;
+    this.#peers = peers;
+    this.#kernel = kernelOf(peers.system);
     this.#process = this.#kernel.spawn(this.#behaviour(), undefined, { label: "groups", trapExit: true });
     this.#loads = new Loads(this.#kernel, (node, loads) => {
       this.#kernel.send(this.#agents.get(node) as Pid<GroupMessage>, {
         type: "loads",
-        from: this.#pid,
+        from: this.pid,
         loads,
       });
     });
-    this.#unfollow = peers.follow(this.#pid, this);
   }
 
-  get #pid(): Pid<GroupMessage> {
+  /** The process. */
+  get pid(): Pid<GroupMessage> {
     return this.#process.pid as Pid<GroupMessage>;
+  }
+
+  /** The connection to a node begins, or is lost. It is heard of among the messages of that node, in order. */
+  changed(node: RemoteNode, isUp: boolean): void {
+    this.#kernel.send(this.pid, new NodeChange(node, isUp));
   }
 
   /** Ends all stand-ins, and what other nodes dispatch to consumers here. */
   close(): void {
-    this.#unfollow();
     this.#loads.close();
     this.#kernel.end(this.#process, SHUTDOWN);
   }
@@ -114,17 +129,16 @@ export class NodeGroups implements GroupScope, GroupFollower {
 
   // ── other nodes ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  up(agent: Pid<GroupMessage>): void {
-    const { id } = agent.node;
-    this.#agents.set(id, agent);
-    this.#loads.up(id);
-    this.#apply({ type: "up", node: id });
-  }
-
-  down({ id }: RemoteNode): void {
-    this.#agents.delete(id);
-    this.#loads.down(id);
-    this.#apply({ type: "down", node: id });
+  #met({ node, isUp }: NodeChange): void {
+    const { id } = node;
+    if (isUp) {
+      this.#loads.up(id);
+      this.#agents.set(id, this.#agents.get(id) ?? this.#peers.groupsOf(node));
+    } else {
+      this.#agents.delete(id);
+      this.#loads.down(id);
+    }
+    this.#apply({ type: isUp ? "up" : "down", node: id });
   }
 
   #apply(event: ExchangeEvent<RemoteMember>): void {
@@ -137,9 +151,7 @@ export class NodeGroups implements GroupScope, GroupFollower {
     const { node } = effect;
     switch (effect.type) {
       case "tell":
-        this.#kernel.send(this.#agents.get(node) as Pid<GroupMessage>, {
-          ...{ type: "news", from: this.#pid, news: effect.news },
-        });
+        this.#tell(this.#agents.get(node) as Pid<GroupMessage>, effect.news);
         return;
       case "admit":
         this.#admit(node, effect.group, effect.member);
@@ -158,11 +170,24 @@ export class NodeGroups implements GroupScope, GroupFollower {
     }
   }
 
+  #tell(to: Pid<GroupMessage>, news: News<RemoteMember>): void {
+    const from = this.pid;
+    if (news.type !== "all") this.#kernel.send(to, { type: "news", from, news });
+    else
+      this.#process.ctx.ask<GroupMessage, GroupMessage, true>(
+        to,
+        (replyTo) => ({ type: "meet", from, news, replyTo }),
+        // A node that takes no part in groups is told nothing more; one that is lost has a notice of its own.
+        (reply) => void (reply.ok || this.#apply({ type: "down", node: to.node.id })),
+        { timeoutMs: Number.POSITIVE_INFINITY },
+      );
+  }
+
   #admit(node: string, group: string, member: RemoteMember): void {
     const here = this.#groups.get(group);
     const there = this.#agents.get(node);
     if (here === undefined || there === undefined) return;
-    const standIn = new StandIn(here, member, this.#pid, there);
+    const standIn = new StandIn(here, member, this.pid, there);
     standIn.pid = this.#kernel.spawn(standIn, this.#process, { label: member.id }).pid as Pid<
       typeof DISMISSED
     >;
@@ -172,10 +197,13 @@ export class NodeGroups implements GroupScope, GroupFollower {
 
   // ── the process ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  #behaviour(): Callbacks<GroupMessage> {
+  #behaviour(): Callbacks<GroupMessage | NodeChange> {
     return {
       isHelper: true,
-      handle: (_ctx, message) => this.#heard(message),
+      handle: (_ctx, message) => {
+        if (message instanceof NodeChange) this.#met(message);
+        else if (isGroupMessage(message)) this.#heard(message);
+      },
       // Stand-ins come and go with their consumers.
       signal: () => undefined,
     };
@@ -184,8 +212,11 @@ export class NodeGroups implements GroupScope, GroupFollower {
   #heard(message: GroupMessage): void {
     const node = message.from.node.id;
     switch (message.type) {
+      case "meet":
       case "news":
+        this.#agents.set(node, message.from);
         this.#apply({ type: "news", node, news: message.news });
+        if (message.replyTo !== undefined) requestOf(message.replyTo).answer(true);
         return;
       case "loads":
         for (const { group, id, elsewhere } of message.loads) {

@@ -2,7 +2,7 @@
 
 import type { Envelope } from "../../dispatch/envelope.js";
 import type { Tags } from "../../dispatch/member.js";
-import type { Pid } from "../../process/pid.js";
+import { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import type { ReplyTo } from "../../process/request.js";
 import type { News } from "./exchange-machine.js";
@@ -40,13 +40,99 @@ export interface Load {
 
 /** A message to the process that stands for the groups of a node. `from`: the same process of the node that sends. */
 export type GroupMessage =
-  | { readonly type: "news"; readonly from: Pid; readonly news: News<RemoteMember> }
-  | { readonly type: "loads"; readonly from: Pid; readonly loads: readonly Load[] }
+  | {
+      /** The first words of two nodes, and each difference from then on. Who takes no part has nobody that answers. */
+      readonly type: "meet" | "news";
+      readonly from: Pid<GroupMessage>;
+      readonly news: News<RemoteMember>;
+      readonly replyTo?: ReplyTo<true>;
+    }
+  | { readonly type: "loads"; readonly from: Pid<GroupMessage>; readonly loads: readonly Load[] }
   | {
       readonly type: "deliver";
-      readonly from: Pid;
+      readonly from: Pid<GroupMessage>;
       readonly group: string;
       readonly member: string;
       readonly envelope: SentEnvelope;
       readonly replyTo: ReplyTo<Ending>;
     };
+
+/** Whether a message from another node is one: it may be anything. */
+export function isGroupMessage(value: unknown): value is GroupMessage {
+  if (!isObject(value) || !(value.from instanceof Pid)) return false;
+  const { type, replyTo } = value;
+  if (type === "loads") return Array.isArray(value.loads) && value.loads.every(isLoad);
+  if (type === "deliver") {
+    const { envelope } = value;
+    return (
+      isAddress(replyTo) &&
+      isObject(envelope) &&
+      typeof envelope.id === "string" &&
+      isNumber(envelope.timestamp)
+    );
+  }
+  return (type === "news" || (type === "meet" && isAddress(replyTo))) && isNews(value.news);
+}
+
+function isNews(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { type, group, groups, member, id } = value;
+  if (type === "all")
+    return (
+      groups instanceof Map &&
+      [...groups].every(
+        ([name, all]) => typeof name === "string" && Array.isArray(all) && all.every(isMember),
+      )
+    );
+  if (typeof group !== "string") return false;
+  return type === "joined" ? isMember(member) : type === "left" && typeof id === "string";
+}
+
+function isMember(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { id, pid, maxInFlight, weight, tags } = value;
+  const isLimit = isNumber(maxInFlight) && maxInFlight >= 1;
+  return (
+    typeof id === "string" &&
+    pid instanceof Pid &&
+    isLimit &&
+    isNumber(weight) &&
+    weight >= 0 &&
+    isObject(tags)
+  );
+}
+
+function isLoad(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { group, id, elsewhere } = value;
+  return typeof group === "string" && typeof id === "string" && isNumber(elsewhere) && elsewhere >= 0;
+}
+
+function isAddress(value: unknown): boolean {
+  return isObject(value) && typeof value.answer === "function";
+}
+
+/** The fields of messages, and of what is in them. */
+type Field =
+  | (
+      | "type"
+      | "from"
+      | "news"
+      | "replyTo"
+      | "loads"
+      | "envelope"
+      | "group"
+      | "groups"
+      | "member"
+      | "id"
+      | "pid"
+    )
+  | ("maxInFlight" | "weight" | "tags" | "elsewhere" | "timestamp" | "answer");
+
+function isObject(value: unknown): value is { readonly [field in Field]?: unknown } {
+  return typeof value === "object" && value !== null;
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === "number" && !Number.isNaN(value);
+}

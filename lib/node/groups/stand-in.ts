@@ -28,7 +28,7 @@ export class StandIn implements Callbacks<Message> {
   readonly #group: ScopedGroup;
   readonly #member: RemoteMember;
   /** The process that stands for the groups here, and the one on the consumer's node. */
-  readonly #here: Pid;
+  readonly #here: Pid<GroupMessage>;
   readonly #there: Pid<GroupMessage>;
   /** Deliveries whose end on the other node is not known yet. */
   readonly #open = new Set<Delivery>();
@@ -37,7 +37,7 @@ export class StandIn implements Callbacks<Message> {
   /** The consumer is no member any more. */
   #isDismissed = false;
 
-  constructor(group: ScopedGroup, member: RemoteMember, here: Pid, there: Pid<GroupMessage>) {
+  constructor(group: ScopedGroup, member: RemoteMember, here: Pid<GroupMessage>, there: Pid<GroupMessage>) {
     this.#group = group;
     this.#member = member;
     this.#here = here;

@@ -1,5 +1,6 @@
 // Consumer groups that span nodes: join here or there, dispatch from anywhere.
 
+import fc from "fast-check";
 import { ConsumerGroup, consumer, type Delivery, reject, type System } from "signalbox";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { NodeGroups } from "../../../lib/node/groups/groups.js";
@@ -200,6 +201,32 @@ describe("a scope", () => {
     expect(() => new ConsumerGroup({ scope: {} as never })).toThrow(
       expect.objectContaining({ code: "ERR_OPTION" }),
     );
+  });
+});
+
+describe("the process of a node's groups", () => {
+  test("takes no harm from messages that are none [N1128]", async () => {
+    far.join(there.system.spawn(doubling), { id: "south" });
+    await peers.wire.settle();
+    const from = there.groups.pid;
+    const odd = fc.oneof(
+      fc.anything(),
+      fc.record({
+        type: fc.constantFrom("meet", "news", "loads", "deliver"),
+        from: fc.constantFrom(from, 7),
+        news: fc.anything(),
+      }),
+      fc.record({ type: fc.constant("loads"), from: fc.constant(from), loads: fc.array(fc.anything()) }),
+      fc.record({
+        type: fc.constant("deliver"),
+        from: fc.constant(from),
+        envelope: fc.anything(),
+        replyTo: fc.anything(),
+      }),
+    );
+    for (const message of fc.sample(odd, 300)) here.system.send(here.groups.pid, message as never);
+    await peers.wire.settle();
+    expect((await here.system.dispatch(near, 4)).reply).toBe(8);
   });
 });
 

@@ -1,14 +1,13 @@
 // Systems joined by a wire whose groups know each other: what a cluster gives the groups, without a cluster.
 
 import type { Pid, System } from "signalbox";
-import { type GroupFollower, type GroupPeers, NodeGroups } from "../../../lib/node/groups/groups.js";
+import { type GroupPeers, NodeGroups } from "../../../lib/node/groups/groups.js";
 import type { GroupMessage } from "../../../lib/node/groups/messages.js";
 import { Wire } from "../../support/wire.js";
 
 interface Seat {
   readonly system: System;
-  readonly agent: Pid<GroupMessage>;
-  readonly follower: GroupFollower;
+  readonly groups: NodeGroups;
 }
 
 /** Nodes that a test connects and cuts off. */
@@ -16,23 +15,23 @@ export class Peers {
   readonly wire: Wire = new Wire({ copies: true });
   readonly #seats: Seat[] = [];
 
-  join(name: string): { readonly system: System; readonly groups: NodeGroups } {
+  join(name: string): Seat {
     const system = this.wire.join(name);
     const peers: GroupPeers = {
       system,
-      follow: (agent, follower) => {
-        const seat = { system, agent, follower };
-        this.#seats.push(seat);
-        return () => void this.#seats.splice(this.#seats.indexOf(seat), 1);
+      groupsOf: (node) => {
+        const there = this.#seats.find((seat) => seat.system.node.id === node.id) as Seat;
+        return system.pidAt(there.system.address(there.groups.pid)) as Pid<GroupMessage>;
       },
     };
-    return { system, groups: new NodeGroups(peers) };
+    const seat = { system, groups: new NodeGroups(peers) };
+    this.#seats.push(seat);
+    return seat;
   }
 
-  /** Every node knows every other one. */
+  /** Every node is told of every other one. */
   meet(): void {
-    for (const [a, b] of this.#pairs())
-      a.follower.up(a.system.pidAt(b.system.address(b.agent)) as Pid<GroupMessage>);
+    for (const [a, b] of this.#pairs()) a.groups.changed(b.system.node, true);
   }
 
   /** The connections of a system are lost. */
@@ -40,7 +39,7 @@ export class Peers {
     for (const [a, b] of this.#pairs()) {
       if (a.system !== lost && b.system !== lost) continue;
       a.system.nodeDown(b.system.node.id);
-      a.follower.down(b.system.node);
+      a.groups.changed(b.system.node, false);
     }
   }
 
