@@ -12,10 +12,10 @@ import { Random } from "../../../lib/testing/kit/random.js";
 import { type Node, programs } from "../../flow/programs/program.js";
 import { findingsOf, isClean } from "../../flow/programs/record.js";
 import type { PostgresServer } from "../../support/postgres.js";
+import { Loopback } from "../loopback.js";
 import { leaseOf, type Strikes, stopMsOf } from "../strikes.js";
 import { readDeeds } from "./deeds.js";
 import { type KillReport, lineOf } from "./kills.js";
-import { Loopback } from "./loopback.js";
 import { type Plan, visitsOf } from "./plan.js";
 
 export interface HostsOptions extends Strikes {
@@ -39,6 +39,9 @@ export interface HostsOptions extends Strikes {
 }
 
 type Strike = "kill" | "stop" | "cut" | "silence" | "restart";
+
+/** PostgreSQL's name for the socket of port 5432 in a folder. */
+const SOCKET = ".s.PGSQL.5432";
 
 /** The longest wait before something strikes: some lives of a flow. */
 const CALM_MS = 500;
@@ -195,7 +198,7 @@ class HostProcess {
     const own = join(folder, name);
     mkdirSync(own);
     this.file = join(own, "plan.json");
-    this.proxy = new Loopback(own, options.server.socket);
+    this.proxy = new Loopback(join(own, SOCKET), options.server.socket);
     const url = `postgresql://test@localhost:5432/postgres?host=${encodeURIComponent(own)}`;
     const { leaseMs, accounts } = options;
     this.plan = { store: { type: "postgres", url }, record, host: name, leaseMs };

@@ -1,0 +1,24 @@
+// `npm run chaos:nodes`: strikes the nodes of a cluster, and says in one line whether a dispatch was lost.
+
+import { fileURLToPath } from "node:url";
+import { ChaosUsageError } from "../command-line.js";
+import { readChaosOptions } from "./options.js";
+import { strikeNodes } from "./run.js";
+
+const child = [fileURLToPath(new URL("node.js", import.meta.url))] as const;
+
+function progress(done: number, what: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r${done} ${what.padEnd(8)}`);
+}
+
+try {
+  const report = await strikeNodes({ ...readChaosOptions(process.argv.slice(2)), child, progress });
+  for (const line of report.findings) console.log(line);
+  const failed = [...report.failures].map(([code, count]) => `${count} ${code}`);
+  console.log([`${report.acknowledged} acknowledged`, ...failed].join(", "));
+  console.log(report.line);
+  process.exitCode = report.clean ? 0 : 1;
+} catch (error) {
+  console.error(`chaos:nodes: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = error instanceof ChaosUsageError ? 2 : 1;
+}

@@ -1,0 +1,79 @@
+// A node of a kill test: consumers under a supervisor, and dispatches to those of all nodes that the ledger orders.
+
+import { ConsumerGroup, consumer, supervisor, System } from "signalbox";
+import { joinCluster, nats } from "signalbox/nodes";
+import { answerTo, type Ended, type LinkEnd, type Order, type Word } from "./words.js";
+
+const [name = "", servers = "", cluster = ""] = process.argv.slice(2);
+
+/** Dispatches that are open at a time. */
+const OPEN = 64;
+const CONSUMERS = 2;
+/** One in so many envelopes crashes a consumer that meets it first. */
+const CRASH_EVERY = 500;
+
+const system = new System({ name, report: false });
+const node = await joinCluster(system, nats({ servers, cluster }));
+const work = new ConsumerGroup<number, number>({ name: "work", scope: node });
+const crashed = new Set<number>();
+const worker = consumer(
+  async (n: number) => {
+    if (n % CRASH_EVERY === 1 && !crashed.has(n)) {
+      crashed.add(n);
+      throw new Error(`consumer of ${name} met ${n}`);
+    }
+    await new Promise((done) => setImmediate(done));
+    return answerTo(n);
+  },
+  { group: work, concurrency: 8 },
+);
+const children = Array.from({ length: CONSUMERS }, (_, i) => ({ id: `worker ${i}`, start: worker }));
+await system.start(supervisor({ children, intensity: { maxRestarts: 1_000, withinMs: 1_000 } }));
+
+const tell = (word: Word): void => void process.send?.(word);
+
+/** Numbers to dispatch, and how many dispatches are open. */
+const queue: number[] = [];
+let open = 0;
+let ends: Ended[] = [];
+
+function goOn(): void {
+  for (; open < OPEN && queue.length > 0; open++) {
+    const n = queue.shift() as number;
+    system
+      .dispatch(work, system.envelope(n, { id: `order ${n}` }))
+      .then(
+        ({ reply }) => ({ n, reply }),
+        (error: { readonly code?: string; readonly message: string }) => ({ n, code: error.code ?? error.message }),
+      )
+      .then((end) => {
+        open--;
+        ends.push(end);
+        if (ends.length === 1) setImmediate(report);
+        goOn();
+      });
+  }
+}
+
+function report(): void {
+  tell({ type: "ended", ends });
+  ends = [];
+}
+
+/** The ends of links here whose other ends are on other nodes. */
+function links(): LinkEnd[] {
+  return system.processes().flatMap((pid) =>
+    (system.info(pid)?.links ?? [])
+      .filter((other) => other.node.id !== system.node.id)
+      .map((other) => ({ from: `${pid.node.id}.${pid.id}`, to: `${other.node.id}.${other.id}` })),
+  );
+}
+
+process.on("message", (order: Order) => {
+  if (order.type === "dispatch") {
+    for (let n = order.from; n < order.to; n++) queue.push(n);
+    goOn();
+  } else if (order.type === "links") tell({ type: "links", ends: links() });
+  else void node.leave().then(() => system.stop()).then(() => process.disconnect());
+});
+tell({ type: "ready" });

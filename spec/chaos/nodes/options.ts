@@ -1,0 +1,43 @@
+// The command line of `npm run chaos:nodes`.
+
+import { parseArgs } from "node:util";
+import { ChaosUsageError } from "../command-line.js";
+
+export interface ChaosOptions {
+  /** How often something strikes a node, its connection or the server. */
+  readonly faults: number;
+  readonly seed: number;
+  readonly nodes: number;
+  /** Dispatches that are ordered for each fault. */
+  readonly dispatches: number;
+}
+
+const USAGE = "npm run chaos:nodes -- [--faults N] [--seed N] [--nodes N] [--dispatches N]";
+const MOST_NODES = 8;
+
+/** @throws ChaosUsageError in one line */
+export function readChaosOptions(args: readonly string[]): ChaosOptions {
+  const options = {
+    ...{ faults: { type: "string", default: "100" }, seed: { type: "string", default: "1" } },
+    ...{ nodes: { type: "string", default: "3" }, dispatches: { type: "string", default: "1000" } },
+  } as const;
+  let values: Readonly<Record<keyof typeof options, string>>;
+  try {
+    ({ values } = parseArgs({ args: [...args], options }));
+  } catch (error) {
+    const [problem = ""] = (error as Error).message.split(/\.\s|\n/);
+    throw new ChaosUsageError(problem, USAGE);
+  }
+  const whole = (name: keyof typeof options, least: number, most = 1_000_000): number => {
+    const number = Number(values[name]);
+    if (/^\d+$/.test(values[name]) && number >= least && number <= most) return number;
+    const problem = `--${name} is ${values[name]}; it has to be a whole number from ${least} to ${most}`;
+    throw new ChaosUsageError(problem, USAGE);
+  };
+  return {
+    faults: whole("faults", 0),
+    seed: whole("seed", 0),
+    nodes: whole("nodes", 2, MOST_NODES),
+    dispatches: whole("dispatches", 1),
+  };
+}
