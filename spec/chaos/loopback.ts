@@ -59,7 +59,8 @@ export class Loopback {
   }
 
   #connected(client: Socket): void {
-    const server = typeof this.#target === "string" ? connect(this.#target) : connect(this.#target, "127.0.0.1");
+    const server =
+      typeof this.#target === "string" ? connect(this.#target) : connect(this.#target, "127.0.0.1");
     const pair = [client, server] as const;
     this.#pairs.add(pair);
     const end = (): void => {

@@ -59,7 +59,8 @@ export class Ledger {
     for (const end of ends) {
       const { n, reply, code } = end;
       if (this.#ends.has(n)) this.wrong.push(`dispatch ${n} ended twice`);
-      if (this.#ordered.get(n) !== node) this.wrong.push(`dispatch ${n} ended at ${node}, which was not told`);
+      if (this.#ordered.get(n) !== node)
+        this.wrong.push(`dispatch ${n} ended at ${node}, which was not told`);
       if (code === undefined && reply !== answerTo(n)) this.wrong.push(`dispatch ${n} got ${reply}`);
       this.#ordered.delete(n);
       this.#ends.set(n, end);

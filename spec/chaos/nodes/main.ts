@@ -5,7 +5,7 @@ import { ChaosUsageError } from "../command-line.js";
 import { readChaosOptions } from "./options.js";
 import { strikeNodes } from "./run.js";
 
-const child = [fileURLToPath(new URL("node.js", import.meta.url))] as const;
+const child = [fileURLToPath(new URL("node.js", import.meta.url))];
 
 function progress(done: number, what: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${done} ${what.padEnd(8)}`);

@@ -1,6 +1,6 @@
 // A node of a kill test: consumers under a supervisor, and dispatches to those of all nodes that the ledger orders.
 
-import { ConsumerGroup, consumer, supervisor, System } from "signalbox";
+import { ConsumerGroup, consumer, System, supervisor } from "signalbox";
 import { joinCluster, nats } from "signalbox/nodes";
 import { answerTo, type Ended, type LinkEnd, type Order, type Word } from "./words.js";
 
@@ -28,7 +28,7 @@ const worker = consumer(
   { group: work, concurrency: 8 },
 );
 const children = Array.from({ length: CONSUMERS }, (_, i) => ({ id: `worker ${i}`, start: worker }));
-await system.start(supervisor({ children, intensity: { maxRestarts: 1_000, withinMs: 1_000 } }));
+await system.start(supervisor({ children, intensity: 1_000 }));
 
 const tell = (word: Word): void => void process.send?.(word);
 
@@ -44,7 +44,10 @@ function goOn(): void {
       .dispatch(work, system.envelope(n, { id: `order ${n}` }))
       .then(
         ({ reply }) => ({ n, reply }),
-        (error: { readonly code?: string; readonly message: string }) => ({ n, code: error.code ?? error.message }),
+        (error: { readonly code?: string; readonly message: string }) => ({
+          n,
+          code: error.code ?? error.message,
+        }),
       )
       .then((end) => {
         open--;
@@ -62,11 +65,13 @@ function report(): void {
 
 /** The ends of links here whose other ends are on other nodes. */
 function links(): LinkEnd[] {
-  return system.processes().flatMap((pid) =>
-    (system.info(pid)?.links ?? [])
-      .filter((other) => other.node.id !== system.node.id)
-      .map((other) => ({ from: `${pid.node.id}.${pid.id}`, to: `${other.node.id}.${other.id}` })),
-  );
+  return system
+    .processes()
+    .flatMap((pid) =>
+      (system.info(pid)?.links ?? [])
+        .filter((other) => other.node.id !== system.node.id)
+        .map((other) => ({ from: `${pid.node.id}.${pid.id}`, to: `${other.node.id}.${other.id}` })),
+    );
 }
 
 process.on("message", (order: Order) => {
@@ -74,6 +79,10 @@ process.on("message", (order: Order) => {
     for (let n = order.from; n < order.to; n++) queue.push(n);
     goOn();
   } else if (order.type === "links") tell({ type: "links", ends: links() });
-  else void node.leave().then(() => system.stop()).then(() => process.disconnect());
+  else
+    void node
+      .leave()
+      .then(() => system.stop())
+      .then(() => process.disconnect());
 });
 tell({ type: "ready" });

@@ -17,10 +17,8 @@ const MOST_NODES = 8;
 
 /** @throws ChaosUsageError in one line */
 export function readChaosOptions(args: readonly string[]): ChaosOptions {
-  const options = {
-    ...{ faults: { type: "string", default: "100" }, seed: { type: "string", default: "1" } },
-    ...{ nodes: { type: "string", default: "3" }, dispatches: { type: "string", default: "1000" } },
-  } as const;
+  const option = (standard: number) => ({ type: "string", default: String(standard) }) as const;
+  const options = { faults: option(100), seed: option(1), nodes: option(3), dispatches: option(1_000) };
   let values: Readonly<Record<keyof typeof options, string>>;
   try {
     ({ values } = parseArgs({ args: [...args], options }));

@@ -1,6 +1,6 @@
 // Three processes that dispatch to each other's consumers, while they are killed, stopped and cut off, and while their server is killed.
 
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 import { Random } from "../../../lib/testing/kit/random.js";
 import { type NatsServer, startNats } from "../../support/nats.js";
@@ -21,7 +21,7 @@ export interface NodesReport {
 
 export interface RunOptions extends ChaosOptions {
   /** The program of a node, with its arguments. */
-  readonly child: readonly [string, ...string[]];
+  readonly child: readonly string[];
   progress?(faults: number, what: string): void;
 }
 
@@ -175,9 +175,8 @@ class NodeProcess {
   /** Resolves when the node has joined. */
   async start(): Promise<void> {
     await this.proxy.open();
-    const [program, ...execArgv] = this.#options.child;
-    const args = [this.name, `127.0.0.1:${this.proxy.port}`, "chaos"];
-    const child = fork(program, args, { execArgv, stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    const args = [...this.#options.child, this.name, `127.0.0.1:${this.proxy.port}`, "chaos"];
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
     this.#child = child;
     await new Promise<void>((resolve, reject) => {
       child.on("message", (word: Word) => {
