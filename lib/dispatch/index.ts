@@ -30,6 +30,7 @@ export {
   weighted,
   where,
 } from "./route.js";
+export type { GroupScope } from "./scope.js";
 export {
   type Compensation,
   type DispatchOptions,

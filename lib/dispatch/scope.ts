@@ -1,13 +1,13 @@
 // A group that spans nodes: each node has a ConsumerGroup of the same name, and a scope that tells the others of its members.
 
 import type { Kernel } from "../process/kernel.js";
-import type { Pid } from "../process/pid.js";
+import type { Pid, RemoteNode } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import type { Envelope } from "./envelope.js";
 import type { ConsumerView, JoinOptions, Member } from "./member.js";
 import type { Outcome } from "./outcome.js";
 
-/** A group as its scope sees it. */
+/** @internal A group as its scope sees it. */
 export interface ScopedGroup {
   readonly name: string;
   readonly consumers: readonly ConsumerView[];
@@ -23,7 +23,7 @@ export interface ScopedGroup {
   ): Promise<Outcome<unknown>>;
 }
 
-/** What a group tells its scope. */
+/** @internal What a group tells its scope. */
 export interface ScopedMembers {
   joined(member: Member): void;
   left(member: Member): void;
@@ -31,8 +31,10 @@ export interface ScopedMembers {
   idOf(pid: Pid<never>): string;
 }
 
-/** Where the members of a group come from, if not from one thread alone: a node that has joined a cluster. */
+/** Where the members of a group come from, if not from one thread alone: a node that has joined a cluster (`signalbox/nodes`). */
 export interface GroupScope {
-  /** Called by the constructor of the group. @throws OptionError when another group of the node has its name */
+  /** Name and id of the node. */
+  readonly node: RemoteNode;
+  /** @internal Called by the constructor of the group. @throws OptionError when another group of the node has its name */
   share(group: ScopedGroup): ScopedMembers;
 }

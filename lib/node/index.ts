@@ -5,6 +5,7 @@
  *     session/    the session between two nodes: epochs, numbers, credit, heartbeats, and the seam to what carries its frames
  *     lease/      leases with rising tokens, kept by a store; singletons, which run where a lease is held
  *     cluster/    joinCluster: the nodes that are there, names on all of them, and children that are started on other nodes
+ *     groups/     consumer groups that span the nodes: a stand-in for each consumer elsewhere
  *     nats/       NATS as the carrier of a cluster: it finds the nodes, and says at once that one is gone
  *     threads/    a system in each of several worker threads, joined by message ports
  *

@@ -15,6 +15,7 @@ const HANDLES = new Set([
   "FlowContext.session 0",
   "DynamicSupervisorRef.terminateChild 0",
   "new Sessions 1",
+  "new ConsumerGroup 0.scope",
   "joinCluster 1",
 ]);
 const WITH_OPTIONS = ALL.filter(({ options }) => options.length > 0);

@@ -1,5 +1,6 @@
 // A system as a node of a cluster: the nodes it sees, names on all of them, and programs that are started here or there.
 
+import type { GroupScope, ScopedGroup, ScopedMembers } from "../../dispatch/scope.js";
 import { OptionError } from "../../process/errors.js";
 import { waitForExit } from "../../process/exited.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -10,7 +11,9 @@ import type { Pid, RemoteNode } from "../../process/pid.js";
 import { KILL, SHUTDOWN } from "../../process/reason.js";
 import type { ReplyTo } from "../../process/request.js";
 import type { Startable } from "../../process/start.js";
-import type { ProcessSystem } from "../../process/system.js";
+import type { System } from "../../system.js";
+import { NodeGroups } from "../groups/groups.js";
+import type { GroupMessage } from "../groups/messages.js";
 import type { FrameCarrier } from "../session/carrier.js";
 import { SESSION_DEFAULTS } from "../session/limits.js";
 import type { SessionView } from "../session/peer-session.js";
@@ -62,6 +65,8 @@ export interface PlaceOptions {
   readonly placeTimeoutMs?: number;
 }
 
+/** The number of the process of the groups on every node; that of the agent is above. */
+const GROUPS = Number.MAX_SAFE_INTEGER - 1;
 const WHEREIS_MS = 1_000;
 const LEAVE_MS = 5_000;
 const PLACE_MS = 5_000;
@@ -78,7 +83,7 @@ const SETTLE_MS = 250;
  * const stock = await node.whereis("stock");
  */
 export async function joinCluster(
-  system: ProcessSystem,
+  system: System,
   carrier: CarrierSource | FrameCarrier,
   options: ClusterOptions = {},
 ): Promise<ClusterNode> {
@@ -128,9 +133,9 @@ export function programs(node: ClusterNode, given: Programs): void {
 }
 
 /** A system as a node of a cluster; see {@link joinCluster}. */
-export class ClusterNode implements AsyncDisposable {
+export class ClusterNode implements AsyncDisposable, GroupScope {
   /** The system. */
-  readonly system: ProcessSystem;
+  readonly system: System;
   readonly #kernel: Kernel;
   readonly #carrier: FrameCarrier;
   readonly #sessions: Sessions;
@@ -142,11 +147,12 @@ export class ClusterNode implements AsyncDisposable {
   readonly #listeners = new Set<ClusterListener>();
   readonly #agent: Pid<AgentMessage>;
   readonly #starter: Pid<never>;
+  readonly #groups: NodeGroups;
   #leaving: Promise<void> | undefined;
 
   /** @internal */
   constructor(
-    system: ProcessSystem,
+    system: System,
     carrier: FrameCarrier,
     sessions: Sessions,
     labels: Readonly<Record<string, string>>,
@@ -168,6 +174,16 @@ export class ClusterNode implements AsyncDisposable {
       up: (node) => this.#hear((listener) => listener.up?.(node)),
       isCurrent: ({ node, epoch }) => this.#epochs.get(node.id) === epoch,
     });
+    const groups = new NodeGroups({
+      system,
+      groupsOf: (other) => kernelOf(system).remote.pid({ node: other, id: GROUPS }) as Pid<GroupMessage>,
+    });
+    this.#kernel.remote.expose(GROUPS, groups.pid as Pid<unknown>);
+    this.#groups = groups;
+    sessions.watch({
+      up: ({ node }) => groups.changed(node, true),
+      down: ({ node }) => groups.changed(node, false),
+    });
     sessions.watch({
       up: ({ node, epoch }) => {
         this.#epochs.set(node.id, epoch);
@@ -183,6 +199,11 @@ export class ClusterNode implements AsyncDisposable {
     if (this.#nodes.get(node.id) === undefined) return;
     this.#nodes.remove(node.id);
     this.#hear((listener) => listener.down?.(node));
+  }
+
+  /** @internal Called by a group with this node as its `scope`. @throws OptionError when another group here has its name */
+  share(group: ScopedGroup): ScopedMembers {
+    return this.#groups.share(group);
   }
 
   /** Name and id of this node. */
@@ -314,6 +335,7 @@ export class ClusterNode implements AsyncDisposable {
     const timer = kernel.addTimer(timeoutMs, { fire: kill });
     await waitForExit(kernel, this.#starter, undefined);
     kernel.cancelTimer(timer);
+    this.#groups.close();
     await this.#sessions.close();
     await this.#carrier.close();
     kernel.links.exit(kernel.outside, this.#agent, SHUTDOWN, "exit");

@@ -77,6 +77,10 @@ export class NodeGroups implements GroupScope {
     });
   }
 
+  get node(): RemoteNode {
+    return this.#kernel.node;
+  }
+
   /** The process. */
   get pid(): Pid<GroupMessage> {
     return this.#process.pid as Pid<GroupMessage>;
