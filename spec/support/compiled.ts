@@ -123,7 +123,8 @@ export class Compiled {
       export const resolve = (name, context, next) => {
         const entry = /^signalbox(?:\\/(\\w+))?$/.exec(name);
         if (entry === null) return next(name, context);
-        return { url: ${JSON.stringify(lib)} + (entry[1] ? entry[1] + "/" : "") + "index.js", shortCircuit: true };
+        const folder = entry[1] === "nodes" ? "node" : entry[1];
+        return { url: ${JSON.stringify(lib)} + (folder ? folder + "/" : "") + "index.js", shortCircuit: true };
       };`;
     const url = `data:text/javascript,${encodeURIComponent(hook)}`;
     return `import { register } from "node:module"; register(${JSON.stringify(url)});`;
