@@ -62,10 +62,10 @@ async function giveBackSome(
   { store, claim, rows: limit, carried }: GiveBackHost,
   token: number,
 ): Promise<boolean> {
-  const of = { index: "holder", prefix: [token], limit };
+  const of = { index: "holder", prefix: [token] };
   const [some, read, batches, offered] = await Promise.all([
-    store.scan(messages, of),
-    store.scan(sources, of),
+    store.scan(messages, { ...of, limit }),
+    store.scan(sources, { ...of, limit }),
     store.count(held, of),
     store.count(offers, of),
   ]);
