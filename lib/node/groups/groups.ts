@@ -164,7 +164,7 @@ export class NodeGroups implements GroupScope {
         const key = keyOf(node, effect.group, effect.id);
         const standIn = this.#standIns.get(key);
         this.#standIns.delete(key);
-        standIn?.dismiss();
+        standIn?.dismiss(effect.isLost);
         // After the loss of the connection its links end it.
         if (standIn !== undefined && !effect.isLost) this.#kernel.send(standIn.pid, DISMISSED);
         return;

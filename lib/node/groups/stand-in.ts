@@ -44,9 +44,9 @@ export class StandIn implements Callbacks<Message> {
     this.#there = there;
   }
 
-  /** It gets no more envelopes. */
-  dismiss(): void {
-    this.#isDismissed = true;
+  /** It gets no more envelopes. @param isLost - the connection is: its links end it, for that reason */
+  dismiss(isLost: boolean): void {
+    this.#isDismissed = !isLost || this.seat === undefined;
     if (this.seat !== undefined) this.#group.leave(this.seat.pid);
   }
 
@@ -107,7 +107,7 @@ export class StandIn implements Callbacks<Message> {
           break;
         case "left":
           // Nothing more comes here, so that the envelope cannot come back at once.
-          this.dismiss();
+          this.dismiss(false);
           delivery.giveBack(NORMAL);
           break;
         case "returned":
