@@ -165,7 +165,7 @@ export class NodeGroups implements GroupScope {
         const standIn = this.#standIns.get(key);
         this.#standIns.delete(key);
         standIn?.dismiss(effect.isLost);
-        // After the loss of the connection its links end it.
+        // After the loss of the connection its monitors end it.
         if (standIn !== undefined && !effect.isLost) this.#kernel.send(standIn.pid, DISMISSED);
         return;
       }

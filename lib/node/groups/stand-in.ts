@@ -44,7 +44,7 @@ export class StandIn implements Callbacks<Message> {
     this.#there = there;
   }
 
-  /** It gets no more envelopes. @param isLost - the connection is: its links end it, for that reason */
+  /** It gets no more envelopes. @param isLost - the connection is: its monitors end it, for that reason */
   dismiss(isLost: boolean): void {
     this.#isDismissed = !isLost || this.seat === undefined;
     if (this.seat !== undefined) this.#group.leave(this.seat.pid);
@@ -54,9 +54,10 @@ export class StandIn implements Callbacks<Message> {
     if (this.#isDismissed) return stop();
     const { pid, id, maxInFlight, weight, tags } = this.#member;
     ctx.trapExit(true);
-    ctx.link(pid);
+    // Monitors, and no links: the end of this process must not end the consumer.
+    ctx.monitor(pid);
     // Whoever answers for the deliveries there may end alone.
-    ctx.link(this.#there);
+    ctx.monitor(this.#there);
     // The same name on every node, so that a choice by a hash of it is the same. Two users of one name are told apart.
     const isTaken = this.#group.consumers.some((one) => one.id === id);
     const own = isTaken ? `${id}@${pid.node.id}` : id;
@@ -86,13 +87,13 @@ export class StandIn implements Callbacks<Message> {
   }
 
   signal(ctx: Context<Message>, signal: Signal): Stop | undefined {
-    if (signal.type !== "exit") return undefined;
+    if (signal.type !== "down") return undefined;
     this.#gone ??= signal.reason;
     leaveAll(ctx.self);
     return this.#over();
   }
 
-  /** Whoever has told that the delivery ended with its consumer is right: the EXIT of the consumer is on its way here. */
+  /** Whoever has told that the delivery ended with its consumer is right: the DOWN of the consumer is on its way here. */
   #ended(delivery: Delivery, reply: Reply<Ending>): Stop | undefined {
     this.#open.delete(delivery);
     if (!reply.ok) this.#failed(delivery, reply.error);
@@ -124,7 +125,7 @@ export class StandIn implements Callbacks<Message> {
     return this.#over();
   }
 
-  /** The loss of the node brings an EXIT, too. Anything else says that the envelope could not be passed on. */
+  /** The loss of the node brings a DOWN, too. Anything else says that the envelope could not be passed on. */
   #failed(delivery: Delivery, error: unknown): void {
     if (delivery.isWithdrawn || error instanceof CalleeExitedError) return;
     delivery.reject(error);

@@ -1,6 +1,6 @@
 // A node of a kill test: consumers under a supervisor, and dispatches to those of all nodes that the ledger orders.
 
-import { ConsumerGroup, consumer, System, supervisor } from "signalbox";
+import { ConsumerGroup, consumer, type Pid, System, supervisor } from "signalbox";
 import { joinCluster, nats } from "signalbox/nodes";
 import { answerTo, type Ended, type LinkEnd, type Order, type Word } from "./words.js";
 
@@ -29,6 +29,18 @@ const worker = consumer(
 );
 const children = Array.from({ length: CONSUMERS }, (_, i) => ({ id: `worker ${i}`, start: worker }));
 await system.start(supervisor({ children, intensity: 1_000 }));
+
+/** It is linked to the same process of each other node. */
+const tie = system.spawn<Pid>(
+  { handle: (ctx, other) => ctx.link(other), signal: () => undefined },
+  { name: `tie of ${name}`, trapExit: true },
+);
+const tieTo = async (other: string): Promise<void> => {
+  const pid = await node.whereis(`tie of ${other}`).catch(() => undefined);
+  if (pid !== undefined) system.send(tie, pid as Pid);
+};
+for (const { node: other, isHere } of node.nodes()) if (!isHere) void tieTo(other.name);
+node.watch({ up: (other) => void tieTo(other.name) });
 
 const tell = (word: Word): void => void process.send?.(word);
 

@@ -1,6 +1,15 @@
 // A cluster over a real server of NATS. Its nodes are systems of this process.
 
-import { defineServer, type Pid, System, type SystemOptions, stop, supervisor } from "signalbox";
+import {
+  ConsumerGroup,
+  consumer,
+  defineServer,
+  type Pid,
+  System,
+  type SystemOptions,
+  stop,
+  supervisor,
+} from "signalbox";
 import { byLabel, type ClusterNode, type ClusterOptions, joinCluster, nats, programs } from "signalbox/nodes";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { describeNats, type NatsServer, startNats } from "../../support/nats.js";
@@ -45,6 +54,28 @@ describeNats("a cluster", () => {
 
   const met = (...nodes: ClusterNode[]): Promise<void> =>
     until(() => nodes.every((node) => node.nodes().length === nodes.length));
+
+  test("has groups that span it: a dispatch goes to any node, and is re-routed when its node is lost [N1130]", async () => {
+    const join = cluster();
+    const [a, b] = [await join("a"), await join("b")];
+    await met(a, b);
+    const here = new ConsumerGroup<number, string>({ name: "pickers", scope: a });
+    const there = new ConsumerGroup<number, string>({ name: "pickers", scope: b });
+    there.join(b.system.spawn(consumer(() => new Promise<string>(() => undefined))), { id: "far" });
+    here.join(a.system.spawn(consumer((n: number) => `near ${n}`)), { id: "near" });
+    // First to the other node, whenever that can be reached.
+    let isSent = false;
+    here.route = (_envelope, consumers) => {
+      const far = consumers.find(({ id }) => id === "far");
+      const chosen = far ?? (isSent ? consumers[0] : undefined);
+      isSent ||= far !== undefined;
+      return chosen;
+    };
+    const outcome = a.system.dispatch(here, 1, { patienceMs: 60_000, deadlineMs: Number.POSITIVE_INFINITY });
+    await until(() => isSent);
+    await b.system.stop({ timeoutMs: 0 });
+    expect(await outcome).toMatchObject({ reply: "near 1", deliveredTo: "near", reroutedFrom: ["far"] });
+  });
 
   test("sees its nodes, with their labels, programs and sessions [N1036]", async () => {
     const join = cluster();

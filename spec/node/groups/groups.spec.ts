@@ -109,6 +109,22 @@ describe("a dispatch to a consumer of another node", () => {
     there.system.exit(hung, "kill");
   });
 
+  test("leaves the consumers of other nodes alive when its node is lost, or stops [N1131]", async () => {
+    const south = there.system.spawn(doubling);
+    far.join(south, { id: "south" });
+    await peers.wire.settle();
+    expect((await here.system.dispatch(near, 1)).reply).toBe(2);
+    peers.cutOff(here.system);
+    await peers.wire.settle();
+    peers.meet();
+    await peers.wire.settle();
+    expect((await here.system.dispatch(near, 2)).reply).toBe(4);
+    await here.system.stop();
+    await peers.wire.settle();
+    expect(there.system.info(south)).toMatchObject({ links: [], label: undefined });
+    expect((await there.system.dispatch(far, 3)).reply).toBe(6);
+  });
+
   test("does not count against envelopes that the crashed consumer had not begun, or had begun beside [N1122]", async () => {
     const crashing = consumer((n: number) => {
       if (n === 13) throw new Error("unlucky");
