@@ -175,7 +175,8 @@ export class PeerSession {
     if (this.#isRunning) return effects;
     this.#isRunning = true;
     try {
-      for (let i = 0; i < this.#effects.length; i++) this.#carryOut(this.#effects[i] as SessionEffect);
+      for (let next = this.#effects.shift(); next !== undefined; next = this.#effects.shift())
+        this.#carryOut(next);
     } finally {
       this.#effects = [];
       this.#isRunning = false;

@@ -314,6 +314,29 @@ describe("two systems joined by sessions", () => {
     expect(b.told.filter((line) => line.includes("undecodable here")).length).toBeGreaterThan(3);
   });
 
+  test("a frame whose body is not readable ends the epoch on both sides at once, and the next one begins by itself", async () => {
+    const { clock, network, a, b } = await two();
+    const { pid } = keeper(b);
+    network.lose = (from, _to, frame) => {
+      if (from.name !== "a" || !frame.startsWith("D ")) return false;
+      network.heal();
+      setImmediate(() =>
+        network.receiver(b.system.node).frame(a.system.node, frame.replace(/\n.*$/s, "\n[77]")),
+      );
+      return true;
+    };
+    a.system.send(seenFrom(a, pid, b), "one");
+    await settled(clock);
+    expect(network.log.filter((line) => /^b>a E .* undecodable$/.test(line))).toHaveLength(1);
+    expect(a.told).toEqual(["up b", "down b: undecodable there"]);
+    expect(b.told).toEqual(["up a", "down a: undecodable here"]);
+    expect(a.dead).toEqual([["noconnection", "one"]]);
+    await clock.advance(SESSION_DEFAULTS.limitMs);
+    await settled(clock);
+    expect(a.told.at(-1)).toBe("up b");
+    expect(b.told.at(-1)).toBe("up a");
+  });
+
   test("a wrong option is refused, and a system has one transport [N1002]", async () => {
     const { network, a } = await two();
     const system = new System({ name: "c", report: false });
