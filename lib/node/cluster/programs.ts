@@ -1,5 +1,5 @@
-// Programs: what other nodes may start here, by name. The starter is a process; each child is one of its children, which belongs to the
-// process on the other node that ordered it (placed-child.ts). The end of the one is the end of the other.
+// Programs that other nodes may start here, by name. One process of the node, the starter, is the parent of all of them. Each child has an
+// owner, the process on the other node that ordered it (placed-child.ts). When one of the two ends, the other one ends too.
 
 import type { Callbacks, StartOutcome } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
@@ -33,12 +33,12 @@ export type StarterMessage =
       readonly type: "start";
       readonly program: string;
       readonly args: readonly unknown[];
-      /** Gets the end of the child as an EXIT of the starter. When it ends itself, the child is stopped. None: nobody's child. */
+      /** When the child ends, the starter sends the owner an EXIT. When the owner ends, the child is stopped. Undefined: it has no owner. */
       readonly owner: Pid | undefined;
       readonly replyTo: ReplyTo<ProgramStart>;
     }
   | {
-      /** The child is to end as by a signal of its supervisor. */
+      /** Ends the child as a signal of its supervisor would. */
       readonly type: "exit";
       readonly pid: Pid;
       readonly reason: ExitReason;
@@ -64,7 +64,7 @@ export function startStarter(system: ProcessSystem, programs: Programs): Pid<Sta
   return kernelOf(system).spawn(new Starter(programs), undefined, {
     label: "starter",
     trapExit: true,
-    // Its children have times of their own.
+    // Each child has its own limit, so the starter needs none.
     shutdown: Number.POSITIVE_INFINITY,
   }).pid as Pid<StarterMessage>;
 }
@@ -136,7 +136,7 @@ class Starter implements Callbacks<StarterMessage> {
     ctx.exit(child.owner, reason);
   }
 
-  /** The owner is gone, or its node is out of reach: it has a new child elsewhere, or none. */
+  /** The owner has ended, or its node is lost. Its supervisor may start the child elsewhere, so this child stops. */
   #ownerless(ctx: Context<StarterMessage>, ref: Monitor, reason: ExitReason): void {
     for (const [pid, { watch }] of this.#children) {
       if (watch !== ref) continue;
@@ -146,7 +146,7 @@ class Starter implements Callbacks<StarterMessage> {
     }
   }
 
-  /** The node stops: its children end in order, all at once. */
+  /** The node stops: all children are shut down at the same time. */
   async terminate(ctx: Context<StarterMessage>): Promise<void> {
     const { kernel } = ctx.self.process as Process;
     const ends = [...this.#children.keys()].map(async (pid) => {

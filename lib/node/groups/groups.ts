@@ -1,5 +1,5 @@
-// The consumer groups of a node that span the cluster: one process, which tells the other nodes of the consumers here, has a stand-in
-// for each of theirs, and dispatches to a consumer here what a stand-in elsewhere passes on.
+// The consumer groups of a node that span the cluster. One process announces the consumers of this node to the other nodes, starts a
+// stand-in here for each of their consumers, and dispatches what stand-ins elsewhere pass on to the consumers here.
 
 import { OwnEnvelope } from "../../dispatch/envelope.js";
 import type { DispatchError } from "../../dispatch/errors.js";
@@ -36,11 +36,11 @@ import { DISMISSED, StandIn } from "./stand-in.js";
 /** The other nodes of a cluster, as the groups see them. */
 export interface GroupPeers {
   readonly system: ProcessSystem;
-  /** The process that stands for the groups of another node, or a pid of nobody. */
+  /** The pid of the groups process of another node. That node may have no such process. */
   groupsOf(node: RemoteNode): Pid<GroupMessage>;
 }
 
-/** The connection to a node begins, or is lost. A class, so that no other node can say so. */
+/** A session with a node began or ended. It is a class, so that no message of another node can pass for one. */
 class NodeChange {
   readonly node: RemoteNode;
   readonly isUp: boolean;
@@ -57,7 +57,7 @@ export class NodeGroups implements GroupScope {
   readonly #groups = new Map<string, ScopedGroup>();
   /** The consumers of this node, by group and id. */
   readonly #members = new Map<string, Map<string, Member>>();
-  /** The processes like this one on other nodes, by node. */
+  /** The groups processes of other nodes, by node. */
   readonly #agents = new Map<string, Pid<GroupMessage>>();
   /** The members here that stand for consumers of other nodes. */
   readonly #standIns = new Map<string, StandIn>();
@@ -86,7 +86,7 @@ export class NodeGroups implements GroupScope {
     return this.#process.pid as Pid<GroupMessage>;
   }
 
-  /** The connection to a node begins, or is lost. It is heard of among the messages of that node, in order. */
+  /** A session with a node began or ended. The change is handled in order with the messages of that node. */
   changed(node: RemoteNode, isUp: boolean): void {
     this.#kernel.send(this.pid, new NodeChange(node, isUp));
   }
@@ -125,7 +125,7 @@ export class NodeGroups implements GroupScope {
     };
   }
 
-  /** Consumers of this system that acknowledge. Of others, no node could know when they are done. */
+  /** Other nodes learn only of consumers that acknowledge: without an acknowledgement no node knows when a delivery is done. */
   #isToldOf({ process, acknowledges }: Member): boolean {
     const isStandIn = process.behaviour instanceof StandIn;
     return acknowledges && !isStandIn && process.kernel === this.#kernel;
@@ -181,7 +181,7 @@ export class NodeGroups implements GroupScope {
       this.#process.ctx.ask<GroupMessage, GroupMessage, true>(
         to,
         (replyTo) => ({ type: "meet", from, news, replyTo }),
-        // A node that takes no part in groups is told nothing more; one that is lost has a notice of its own.
+        // A node without groups gets no more news. The loss of a node is handled elsewhere.
         (reply) => void (reply.ok || this.#apply({ type: "down", node: to.node.id })),
         { timeoutMs: Number.POSITIVE_INFINITY },
       );
@@ -235,7 +235,7 @@ export class NodeGroups implements GroupScope {
     }
   }
 
-  /** Dispatches an envelope of another node to a consumer here, and answers how that ended. */
+  /** Dispatches an envelope of another node to a consumer here, and replies with how the dispatch ended. */
   #deliver(node: string, group: string, id: string, sent: SentEnvelope, replyTo: ReplyTo<Ending>): void {
     const member = this.#members.get(group)?.get(id);
     const request = requestOf(replyTo);
@@ -270,7 +270,7 @@ function endingOf({ reply, settledBy }: Outcome<unknown>): Ending {
   return { type: "acked", value: reply, replied: settledBy === "reply" };
 }
 
-/** The last attempt says how the consumer and the envelope parted. */
+/** The last attempt of a failed dispatch says why the consumer did not settle the envelope. */
 function failureOf(error: DispatchError): Ending {
   const last = error.history?.at(-1);
   const code = (error as { code?: unknown }).code;

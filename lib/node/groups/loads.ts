@@ -1,25 +1,25 @@
-// How busy the consumers of this node are, for the stand-ins elsewhere: a stand-in knows what its own node has sent, and is told what the
-// rest of the cluster has. News go out together, a short time after the first change, and not at all while nothing changes.
+// The load of the consumers here, for their stand-ins on other nodes. A stand-in knows how many deliveries its own node has in flight. This
+// file sends it how many all other nodes have in flight. Changes are sent together, a short time after the first one.
 
 import type { Member } from "../../dispatch/member.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Timer } from "../../process/timer-queue.js";
 import type { Load } from "./messages.js";
 
-/** Milliseconds from a change to the news of it. */
+/** Milliseconds from the first change until changes are sent. */
 const NEWS_MS = 50;
 
-interface Told {
-  /** What the node itself has in flight at each consumer. */
+interface PeerLoads {
+  /** Deliveries that the node itself has in flight at each consumer. */
   readonly own: Map<Member, number>;
-  /** What it was told last. */
+  /** The load of each consumer that was last sent to the node. */
   readonly last: Map<Member, number>;
 }
 
 export class Loads {
   readonly #kernel: Kernel;
   readonly #tell: (node: string, loads: readonly Load[]) => void;
-  readonly #nodes = new Map<string, Told>();
+  readonly #nodes = new Map<string, PeerLoads>();
   readonly #groups = new Map<Member, string>();
   readonly #changed = new Set<Member>();
   #timer: Timer | undefined;
@@ -51,7 +51,7 @@ export class Loads {
     this.#nodes.delete(node);
   }
 
-  /** A dispatch of the node takes one of the consumer's slots, or does so no more. */
+  /** A dispatch of the node begins to use one of the consumer's slots. {@link ended} is its counterpart. */
   began(node: string, member: Member): void {
     this.#count(node, member, 1);
   }
@@ -90,7 +90,7 @@ export class Loads {
     }
   }
 
-  #newsFor({ own, last }: Told, member: Member): Load[] {
+  #newsFor({ own, last }: PeerLoads, member: Member): Load[] {
     const group = this.#groups.get(member);
     const elsewhere = Math.max(0, member.inFlight - (own.get(member) ?? 0));
     if (group === undefined || (last.get(member) ?? 0) === elsewhere) return [];
