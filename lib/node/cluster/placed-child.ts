@@ -8,7 +8,7 @@ import { CalleeExitedError } from "../../process/errors.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { crash, type ExitReason, NORMAL } from "../../process/reason.js";
-import type { Reply, ReplyTo } from "../../process/request.js";
+import { type Reply, type ReplyTo, Request } from "../../process/request.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import { NoNodeError } from "./errors.js";
 import type { KnownNode, Placement, ProgramNodes } from "./placement.js";
@@ -107,13 +107,24 @@ class PlacedChild implements Callbacks<unknown> {
     }
     this.#child = start.pid;
     ctx.started();
-    for (const message of this.#early.splice(0)) ctx.send(start.pid, message);
+    for (const message of this.#early.splice(0)) this.#passOn(ctx, start.pid, message);
     return undefined;
   }
 
   handle(ctx: Context<unknown>, message: unknown): void {
     if (this.#child === undefined) this.#early.push(message);
-    else ctx.send(this.#child, message);
+    else this.#passOn(ctx, this.#child, message);
+  }
+
+  /** What cannot travel is the sender's mistake, and must not end the child. */
+  #passOn(ctx: Context<unknown>, child: Pid<unknown>, message: unknown): void {
+    try {
+      ctx.send(child, message);
+    } catch (error) {
+      if (message instanceof Request) message.fail(error, "undelivered");
+      else
+        (ctx.self.process as Process).kernel.deadLetter(child, message, "unsendable", () => error as Error);
+    }
   }
 
   signal(ctx: Context<unknown>, signal: Signal): unknown {

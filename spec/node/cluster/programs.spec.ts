@@ -19,6 +19,11 @@ let there: System[];
 let nodes: ProgramNodes;
 let heard: unknown[];
 
+const Counter = defineServer({
+  init: () => ({ count: 1 }),
+  calls: { add: (state, n: number) => (state.count += n) },
+});
+
 const PROGRAMS: Programs = {
   picker: {
     handle: (_ctx, message) => {
@@ -32,6 +37,7 @@ const PROGRAMS: Programs = {
     ctx.trapExit(true);
     for (;;) heard.push((await ctx.receiveSignal()).type);
   },
+  counter: Counter,
   broken: defineServer({
     init: () => {
       throw new Error("it does not start");
@@ -108,6 +114,22 @@ describe("a child on another node", () => {
     const child = await here.start(on("picker"));
     here.send(child, "fail");
     expect(await here.exited(child)).toMatchObject({ type: "crash", error: { message: "it fails" } });
+  });
+
+  it("takes no harm from what cannot be sent to it: a message is a dead letter, a call fails", async () => {
+    const dead: unknown[] = [];
+    here.events.on("deadLetter", ({ reason, error }) => void dead.push([reason, error?.message]));
+    const child = await here.start(on("picker"));
+    here.send(child, () => 1);
+    here.send(child, "an order");
+    await settle();
+    expect(heard).toEqual(["an order"]);
+    expect(dead).toEqual([["unsendable", expect.stringContaining("message is the function")]]);
+    const counter = Counter.at(here, (await here.start(on("counter"))) as Pid<never>);
+    await expect(counter.call.add((() => 1) as never)).rejects.toThrow(
+      /which cannot be sent to another node/,
+    );
+    expect(await counter.call.add(2)).toBe(3);
   });
 
   it("ends with its supervisor, in order and by a kill [N1101]", async () => {
