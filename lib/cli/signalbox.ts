@@ -22,14 +22,20 @@ const OVERVIEW = `usage: signalbox replay FILE …    shows a failing schedule o
        signalbox pipelines COMMAND …  checks and runs pipelines, lists, inspects and changes their executions
        signalbox queues COMMAND …  lists durable queues, and their dead letters; retries, edits and drops these
        signalbox system COMMAND …  looks at a running program: processes, supervisors, topologies, groups of consumers
+       signalbox nodes …          lists the nodes that a running program knows, as system nodes does
 
   --help     shows this text, or that of a subcommand: signalbox flows --help
   --version  shows the version of signalbox
 
 exit codes: 0 fine; 1 the answer is no; 2 wrong arguments, or something that cannot be used; others: see the subcommand`;
 
+/** Short names, for commands that people look for by themselves. */
+const SHORT: Readonly<Record<string, readonly string[]>> = { nodes: ["system", "nodes"] };
+
 /** Runs the command. Returns its exit code. */
-export async function signalbox(args: readonly string[], shell: Shell): Promise<number> {
+export async function signalbox(given: readonly string[], shell: Shell): Promise<number> {
+  const [first = "", ...others] = given;
+  const args = Object.hasOwn(SHORT, first) ? [...(SHORT[first] as readonly string[]), ...others] : given;
   const [name, ...rest] = args;
   if (name === undefined || name === "--help" || name === "-h") {
     shell.print(OVERVIEW);
@@ -47,6 +53,8 @@ export async function signalbox(args: readonly string[], shell: Shell): Promise<
   const problem = name.startsWith("-")
     ? "the subcommand comes before its options"
     : `there is no command ${name}`;
-  shell.complain(`signalbox: ${problem}${hint(name, [...names, "--help", "--version"])}\n${OVERVIEW}`);
+  shell.complain(
+    `signalbox: ${problem}${hint(name, [...names, ...Object.keys(SHORT), "--help", "--version"])}\n${OVERVIEW}`,
+  );
   return EXIT.misuse;
 }

@@ -15,6 +15,7 @@
  * await system.start(supervisor({ children: [{ id: "p", start: node.on("picker") }] }));
  */
 
+export type { SessionView } from "../process/session-view.js";
 export type { CarrierSource } from "./cluster/carrier-source.js";
 export { byKey, byLabel, leastLoaded } from "./cluster/choices.js";
 export {
@@ -50,7 +51,6 @@ export { ClusterConnectError } from "./nats/errors.js";
 export { type NatsCarrier, type NatsOptions, type NatsState, nats } from "./nats/nats.js";
 export type { FrameCarrier, FrameReceiver } from "./session/carrier.js";
 export { SESSION_DEFAULTS, type SessionLimits } from "./session/limits.js";
-export type { SessionView } from "./session/peer-session.js";
 export type { NodeDown, NodeRefused, NodeUp, SessionListener } from "./session/session-events.js";
 export { type SessionOptions, Sessions } from "./session/sessions.js";
 export { ThreadHungError } from "./threads/errors.js";

@@ -69,6 +69,10 @@ export class OutOfReach implements RemotePort {
     return process?.pid ?? new Pid<unknown>(kernel.node, id, undefined, undefined);
   }
 
+  sessions(): undefined {
+    return undefined;
+  }
+
   /** A link to another node ends as it is made: there is none to end. */
   unlink(): void {}
   catchUp(): void {}

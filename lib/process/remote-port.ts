@@ -6,6 +6,7 @@ import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import type { ExitReason } from "./reason.js";
 import type { ReplyTo, Request } from "./request.js";
+import type { SessionView } from "./session-view.js";
 import type { PidAddress, ReplyAddress, WireSignal } from "./wire-signal.js";
 
 /** The operations on other nodes that a kernel uses. */
@@ -35,6 +36,8 @@ export interface RemotePort {
   address(pid: Pid): PidAddress;
   pid(address: PidAddress, label?: string): Pid<unknown>;
   forget(pid: Pid): void;
+  /** The sessions with other nodes. Undefined: the system has no transport. */
+  sessions(): readonly SessionView[] | undefined;
   /** The system stops: calls that code outside of all processes has made to other nodes end with this error. */
   abandon(error: Error): void;
   close(): void;

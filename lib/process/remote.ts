@@ -15,6 +15,7 @@ import { type ExitReason, NOCONNECTION, NOPROC, receivedReason } from "./reason.
 import { RemoteCalls } from "./remote-calls.js";
 import type { RemotePort } from "./remote-port.js";
 import type { ReplyTo, Request } from "./request.js";
+import type { SessionView } from "./session-view.js";
 import { show } from "./show.js";
 import { post } from "./via.js";
 import { checkSignal } from "./wire-check.js";
@@ -24,6 +25,8 @@ import type { PidAddress, ReplyAddress, WireSignal } from "./wire-signal.js";
 export interface Transport {
   /** Accepts a signal for `node`. Returns false when the node is out of reach. */
   send(node: RemoteNode, signal: WireSignal): boolean;
+  /** The sessions with other nodes, for those who look at the system. */
+  view?(): readonly SessionView[];
 }
 
 /** Connects systems to other nodes by one transport; see {@link remoteNodes}. */
@@ -97,6 +100,10 @@ export class Remote implements RemotePort {
   /** How many processes wait for the acknowledgement of an unlink. For tests. */
   get unlinking(): number {
     return this.#inactive.size;
+  }
+
+  sessions(): readonly SessionView[] {
+    return this.#transport.view?.() ?? [];
   }
 
   // ── out ───────────────────────────────────────────────────────────────────────────────────────────────────────

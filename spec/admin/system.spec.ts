@@ -123,6 +123,7 @@ const ASKS: readonly ((on: SystemOperations) => Promise<unknown>)[] = [
   (on) => collect(on.tasks("sums", { after: 1, limit: 2 })),
   (on) => collect(on.groups()),
   (on) => collect(on.consumers("clerks")),
+  (on) => collect(on.nodes({ limit: 5 })),
 ];
 
 test("every operation answers over the wire as at the kernel [Z704]", async () => {

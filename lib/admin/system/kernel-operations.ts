@@ -17,6 +17,7 @@ import type {
   ChildSummary,
   ConsumerSummary,
   GroupSummary,
+  NodeSummary,
   PartRange,
   PidList,
   PidRange,
@@ -116,6 +117,19 @@ export class KernelOperations implements SystemOperations {
     yield* parts(this.#one("group", id).consumers, filter) as Iterable<ConsumerSummary>;
   }
 
+  async *nodes(filter: PartRange = {}): AsyncGenerator<NodeSummary, void, undefined> {
+    const sessions = this.#kernel.remote.sessions();
+    if (sessions === undefined) return yield* slice([], filter);
+    const { id, name } = this.#kernel.node;
+    const others = sessions.map(({ node, state, ...session }) => ({
+      id: node.id,
+      name: node.name,
+      state,
+      session,
+    }));
+    yield* slice<Omit<NodeSummary, "place">>([{ id, name, state: "here" }, ...others], filter);
+  }
+
   #summary(process: Process): ProcessSummary {
     const { label, name, status, mailboxDepth, handled, parent } = processInfo(this.#kernel, process);
     return {
@@ -196,20 +210,25 @@ function stateOf<Kind extends keyof States>(process: Process, kind: Kind): State
   return inspected?.kind === kind ? (inspected.state() as States[Kind]) : undefined;
 }
 
+/** Some items of a list, with their numbers. @throws OptionError */
+function* slice<T>(all: readonly T[], filter: PartRange): Generator<T & Placed, void, undefined> {
+  only("", filter, ["after", "limit"]);
+  const limit = count("limit", filter.limit ?? Number.POSITIVE_INFINITY, 1, true);
+  const after = count("after", filter.after ?? 0, 0);
+  for (const [i, one] of all.slice(after, after + limit).entries()) yield { place: after + i + 1, ...one };
+}
+
+interface Placed {
+  readonly place: number;
+}
+
 /** Parts with their numbers, and their pids as texts. @throws OptionError */
 function* parts<T extends { readonly pid: Pid<never> | undefined }>(
   all: readonly T[],
   filter: PartRange,
-): Generator<
-  Omit<T, "pid"> & { readonly pid?: string | undefined; readonly place: number },
-  void,
-  undefined
-> {
-  only("", filter, ["after", "limit"]);
-  const limit = count("limit", filter.limit ?? Number.POSITIVE_INFINITY, 1, true);
-  const after = count("after", filter.after ?? 0, 0);
-  for (const [i, { pid, ...rest }] of all.slice(after, after + limit).entries())
-    yield { place: after + i + 1, ...rest, pid: pid === undefined ? undefined : pidText(pid) };
+): Generator<Omit<T, "pid"> & { readonly pid?: string | undefined } & Placed, void, undefined> {
+  for (const { pid, ...rest } of slice(all, filter))
+    yield { ...rest, pid: pid === undefined ? undefined : pidText(pid) };
 }
 
 const pidText = ({ node, id }: Pid<never>): string => `${node.name}.${id}`;

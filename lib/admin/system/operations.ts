@@ -1,8 +1,10 @@
-// The operations on a running system: its processes, supervisors, topologies and groups of consumers. They look, and change nothing. The host
+// The operations on a running system: its processes, supervisors, topologies, groups of consumers and nodes. They look, and change nothing. The host
 // of a store offers them at its admin socket, to the command `signalbox system`.
 
 import type { ConsumerFigures } from "../../dispatch/watcher.js";
 import type { ProcessStatus } from "../../process/info.js";
+import type { RemoteNode } from "../../process/pid.js";
+import type { SessionView } from "../../process/session-view.js";
 import type { ChildInfo, SupervisorState } from "../../supervisor/ref.js";
 import type { TaskFigures } from "../../topology/runtime/task-info.js";
 
@@ -14,7 +16,7 @@ export interface PidRange {
   readonly limit?: number;
 }
 
-/** Which parts of a supervisor, topology or group. They are numbered from 1, in their order when the list was asked for. */
+/** Which parts of a supervisor, topology or group, or which nodes. They are numbered from 1, in their order when the list was asked for. */
 export interface PartRange {
   /** Only those behind this one. */
   readonly after?: number;
@@ -96,6 +98,16 @@ export interface GroupSummary {
 /** A consumer of a group. */
 export type ConsumerSummary = Placed<Omit<ConsumerFigures, "pid"> & { readonly pid: string }>;
 
+/** A node that the system knows, and the session with it. */
+export type NodeSummary = Placed<
+  Pick<RemoteNode, "id" | "name"> & {
+    /** What the session does. `here`: it is the system itself, which has none. */
+    readonly state: SessionView["state"] | "here";
+    /** The session. Undefined for the system itself. */
+    readonly session?: Omit<SessionView, "node" | "state">;
+  }
+>;
+
 /** The operations. A process is named by its pid or its registered name; a topology and a group also by their own names. */
 export interface SystemOperations {
   /** The processes alive, the oldest first. @throws OptionError */
@@ -114,4 +126,6 @@ export interface SystemOperations {
   groups(filter?: PidRange): AsyncIterable<GroupSummary>;
   /** @throws NoProcessError, OptionError */
   consumers(id: string, filter?: PartRange): AsyncIterable<ConsumerSummary>;
+  /** The system itself, and the nodes that it knows. None, when it is not connected to other nodes. @throws OptionError */
+  nodes(filter?: PartRange): AsyncIterable<NodeSummary>;
 }

@@ -16,11 +16,8 @@ const byPid = {
   placed: [],
   behind: ({ pid }: { readonly pid: string }) => ({ after: pid }),
 } as const;
-const byPlace = {
-  ...list,
-  placed: ["id"],
-  behind: ({ place }: { readonly place: number }) => ({ after: place }),
-} as const;
+const placed = { ...list, behind: ({ place }: { readonly place: number }) => ({ after: place }) } as const;
+const byPlace = { ...placed, placed: ["id"] } as const;
 
 const SYSTEM_TABLE: OperationTable<SystemOperations> = {
   processes: byPid,
@@ -31,6 +28,7 @@ const SYSTEM_TABLE: OperationTable<SystemOperations> = {
   tasks: byPlace,
   groups: byPid,
   consumers: byPlace,
+  nodes: { ...placed, placed: [] },
 };
 
 const PREFIX = "system.";

@@ -4,6 +4,7 @@ import type {
   ChildSummary,
   ConsumerSummary,
   GroupSummary,
+  NodeSummary,
   PartRange,
   PidList,
   PidRange,
@@ -187,6 +188,53 @@ const consumers = parts<ConsumerSummary>(
   (on, id, range) => on.consumers(id, range),
 );
 
+type SessionSummary = NonNullable<NodeSummary["session"]>;
+
+/** A number of a session. Zero is shown, too. */
+function ofSession(
+  title: string,
+  cell: (session: SessionSummary) => number | undefined,
+  textOf: (n: number) => string = count,
+): Column<NodeSummary> {
+  const text = ({ session }: NodeSummary): string => {
+    const n = session && cell(session);
+    return n === undefined ? "" : textOf(n);
+  };
+  return { title, cell: text, align: "right" };
+}
+
+const millis = (ms: number): string => `${ms.toFixed(1)} ms`;
+
+const nodes = kit.table({
+  name: "nodes",
+  summary: "lists the nodes that the system knows, with the session with each",
+  none: "no nodes: the system is not connected to others",
+  ...SHORT,
+  options: { after: whole("NUMBER", 0, BEHIND) },
+  items: (on, _words, range) => on.nodes(range),
+  columns: (): readonly Column<NodeSummary>[] => [
+    figure("NUMBER", ({ place }) => place, String),
+    column("NODE", ({ name }) => name),
+    column("ID", ({ id }) => id),
+    column("STATE", ({ state }) => state),
+    column("EPOCH", ({ session }) => session?.epoch),
+    column("UP", ({ session }) => (session?.uptimeMs !== undefined ? lengthOf(session.uptimeMs) : "")),
+    ofSession("VERSION", ({ version }) => version),
+    ofSession("CREDIT", ({ epoch, credit }) => (epoch === undefined ? undefined : credit.frames)),
+    ofSession("CREDIT SIZE", ({ epoch, credit }) => (epoch === undefined ? undefined : credit.size)),
+    ofSession("IN FLIGHT", ({ inFlight }) => inFlight),
+    ofSession("QUEUED", ({ queued }) => queued.signals),
+    ofSession("BYTES", ({ queued }) => queued.bytes),
+    ofSession("GAPS", ({ gaps }) => gaps),
+    ofSession("ENDS", ({ ends }) => ends),
+    ofSession("LOST", ({ lost }) => lost),
+    ofSession("REFUSED", ({ refused }) => refused),
+    ofSession("ROUND TRIP", ({ roundTripMs }) => roundTripMs, millis),
+    ofSession("LAST", ({ lastRoundTripMs }) => lastRoundTripMs, millis),
+  ],
+  placeOf: ({ place }) => place,
+});
+
 const process = kit.ask({
   words: ["PROCESS"],
   summary: "shows one process, by its pid or its name",
@@ -263,4 +311,5 @@ export const COMMANDS: Commands<Context> = {
   tasks,
   groups,
   consumers,
+  nodes,
 };

@@ -22,8 +22,8 @@ const COMMON = {
   json: { help: "prints one JSON document" },
 } as const satisfies OptionSpecs;
 
-const ABOUT = `Looks at a running program: its processes, supervisors, topologies and groups of consumers. The command asks the program over the
-admin socket of its flows, pipelines, durable queues or service, and changes nothing.`;
+const ABOUT = `Looks at a running program: its processes, supervisors, topologies, groups of consumers and nodes. The command asks the program
+over the admin socket of its flows, pipelines, durable queues or service, and changes nothing.`;
 
 const EXITS = `exit codes: 0 success; 1 the answer is no: there is no such process, topology or group; 2 wrong arguments, or no program listens`;
 

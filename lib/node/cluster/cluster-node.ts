@@ -10,13 +10,13 @@ import { callable, delay, kernelOf, text, word } from "../../process/options.js"
 import type { Pid, RemoteNode } from "../../process/pid.js";
 import { KILL, SHUTDOWN } from "../../process/reason.js";
 import type { ReplyTo } from "../../process/request.js";
+import type { SessionView } from "../../process/session-view.js";
 import type { Startable } from "../../process/start.js";
 import type { System } from "../../system.js";
 import { NodeGroups } from "../groups/groups.js";
 import type { GroupMessage } from "../groups/messages.js";
 import type { FrameCarrier } from "../session/carrier.js";
 import { SESSION_DEFAULTS } from "../session/limits.js";
-import type { SessionView } from "../session/peer-session.js";
 import { type SessionOptions, Sessions } from "../session/sessions.js";
 import type { CarrierSource } from "./carrier-source.js";
 import { leastLoaded } from "./choices.js";

@@ -2,6 +2,7 @@
 
 import type { Kernel } from "../../process/kernel.js";
 import type { RemoteNode } from "../../process/pid.js";
+import type { SessionView } from "../../process/session-view.js";
 import type { Timer } from "../../process/timer-queue.js";
 import type { PidAddress, ReplyAddress, WireSignal } from "../../process/wire-signal.js";
 import type { FrameCarrier } from "./carrier.js";
@@ -36,34 +37,6 @@ export interface SessionGround {
   flushLater(session: PeerSession): void;
   up(event: NodeUp): void;
   down(event: NodeDown): void;
-}
-
-/** What a session looks like: for `signalbox nodes`. */
-export interface SessionView {
-  /** The other node. */
-  readonly node: RemoteNode;
-  /** What the session does. `suspect`: nothing was heard for half of the limit. */
-  readonly state: "absent" | "hello" | "up" | "suspect" | "refused" | "left";
-  /** The epoch that is up: the same at both nodes. */
-  readonly epoch: string | undefined;
-  /** The version of the protocol. */
-  readonly version: number | undefined;
-  /** How much may be sent before the other node acknowledges more. */
-  readonly credit: { readonly frames: number; readonly size: number };
-  /** Signals that wait, and the bytes of memory that they take, about. */
-  readonly queued: { readonly signals: number; readonly bytes: number };
-  /** Frames that are sent and not acknowledged. */
-  readonly inFlight: number;
-  /** Gaps that this node found, since it knows the other one. */
-  readonly gaps: number;
-  /** Epochs that have ended. */
-  readonly ends: number;
-  /** Signals that were not acknowledged when an epoch ended. */
-  readonly lost: number;
-  /** Signals that were refused: there was no session, or too much waited. */
-  readonly refused: number;
-  /** The median of the last round trips of heartbeats, in milliseconds. */
-  readonly roundTripMs: number | undefined;
 }
 
 /** Signals that may be refused: their sender is told, and nothing is half done. */
@@ -142,11 +115,13 @@ export class PeerSession {
       state: up?.isSuspect ? "suspect" : phase.type,
       epoch: up && this.#nameOf(up),
       version: up?.version,
+      uptimeMs: up && this.#now() - up.since,
       credit: { frames: up ? up.grant.frames - up.sent : 0, size: up ? up.grant.size - up.sentSize : 0 },
       queued: { signals: outbox.signals, bytes: outbox.size },
       inFlight: up?.inFlight.length ?? 0,
       ...counts,
       roundTripMs: [...roundTrips].sort((a, b) => a - b)[roundTrips.length >> 1],
+      lastRoundTripMs: roundTrips.at(-1),
     };
   }
 

@@ -13,6 +13,7 @@ import type { RemoteNode } from "../../process/pid.js";
 import type { Abandonable } from "../../process/process.js";
 import { remoteNodes, type Transport } from "../../process/remote.js";
 import type { RemotePort } from "../../process/remote-port.js";
+import type { SessionView } from "../../process/session-view.js";
 import type { ProcessSystem } from "../../process/system.js";
 import type { WireSignal } from "../../process/wire-signal.js";
 import { CODEC_DEFAULTS } from "../codec/limits.js";
@@ -20,7 +21,7 @@ import { SignalCodec } from "../codec/signal-codec.js";
 import type { FrameCarrier, FrameReceiver } from "./carrier.js";
 import type { VersionRange } from "./frame-text.js";
 import { HEARTBEATS_PER_LIMIT, SESSION_DEFAULTS, type SessionLimits } from "./limits.js";
-import { PeerSession, type SessionGround, type SessionView, type SignalTexts } from "./peer-session.js";
+import { PeerSession, type SessionGround, type SignalTexts } from "./peer-session.js";
 import { type NodeDown, type NodeUp, type SessionListener, tell } from "./session-events.js";
 import type { SessionConfig } from "./session-machine.js";
 
