@@ -47,12 +47,16 @@ export async function supervised(system: System, job: Job, store: StoreSource): 
 
 export type FindHost = () => Promise<PipelineHost>;
 
+/** A host that never comes back fails the test, whose schedule would go on until its last step otherwise. */
+const MOST_TRIES = 1_000;
+
 /** Repeats a request until it is answered. */
 export async function insisted<T>(sim: Simulation, request: () => Promise<T>): Promise<T> {
-  for (;;) {
+  for (let tries = 1; ; tries++) {
     try {
       return await request();
-    } catch {
+    } catch (error) {
+      if (tries === MOST_TRIES) throw new Error(`nothing answered ${tries} requests`, { cause: error });
       await sim.sleep(50);
     }
   }
