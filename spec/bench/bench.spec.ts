@@ -17,6 +17,7 @@ import { runAndKill } from "./killed.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
 import * as nact from "./nact.js";
+import * as nats from "./nats.js";
 import * as node from "./node.js";
 import * as off from "./off.js";
 import { isWanted, readOptions, UsageError } from "./options.js";
@@ -246,6 +247,7 @@ describe("the catalogue", () => {
       dbos: dbos.programs,
       bullmq: bullmq.programs,
       disk: disk.programs,
+      nats: nats.programs,
     }))
       expect(Object.keys(programs).sort()).toEqual(
         names(CATALOGUE.filter((entry) => entry.peers.some((one) => one === peer))),
@@ -288,6 +290,7 @@ describe("the result", () => {
       dbos: null,
       bullmq: null,
       disk: null,
+      nats: null,
     });
     expect(judge(weight, { ours: [300], otp: [2_700] }).ratios).toEqual({
       otp: 9,
@@ -303,6 +306,7 @@ describe("the result", () => {
       dbos: null,
       bullmq: null,
       disk: null,
+      nats: null,
     });
   });
 
@@ -355,16 +359,16 @@ describe("the result", () => {
   it("is a table; without OTP its columns go", () => {
     const rows = [judge(rate, { ours: [20e6], otp: [1e6] }), judge(weight, { ours: [601], otp: [2_820] })];
     expect(table(rows, true).split("\n")).toEqual([
-      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node | p-queue | p-limit | piscina | srvx | DBOS | BullMQ | the disk | telemetry off | two spans |      target | met |",
-      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|--------:|--------:|--------:|-----:|-----:|-------:|---------:|--------------:|----------:|------------:|----:|",
-      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - |       - |       - |       - |    - |    - |      - |        - |             - |         - | >= 10 x OTP | yes |",
-      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |       - |       - |       - |    - |    - |      - |        - |             - |         - |    <= 600 B |  no |",
+      "| program | signalbox |      lowest..highest |      OTP | x OTP | nact | XState | Node | p-queue | p-limit | piscina | srvx | DBOS | BullMQ | the disk | telemetry off | two spans | bare NATS |      target | met |",
+      "|---------|----------:|---------------------:|---------:|------:|-----:|-------:|-----:|--------:|--------:|--------:|-----:|-----:|-------:|---------:|--------------:|----------:|----------:|------------:|----:|",
+      "| hops    |  20.0 M/s | 20.0 M/s .. 20.0 M/s | 1.00 M/s |  20.0 |    - |      - |    - |       - |       - |       - |    - |    - |      - |        - |             - |         - |         - | >= 10 x OTP | yes |",
+      "| idle    |     601 B |       601 B .. 601 B |   2820 B |   4.7 |    - |      - |    - |       - |       - |       - |    - |    - |      - |        - |             - |         - |         - |    <= 600 B |  no |",
     ]);
     const beside: Entry = { ...rate, target: { type: "times-peer", peer: "node", times: 0.9 } };
     expect(table([judge(beside, { ours: [8], node: [10] })], false)).toContain("| no (0.80 x) |");
     expect(table(rows, false)).not.toContain("1.00 M/s");
     expect(table(rows, false).split("\n")[0]).toBe(
-      "| program | signalbox |      lowest..highest | nact | XState | Node | p-queue | p-limit | piscina | srvx | DBOS | BullMQ | the disk | telemetry off | two spans |      target | met |",
+      "| program | signalbox |      lowest..highest | nact | XState | Node | p-queue | p-limit | piscina | srvx | DBOS | BullMQ | the disk | telemetry off | two spans | bare NATS |      target | met |",
     );
   });
 });

@@ -19,6 +19,7 @@ export const PEERS = {
   disk: "the disk",
   off: "telemetry off",
   sdk: "two spans",
+  nats: "bare NATS",
 } as const;
 
 export type Peer = keyof typeof PEERS;
@@ -40,6 +41,8 @@ export interface Entry {
   readonly long?: boolean;
   /** Needs a server of PostgreSQL: left out where there is none. */
   readonly postgres?: boolean;
+  /** Needs a server of NATS: left out where there is none. */
+  readonly nats?: boolean;
 }
 
 const otpRate = (name: string, operations: number, work: string): string =>
@@ -214,6 +217,46 @@ export const CATALOGUE: readonly Entry[] = [
   { name: "thread-round-trip", unit: "ns", peers: [], target: { type: "at-most", value: 60_000 } },
   // 1.7 times as fast as one thread.
   { name: "thread-pair", unit: "times", peers: [], target: { type: "at-most", value: 1 / 1.7 } },
+  {
+    name: "node-send",
+    unit: "perSecond",
+    otp: `otp_nodes:send(${SIZES.nodes.send})`,
+    peers: ["nats"],
+    target: { type: "at-least", perSecond: 300_000 },
+    nats: true,
+  },
+  {
+    name: "node-calls",
+    unit: "perSecond",
+    otp: `otp_nodes:calls(${SIZES.nodes.calls}, 256)`,
+    peers: ["nats"],
+    target: { type: "at-least", perSecond: 100_000 },
+    nats: true,
+  },
+  {
+    name: "node-round-trip",
+    unit: "ns",
+    otp: `otp_nodes:round_trip(${SIZES.nodes.roundTrips})`,
+    peers: ["nats"],
+    target: timesPeer("nats", 1 / 1.5),
+    nats: true,
+  },
+  {
+    name: "node-round-trip-p99",
+    unit: "p99Us",
+    otp: `otp_nodes:round_trip_p99(${SIZES.nodes.roundTrips})`,
+    peers: ["nats"],
+    nats: true,
+  },
+  {
+    name: "node-kill",
+    unit: "p99Us",
+    otp: `otp_nodes:kill(${SIZES.nodes.kills})`,
+    peers: [],
+    target: { type: "at-most", value: 50_000 },
+    long: true,
+    nats: true,
+  },
   { name: "http-request", unit: "perSecond", peers: ["srvx"], target: timesPeer("srvx", 0.9) },
   { name: "sim-steps", unit: "perSecond", peers: [], target: { type: "at-least", perSecond: 500_000 } },
   {

@@ -14,6 +14,7 @@ import {
   supervisor,
 } from "signalbox";
 import { type Figures, onSystem, type Program, Stopwatch } from "./program.js";
+import { percentile } from "./windows.js";
 
 export const CONSUMERS = 10;
 /** Processes that dispatch, each its next envelope when the one before is acknowledged. */
@@ -148,9 +149,6 @@ export function crashToReroute(count: number): Program {
     },
   };
 }
-
-const percentile = (sorted: Float64Array, share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 
 /** Dispatches 1 to `count` from all callers, and tells how many were acknowledged. */
 function dispatchAll(

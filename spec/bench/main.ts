@@ -2,7 +2,9 @@
 
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
+import { noNats } from "../support/nats.js";
 import { noPostgres } from "../support/postgres.js";
+import { startBenchNats } from "./bench-nats.js";
 import { startBenchPostgres } from "./bench-postgres.js";
 import { noRedis, startBenchRedis } from "./bench-redis.js";
 import { CATALOGUE, type Entry, type Peer } from "./catalogue.js";
@@ -60,9 +62,14 @@ function each<T>(options: BenchOptions, row: (entry: Entry) => T): T[] {
   });
 }
 
-/** Without PostgreSQL, programs that need it are left out. */
+/** Without PostgreSQL or NATS, programs that need it are left out. */
 const wantedOf = (options: BenchOptions): Entry[] =>
-  CATALOGUE.filter((entry) => isWanted(entry, options) && !(entry.postgres && noPostgres !== undefined));
+  CATALOGUE.filter(
+    (entry) =>
+      isWanted(entry, options) &&
+      !(entry.postgres && noPostgres !== undefined) &&
+      !(entry.nats && noNats !== undefined),
+  );
 
 /** Says what is left out, and starts the server that programs need. */
 async function postgresFor(options: BenchOptions): Promise<AsyncDisposable | undefined> {
@@ -70,6 +77,15 @@ async function postgresFor(options: BenchOptions): Promise<AsyncDisposable | und
   if (needy.length === 0) return undefined;
   if (noPostgres === undefined) return startBenchPostgres();
   console.log(`${noPostgres}: ${needy.map(({ name }) => name).join(", ")} are left out.`);
+  return undefined;
+}
+
+/** The same for NATS. */
+async function natsFor(options: BenchOptions): Promise<AsyncDisposable | undefined> {
+  const needy = CATALOGUE.filter((entry) => entry.nats && isWanted(entry, options));
+  if (needy.length === 0) return undefined;
+  if (noNats === undefined) return startBenchNats();
+  console.log(`${noNats}: ${needy.map(({ name }) => name).join(", ")} are left out.`);
   return undefined;
 }
 
@@ -133,6 +149,7 @@ try {
   const names = CATALOGUE.map((entry) => entry.name);
   const options = readOptions(process.argv.slice(2), names);
   await using _postgres = await postgresFor(options);
+  await using _nats = await natsFor(options);
   await using _redis = await redisFor(options);
   if (options.compare === undefined) bench(options);
   else compareWith(options.compare, options);

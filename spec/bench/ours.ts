@@ -9,6 +9,7 @@ import { httpRequest } from "./http.js";
 import { importOf } from "./imports.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
+import { nodeCalls, nodeKill, nodeRoundTrip, nodeSend } from "./nodes.js";
 import { programs as recoveries } from "./pipeline-recovery.js";
 import { programs as pipelines } from "./pipelines.js";
 import { poolJob } from "./pool.js";
@@ -66,6 +67,11 @@ export const programs: Readonly<Record<string, Program>> = {
   "thread-send": threadSend(SIZES.threads.send),
   "thread-round-trip": threadRoundTrip(SIZES.threads.roundTrips),
   "thread-pair": threadPair(SIZES.threads.rounds),
+  "node-send": nodeSend(SIZES.nodes.send),
+  "node-calls": nodeCalls(SIZES.nodes.calls),
+  "node-round-trip": nodeRoundTrip(SIZES.nodes.roundTrips),
+  "node-round-trip-p99": nodeRoundTrip(SIZES.nodes.roundTrips),
+  "node-kill": nodeKill(SIZES.nodes.kills),
   "http-request": httpRequest(SIZES.httpRequest),
   "sim-steps": simulatedSteps(SIZES.simulatedSteps),
   "sim-steps-async": simulatedAsyncSteps(SIZES.simulatedAsyncSteps),

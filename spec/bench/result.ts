@@ -70,6 +70,7 @@ function record<T>(value: (other: Other) => T): Record<Other, T> {
     disk: value("disk"),
     off: value("off"),
     sdk: value("sdk"),
+    nats: value("nats"),
   };
 }
 

@@ -32,6 +32,7 @@ export const SIZES = {
     /** Of the computation of one piece of work: some tenths of a second. */
     rounds: 200_000_000,
   },
+  nodes: { send: 800_000, calls: 102_400, roundTrips: 5_000, kills: 50 },
   httpRequest: 20_000,
   simulatedSteps: 500_000,
   simulatedAsyncSteps: 200_000,

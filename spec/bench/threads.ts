@@ -4,14 +4,11 @@ import { type Pid, type ReplyTo, System } from "signalbox";
 import { type Threads, threads } from "signalbox/nodes";
 import { type Figures, median, type Program, type Run, Stopwatch } from "./program.js";
 import { type Counted, compute, type Piece } from "./thread-work.js";
+import { sendAll } from "./windows.js";
 
 /** The compiled module beside this one. */
 const WORK = new URL("./thread-work.js", import.meta.url);
 
-/** Messages between two questions how many there were. */
-const BATCH = 1_000;
-/** Questions that are open at a time: a window, as any sender of many messages has one. */
-const OPEN = 8;
 /** The part that comes first and is not timed. */
 const WARM_UP = 0.2;
 
@@ -27,21 +24,12 @@ async function onThreads(
 }
 
 /** Sends `count` small messages, and adds up how many arrived. */
-async function sendAll(system: System, counter: Pid<Counted>, count: number): Promise<number> {
-  let left = count;
-  let arrived = 0;
-  const sender = async (): Promise<void> => {
-    while (left > 0) {
-      const now = Math.min(left, BATCH);
-      left -= now;
-      for (let i = 0; i < now; i++) system.send(counter, { order: i, item: "a lamp" });
-      const more = await system.call<Counted, Counted, number>(counter, (replyTo) => ({ replyTo }));
-      arrived += more;
-    }
-  };
-  await Promise.all(Array.from({ length: OPEN }, sender));
-  return arrived;
-}
+const sendTo = (system: System, counter: Pid<Counted>, count: number): Promise<number> =>
+  sendAll(
+    count,
+    (n) => system.send(counter, { order: n, item: "a lamp" }),
+    () => system.call<Counted, Counted, number>(counter, (replyTo) => ({ replyTo })),
+  );
 
 /** Messages a second from the main thread to a process in another one. */
 export function threadSend(count: number, work: URL = WORK): Program {
@@ -51,9 +39,9 @@ export function threadSend(count: number, work: URL = WORK): Program {
     run: () =>
       onThreads(1, work, async (system, workers) => {
         const counter = (await workers.start("counter")) as Pid<Counted>;
-        await sendAll(system, counter, Math.ceil(count * WARM_UP));
+        await sendTo(system, counter, Math.ceil(count * WARM_UP));
         const watch = new Stopwatch();
-        const counted = await sendAll(system, counter, count);
+        const counted = await sendTo(system, counter, count);
         const { wallMs, cpuMs } = watch.read();
         return {
           counted,

@@ -39,7 +39,7 @@ const nobody = {
   piscina: null,
   srvx: null,
 };
-const none = { ...nobody, dbos: null, bullmq: null, disk: null, off: null, sdk: null };
+const none = { ...nobody, dbos: null, bullmq: null, disk: null, off: null, sdk: null, nats: null };
 const judged = { target: "-", beside: null, met: null, lowest: 1, highest: 1, medianUs: null };
 const measurement: Measurement = {
   command: "c",
