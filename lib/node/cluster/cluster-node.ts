@@ -92,18 +92,26 @@ export async function joinCluster(
   const { labels = {}, settleMs = SETTLE_MS, ...session } = options;
   delay("settleMs", settleMs, 0);
   checkLabels(labels);
+  if (members.has(kernel))
+    throw new OptionError("system", system.name, "a system that is no part of a cluster yet");
+  members.add(kernel);
   const isSource = typeof (carrier as Partial<CarrierSource> | undefined)?.connect === "function";
-  const connected = isSource ? await (carrier as CarrierSource).connect(system) : (carrier as FrameCarrier);
+  let connected: FrameCarrier | undefined;
   try {
+    connected = isSource ? await (carrier as CarrierSource).connect(system) : (carrier as FrameCarrier);
     const sessions = new Sessions(system, connected, session);
     const node = new ClusterNode(system, connected, sessions, labels);
     if (settleMs > 0) await new Promise<void>((fire) => kernel.addTimer(settleMs, { fire }));
     return node;
   } catch (error) {
-    if (isSource) connected.close();
+    members.delete(kernel);
+    if (isSource) connected?.close();
     throw error;
   }
 }
+
+/** The systems that are part of a cluster, or about to be. */
+const members = new WeakSet<Kernel>();
 
 const OPTIONS = [
   ...["labels", "settleMs", "errors", "maxBytes", "capabilities"],
@@ -148,6 +156,7 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
   readonly #agent: Pid<AgentMessage>;
   readonly #starter: Pid<never>;
   readonly #groups: NodeGroups;
+  readonly #unwatch: () => void;
   #leaving: Promise<void> | undefined;
 
   /** @internal */
@@ -172,6 +181,11 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
         labels: this.#labels,
       }),
       up: (node) => this.#hear((listener) => listener.up?.(node)),
+      left: (node) => this.#gone(node),
+      joined: (node) => {
+        const epoch = this.#epochs.get(node.id);
+        if (epoch !== undefined) this.#met(node, epoch);
+      },
       isCurrent: ({ node, epoch }) => this.#epochs.get(node.id) === epoch,
     });
     const groups = new NodeGroups({
@@ -180,22 +194,32 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
     });
     this.#kernel.remote.expose(GROUPS, groups.pid as Pid<unknown>);
     this.#groups = groups;
-    sessions.watch({
-      up: ({ node }) => groups.changed(node, true),
-      down: ({ node }) => groups.changed(node, false),
-    });
-    sessions.watch({
-      up: ({ node, epoch }) => {
-        this.#epochs.set(node.id, epoch);
-        this.#kernel.send(this.#agent, new SessionBegin(node, epoch));
+    // Threads of this program that join the cluster are nodes of it over their ports.
+    const { transport } = sessions;
+    this.#unwatch = transport.watch({
+      up: ({ node, epoch }) => this.#met(node, epoch),
+      down: ({ node }) => {
+        groups.changed(node, false);
+        this.#lost(node);
       },
-      down: ({ node }) => this.#lost(node),
     });
+    for (const { node, epoch } of transport.view()) if (epoch !== undefined) this.#met(node, epoch);
+  }
+
+  /** A session has begun, or its node takes part in the cluster only now. */
+  #met(node: RemoteNode, epoch: string): void {
+    this.#groups.changed(node, true);
+    this.#epochs.set(node.id, epoch);
+    this.#kernel.send(this.#agent, new SessionBegin(node, epoch));
   }
 
   /** At once, in the same turn as the ends of links: what is restarted then may not be placed on the node that is lost. */
   #lost(node: RemoteNode): void {
     this.#epochs.delete(node.id);
+    this.#gone(node);
+  }
+
+  #gone(node: RemoteNode): void {
     if (this.#nodes.get(node.id) === undefined) return;
     this.#nodes.remove(node.id);
     this.#hear((listener) => listener.down?.(node));
@@ -213,7 +237,7 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
 
   /** The nodes that are there, this one included, in the order in which they came. */
   nodes(): ClusterMember[] {
-    const sessions = new Map(this.#sessions.view().map((view) => [view.node.id, view]));
+    const sessions = new Map(this.#sessions.transport.view().map((view) => [view.node.id, view]));
     return this.#nodes.all.map(({ node, labels, programs: offered = [], load }) => ({
       node,
       isHere: node.id === this.node.id,
@@ -338,6 +362,8 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
     this.#groups.close();
     await this.#sessions.close();
     await this.#carrier.close();
+    this.#unwatch();
+    members.delete(kernel);
     kernel.links.exit(kernel.outside, this.#agent, SHUTDOWN, "exit");
   }
 

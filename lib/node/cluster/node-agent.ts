@@ -3,10 +3,12 @@
 
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
+import type { Signal } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
+import type { Monitor } from "../../process/monitor.js";
 import { Pid, type RemoteNode } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
-import type { ReplyTo } from "../../process/request.js";
+import { type ReplyTo, requestOf } from "../../process/request.js";
 import type { NodeOffer, ProgramNodes, StarterPid } from "./placement.js";
 
 /** The number of this process on every node, far above all others. */
@@ -57,6 +59,10 @@ export interface AgentGround {
   /** Whether the session with a node is still the same. */
   isCurrent(session: SessionBegin): boolean;
   up(node: RemoteNode): void;
+  /** A node has left the cluster, and its session goes on: it is a thread of this program, or this is one of its. */
+  left(node: RemoteNode): void;
+  /** A node that was no part of the cluster when its session began asks this one. */
+  joined(node: RemoteNode): void;
 }
 
 /** The agent of another node. */
@@ -74,6 +80,8 @@ export function startAgent(kernel: Kernel, ground: AgentGround): Pid<AgentMessag
 class NodeAgent implements Callbacks<AgentMessage> {
   readonly isHelper = true;
   readonly #ground: AgentGround;
+  /** The agents of the nodes that are there, and of those that are asked: when they end without their node, it has left. */
+  readonly #watched = new Map<Monitor, RemoteNode>();
   #saidLoad = -1;
 
   constructor(ground: AgentGround) {
@@ -99,15 +107,29 @@ class NodeAgent implements Callbacks<AgentMessage> {
     else if (type === "meet" || type === "whereis") {
       const { replyTo, name } = message as { readonly replyTo: ReplyTo<unknown>; readonly name?: unknown };
       if (typeof (replyTo as { readonly answer?: unknown } | undefined)?.answer !== "function") return;
-      if (type === "meet") ctx.reply(replyTo, this.#card(ctx));
+      if (type === "meet") this.#met(ctx, replyTo as ReplyTo<NodeCard>);
       else ctx.reply(replyTo, typeof name === "string" ? ctx.whereis(name) : undefined);
     }
+  }
+
+  #met(ctx: Context<AgentMessage>, replyTo: ReplyTo<NodeCard>): void {
+    const node = requestOf(replyTo).away?.address.node;
+    ctx.reply(replyTo, this.#card(ctx));
+    if (node === undefined || node.id === ctx.self.node.id) return;
+    if (![...this.#watched.values()].some(({ id }) => id === node.id)) this.#ground.joined(node);
+  }
+
+  signal(_ctx: Context<AgentMessage>, signal: Signal): void {
+    if (signal.type !== "down") return;
+    const node = this.#watched.get(signal.ref);
+    if (this.#watched.delete(signal.ref) && node !== undefined) this.#ground.left(node);
   }
 
   #session(ctx: Context<AgentMessage>, session: SessionBegin): void {
     const { nodes, up, isCurrent } = this.#ground;
     const { node } = session;
     const { kernel } = ctx.self.process as Process;
+    this.#watched.set(ctx.monitor(agentOf(kernel, node) as Pid<unknown> as Pid), node);
     ctx.ask(
       agentOf(kernel, node),
       (replyTo: ReplyTo<NodeCard>) => ({ type: "meet" as const, replyTo }),

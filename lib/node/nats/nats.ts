@@ -14,9 +14,10 @@ import { show, showThrown } from "../../process/show.js";
 import type { Timer } from "../../process/timer-queue.js";
 import type { CarrierSource } from "../cluster/carrier-source.js";
 import type { FrameCarrier, FrameReceiver } from "../session/carrier.js";
+import { tagOf } from "../session/frame-text.js";
 import { ClusterConnectError } from "./errors.js";
 import { LONGEST_NAME, type Presence, readPresence, writePresence } from "./presence.js";
-import { Subjects, type Way } from "./subjects.js";
+import { type LostFrame, Subjects, type Way } from "./subjects.js";
 
 /** What {@link nats} is given. */
 export interface NatsOptions {
@@ -74,6 +75,8 @@ const CONFIRM_BYTES = 65_536;
 const FAREWELL_MS = 1_000;
 /** The status of the server's notice that nobody listens. */
 const NO_RESPONDERS = 503;
+/** Nodes whose subjects are remembered. */
+const MOST_WAYS = 4_096;
 const DEFAULT_PENDING_BYTES = 64 * 1_048_576;
 
 type Package = typeof import("@nats-io/transport-node");
@@ -139,7 +142,7 @@ export class NatsCarrier implements FrameCarrier {
   readonly #kernel: Kernel;
   readonly #connection: NatsConnection;
   readonly #subjects: Subjects;
-  /** The nodes that frames were sent to since they were last found unreachable. */
+  /** The nodes that frames were sent to on this connection, and that have not left since. */
   readonly #ways = new Map<string, Way>();
   readonly #encoder = new TextEncoder();
   #receiver: FrameReceiver | undefined;
@@ -214,7 +217,7 @@ export class NatsCarrier implements FrameCarrier {
       if (from !== undefined) receiver.frame(from, message.string());
     });
     this.#listen(notices, (message) => {
-      if (message.headers?.code === NO_RESPONDERS) this.#unreachable(this.#subjects.lostBy(message.subject));
+      if (message.headers?.code === NO_RESPONDERS) this.#unheard(this.#subjects.lostBy(message.subject));
     });
     this.#listen(seen, (message) => this.#met(readPresence(message.string())));
     this.#listen(answers, (message) => this.#met(readPresence(message.string())));
@@ -229,12 +232,21 @@ export class NatsCarrier implements FrameCarrier {
     if (bytes.length > maxFrameBytes && this.#isConnected)
       this.#report(`a frame for ${to.name} has ${bytes.length} bytes; the server takes ${maxFrameBytes}`);
     else if (this.#hasRoomFor(bytes.length) && this.#isConnected && !this.#isClosed) {
-      const way = this.#ways.get(to.id) ?? this.#subjects.to(to);
-      this.#ways.set(to.id, way);
-      if (this.#publish(way.subject, bytes, way.reply)) return true;
+      const way = this.#wayTo(to);
+      if (this.#publish(way.subject, bytes, way.reply(tagOf(frame)))) return true;
     }
     this.#refusedFrames++;
     return false;
+  }
+
+  #wayTo(to: RemoteNode): Way {
+    const known = this.#ways.get(to.id);
+    if (known !== undefined) return known;
+    // A node that was killed has not taken its leave.
+    for (const id of this.#ways.keys()) if (this.#ways.size >= MOST_WAYS) this.#ways.delete(id);
+    const way = this.#subjects.to(to);
+    this.#ways.set(to.id, way);
+    return way;
   }
 
   #hasRoomFor(bytes: number): boolean {
@@ -336,11 +348,10 @@ export class NatsCarrier implements FrameCarrier {
     receiver.seen(node);
   }
 
-  #unreachable(id: string | undefined): void {
-    const way = id === undefined ? undefined : this.#ways.get(id);
-    if (way === undefined || id === undefined) return;
-    this.#ways.delete(id);
-    this.#receiver?.unreachable(way.node);
+  /** Nobody listens where a frame was sent. */
+  #unheard(lost: LostFrame | undefined): void {
+    const way = lost && this.#ways.get(lost.id);
+    if (way !== undefined) this.#receiver?.unreachable(way.node, lost?.tag);
   }
 
   #announce(type: Presence["type"], subject: string = this.#subjects.seen): void {
@@ -376,7 +387,9 @@ export class NatsCarrier implements FrameCarrier {
     this.#disconnects++;
     this.#sentBytes = 0;
     this.#takenBytes = 0;
-    for (const id of [...this.#ways.keys()]) this.#unreachable(id);
+    const ways = [...this.#ways.values()];
+    this.#ways.clear();
+    for (const { node } of ways) this.#receiver?.unreachable(node);
   }
 
   #reconnected(): void {

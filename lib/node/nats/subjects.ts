@@ -1,19 +1,44 @@
 // The subjects of a cluster over NATS. All begin with `signalbox.<cluster>.`, so that one permission covers them.
 //
 //   node.<id>               frames for the node with this id
-//   from.<id>.<name>.<to>   the reply subject of frames from this node to the node `to`: it names the sender, and the server sends its
-//                           notice there when nobody listens at the subject of the frame
+//   from.<id>.<name>.<to>.<tag>
+//                           the reply subject of frames from this node to the node `to`: it names the sender, and the server sends its
+//                           notice there when nobody listens at the subject of the frame. The tag says to which epoch the frame belongs,
+//                           so that a late notice ends no newer one
 //   seen                    a node has joined, is here or leaves
 //   seen.<id>               the answers to the join of this node
 
 import type { RemoteNode } from "../../process/pid.js";
 
 /** The subjects of the frames from one node to another. */
-export interface Way {
+export class Way {
   readonly node: RemoteNode;
   readonly subject: string;
-  /** Where the notice comes that nobody listens at the subject. */
-  readonly reply: string;
+  readonly #replies: string;
+  #tag: string | undefined;
+  #reply = "";
+
+  constructor(node: RemoteNode, subject: string, replies: string) {
+    this.node = node;
+    this.subject = subject;
+    this.#replies = replies;
+  }
+
+  /** Where the notice comes that nobody listens at the subject. @param tag - what says to which epoch the frame belongs */
+  reply(tag: string): string {
+    if (tag !== this.#tag) {
+      this.#tag = tag;
+      this.#reply = `${this.#replies}.${tokenOf(tag)}`;
+    }
+    return this.#reply;
+  }
+}
+
+/** A frame that found nobody. */
+export interface LostFrame {
+  /** The id of the node that it was for. */
+  readonly id: string;
+  readonly tag: string;
 }
 
 export class Subjects {
@@ -34,14 +59,14 @@ export class Subjects {
     this.#from = `${this.#prefix}.from.`;
     this.#reply = `${this.#from}${tokenOf(here.id)}.${tokenOf(here.name)}`;
     this.frames = `${this.#prefix}.node.${tokenOf(here.id)}`;
-    this.notices = `${this.#reply}.*`;
+    this.notices = `${this.#reply}.*.*`;
     this.seen = `${this.#prefix}.seen`;
     this.answers = this.answersTo(here);
   }
 
   to(node: RemoteNode): Way {
     const token = tokenOf(node.id);
-    return { node, subject: `${this.#prefix}.node.${token}`, reply: `${this.#reply}.${token}` };
+    return new Way(node, `${this.#prefix}.node.${token}`, `${this.#reply}.${token}`);
   }
 
   answersTo(node: RemoteNode): string {
@@ -51,14 +76,19 @@ export class Subjects {
   /** The sender of a frame, by its reply subject. Undefined for any subject that no node of this cluster made. */
   senderOf(reply: string | undefined): RemoteNode | undefined {
     if (reply?.startsWith(this.#from) !== true) return undefined;
-    const [id, name, to, ...more] = reply.slice(this.#from.length).split(".").map(textOf);
-    if (id === undefined || name === undefined || to === undefined || more.length > 0) return undefined;
+    const [id, name, to, tag, ...more] = reply.slice(this.#from.length).split(".").map(textOf);
+    if (id === undefined || name === undefined || to === undefined || tag === undefined) return undefined;
+    if (more.length > 0) return undefined;
     return { name, id };
   }
 
-  /** The id of the node that a notice is about. */
-  lostBy(subject: string): string | undefined {
-    return textOf(subject.slice(subject.lastIndexOf(".") + 1));
+  /** The frame that a notice is about. */
+  lostBy(subject: string): LostFrame | undefined {
+    const [id, tag] = subject
+      .slice(this.#reply.length + 1)
+      .split(".")
+      .map(textOf);
+    return id === undefined || tag === undefined ? undefined : { id, tag };
   }
 }
 

@@ -6,8 +6,12 @@ import type { RemoteNode } from "../../process/pid.js";
 export interface FrameCarrier {
   /** Sends a frame. Never throws, and never waits. False: it is known that nobody listens there. */
   send(to: RemoteNode, frame: string): boolean;
+  /** The longest frame that it takes, in bytes of UTF-8. Sessions read it when they begin with the carrier. Default: any. */
+  readonly maxFrameBytes?: number;
   /** Bytes that wait to leave this host, if that is known: sessions send less while there are many. */
   pending?(to: RemoteNode): number;
+  /** Whether this carrier may reach a node. Without this method, it may reach any. */
+  reaches?(node: RemoteNode): boolean;
   /** Begins to receive. Called once. */
   open(receiver: FrameReceiver): void;
   /** Lets go of everything that belongs to the host. Must not wait. */
@@ -25,7 +29,7 @@ export interface FrameReceiver {
   /**
    * Nobody listens at this node: no responders, a closed port, a thread that ended.
    *
-   * @param frame - the frame that found nobody, if that is known. A notice about a frame of an older epoch is ignored.
+   * @param frame - the frame that found nobody, or its tag, if that is known. A notice about a frame of an older epoch is ignored.
    */
   unreachable(node: RemoteNode, frame?: string): void;
 }

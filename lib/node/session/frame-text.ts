@@ -38,7 +38,7 @@ export interface Credit {
 }
 
 /** The counters of the two ends: the epoch, as the sender of a frame sees it. */
-interface Ends {
+export interface Ends {
   readonly from: number;
   /** 0 in a hello whose sender does not know the counter of the other side yet. */
   readonly to: number;
@@ -118,6 +118,19 @@ export function encodeFrame(frame: Frame): string {
     default:
       return frame satisfies never;
   }
+}
+
+const EPOCH = /^[SDPBE] (\d{1,16}) (\d{1,16})(?= |$)/;
+
+/** The beginning of a frame that says to which epoch it belongs: a carrier may name a frame by it. `-`: it belongs to none. */
+export function tagOf(frame: string): string {
+  return EPOCH.exec(frame)?.[0] ?? "-";
+}
+
+/** The epoch of a frame or of its tag. Undefined: it belongs to none. */
+export function endsOf(frame: string): Ends | undefined {
+  const [, from, to] = EPOCH.exec(frame) ?? [];
+  return from === undefined ? undefined : { from: Number(from), to: Number(to) };
 }
 
 function receipt({ ack, credit }: Receipt): string {

@@ -6,7 +6,7 @@ import type { SessionView } from "../../process/session-view.js";
 import type { Timer } from "../../process/timer-queue.js";
 import type { PidAddress, ReplyAddress, WireSignal } from "../../process/wire-signal.js";
 import type { FrameCarrier } from "./carrier.js";
-import { decodeFrame, encodeFrame, type Frame } from "./frame-text.js";
+import { decodeFrame, encodeFrame, endsOf, type Frame } from "./frame-text.js";
 import type { OutgoingText } from "./outbox.js";
 import { type NodeDown, type NodeUp, tell, tellRefused } from "./session-events.js";
 import {
@@ -93,8 +93,10 @@ export class PeerSession {
   }
 
   unreachable(frame: string | undefined): void {
-    const known = frame === undefined ? undefined : decodeFrame(frame);
-    this.#nobody(known);
+    const event: SessionEvent = { type: "unreachable", now: this.#now() };
+    const ends = frame === undefined ? undefined : endsOf(frame);
+    if (ends !== undefined) this.#dispatch({ ...event, ends });
+    else if (frame === undefined) this.#dispatch(event);
   }
 
   leave(): void {
@@ -134,11 +136,6 @@ export class PeerSession {
     const pending = carrier.pending?.(this.node);
     const random = kernel.env.random();
     this.#dispatch({ type: "tick", now, random, ...(pending === undefined ? {} : { pending }) });
-  }
-
-  #nobody(frame: Frame | undefined): void {
-    const event: SessionEvent = { type: "unreachable", now: this.#now() };
-    this.#dispatch(frame === undefined ? event : { ...event, frame });
   }
 
   /** Returns the effects of this event; they are carried out now, or behind those that wait. */
@@ -193,13 +190,14 @@ export class PeerSession {
 
   #transmit(frame: Frame): void {
     const { kernel, carrier } = this.#ground;
+    const text = encodeFrame(frame);
     let isSent = false;
     try {
-      isSent = carrier.send(this.node, encodeFrame(frame));
+      isSent = carrier.send(this.node, text);
     } catch (error) {
       tell(kernel, "error", `the carrier threw at a frame to ${this.node.name}`, error);
     }
-    if (!isSent) this.#nobody(frame);
+    if (!isSent) this.unreachable(text);
   }
 
   #deliver(body: string, count: number): void {

@@ -37,6 +37,7 @@ import type {
   ByeReason,
   Credit,
   DataFrame,
+  Ends,
   Frame,
   HelloFrame,
   PartFrame,
@@ -173,8 +174,8 @@ export type SessionEvent =
   | { readonly type: "undecodable"; readonly now: number }
   /** `pending`: what waits in the carrier; undefined when that is not known. */
   | { readonly type: "tick"; readonly now: number; readonly random: number; readonly pending?: number }
-  /** Nobody listens there. `frame`: the frame that found nobody, if that is known. */
-  | { readonly type: "unreachable"; readonly now: number; readonly frame?: Frame }
+  /** Nobody listens there. `ends`: the epoch of the frame that found nobody, if that is known. */
+  | { readonly type: "unreachable"; readonly now: number; readonly ends?: Ends }
   /** This node takes its leave. */
   | { readonly type: "leave"; readonly now: number };
 
@@ -281,7 +282,7 @@ function react(s: Session, event: SessionEvent): Effects {
       if (now >= s.armedAt) s.armedAt = NEVER;
       return tick(s, now);
     case "unreachable":
-      return unreachable(s, event.frame, now);
+      return unreachable(s, event.ends, now);
     case "leave":
       return leave(s, now);
     default:
@@ -506,19 +507,18 @@ function retryMs(s: Session): number {
   return jittered(s, Math.min(s.config.heartbeatMs * 2 ** s.retries, LONGEST_RETRY_MS));
 }
 
-function unreachable(s: Session, frame: Frame | undefined, now: number): Effects {
+function unreachable(s: Session, ends: Ends | undefined, now: number): Effects {
   const { phase } = s;
   if (phase.type !== "hello" && phase.type !== "up") return NONE;
-  if (frame !== undefined && !isOf(phase, frame)) return NONE;
+  if (ends !== undefined && !isOf(phase, ends)) return NONE;
   return phase.type === "up"
     ? end(s, phase, now, "unreachable", "here")
     : fail(s, phase, now, "unreachable", "here");
 }
 
 /** Whether this side sent a frame in its present attempt. */
-function isOf(phase: Hello | Epoch, frame: Frame): boolean {
-  if (frame.type === "versions" || frame.from !== phase.mine) return false;
-  return phase.type === "hello" || frame.to === phase.theirs;
+function isOf(phase: Hello | Epoch, { from, to }: Ends): boolean {
+  return from === phase.mine && (phase.type === "hello" || to === phase.theirs);
 }
 
 function leave(s: Session, now: number): Effects {

@@ -8,11 +8,8 @@ import { contained, listenerFailed } from "../../process/listening.js";
 import { exclude, include } from "../../process/one-or-many.js";
 import { asGiven, type Check, checked, ms, whole } from "../../process/option-schema.js";
 import { callable, flag, kernelOf, withMethod } from "../../process/options.js";
-import { OutOfReach } from "../../process/out-of-reach.js";
 import type { RemoteNode } from "../../process/pid.js";
 import type { Abandonable } from "../../process/process.js";
-import { remoteNodes, type Transport } from "../../process/remote.js";
-import type { RemotePort } from "../../process/remote-port.js";
 import type { SessionView } from "../../process/session-view.js";
 import type { ProcessSystem } from "../../process/system.js";
 import type { WireSignal } from "../../process/wire-signal.js";
@@ -24,6 +21,7 @@ import { HEARTBEATS_PER_LIMIT, SESSION_DEFAULTS, type SessionLimits } from "./li
 import { PeerSession, type SessionGround, type SignalTexts } from "./peer-session.js";
 import { type NodeDown, type NodeUp, type SessionListener, tell } from "./session-events.js";
 import type { SessionConfig } from "./session-machine.js";
+import { type CarrierSessions, SessionTransport } from "./session-transport.js";
 
 /** Options of the sessions of a node. */
 export interface SessionOptions extends Partial<SessionLimits> {
@@ -87,13 +85,13 @@ const CHECKS = {
  * system.events.on("nodeUp", ({ node }) => console.log(`${node.name} is there`));
  * await sessions.close();
  */
-export class Sessions implements Transport {
+export class Sessions implements CarrierSessions {
   readonly #kernel: Kernel;
   readonly #carrier: FrameCarrier;
   readonly #ground: SessionGround;
   readonly #codec: (node: RemoteNode) => SignalTexts;
   readonly #limits: { readonly closeMs: number; readonly maxNodes: number };
-  readonly #port: RemotePort;
+  readonly #transport: SessionTransport;
   readonly #peers = new Map<string, PeerSession>();
   readonly #listeners = new Set<SessionListener>();
   readonly #flushing = new Set<PeerSession>();
@@ -114,23 +112,24 @@ export class Sessions implements Transport {
   #goOn: (() => void) | undefined = undefined;
 
   /**
-   * Becomes the transport of the system, and begins to receive.
+   * Becomes the transport of the system, or a part of it beside the sessions over other carriers, and begins to receive.
    *
-   * @throws OptionError for unknown or wrong options, and when the system has a transport
+   * @throws OptionError for unknown or wrong options, and when the system has a transport of another kind
    */
   constructor(system: ProcessSystem, carrier: FrameCarrier, options: SessionOptions = {}) {
     const kernel = kernelOf(system);
     for (const name of ["send", "open", "close"] as const)
       withMethod("carrier", carrier, name, "a FrameCarrier, such as nats() makes");
     flag("carrier.notices", carrier.notices);
+    const frameBytes = carrier.maxFrameBytes ?? Number.POSITIVE_INFINITY;
+    if (!(frameBytes >= LEAST_FRAME_BYTES))
+      throw new OptionError("carrier.maxFrameBytes", frameBytes, `${LEAST_FRAME_BYTES} or more`);
     const { errors, maxBytes, closeMs, maxNodes, ...limits } = checked("", options, CHECKS, {
       ...SESSION_DEFAULTS,
       maxBytes: CODEC_DEFAULTS.maxBytes,
       capabilities: [],
       versions: VERSIONS,
     });
-    if (!(kernel.remote instanceof OutOfReach))
-      throw new OptionError("system", system.name, "a system without a transport of its own");
     this.#kernel = kernel;
     this.#carrier = carrier;
     this.#limits = { closeMs, maxNodes };
@@ -139,12 +138,12 @@ export class Sessions implements Transport {
     this.#counter = Math.floor(kernel.env.wallTime());
     this.#ground = this.#groundOf({
       ...limits,
+      ...within(frameBytes, limits),
       heartbeatMs: limits.limitMs / HEARTBEATS_PER_LIMIT,
       hasHeartbeats: !carrier.notices,
       textSize: maxBytes + SIGNAL_HEAD,
     });
-    this.#port = remoteNodes(this).connect(kernel);
-    kernel.remote = this.#port;
+    this.#transport = SessionTransport.join(kernel, this);
     kernel.waits = include(kernel.waits, this.#stop);
     carrier.open(this.#receiver());
   }
@@ -162,10 +161,38 @@ export class Sessions implements Transport {
 
   #receiver(): FrameReceiver {
     return {
-      frame: (from, frame) => this.#peer(from)?.frame(frame),
-      seen: (node) => this.#peer(node)?.seen(),
+      frame: (from, frame) => this.#met(from)?.frame(frame),
+      seen: (node) => this.#met(node)?.seen(),
       unreachable: (node, frame) => this.#peers.get(node.id)?.unreachable(frame),
     };
+  }
+
+  /** A node shows that the carrier reaches it. */
+  #met(node: RemoteNode): PeerSession | undefined {
+    return this.#transport.admits(this, node) ? this.#peer(node) : undefined;
+  }
+
+  /** @internal */
+  get notices(): boolean {
+    return this.#carrier.notices;
+  }
+
+  /** @internal There is a session with this node, and it is not over. */
+  has(nodeId: string): boolean {
+    return this.#peers.get(nodeId)?.isIdle === false;
+  }
+
+  /** @internal The carrier may reach this node. */
+  reaches(node: RemoteNode): boolean {
+    return !this.#isClosed && (this.#carrier.reaches?.(node) ?? true);
+  }
+
+  /** @internal Takes leave of one node, whose session goes over another carrier. */
+  release(nodeId: string): void {
+    const peer = this.#peers.get(nodeId);
+    if (peer === undefined) return;
+    peer.leave();
+    this.#forget(peer);
   }
 
   /** Accepts a signal for a node. False when the node is out of reach, or when too much waits for it. */
@@ -173,12 +200,17 @@ export class Sessions implements Transport {
     return this.#peer(node)?.send(signal) ?? false;
   }
 
-  /** The sessions with all nodes that this one has heard of. */
+  /** The sessions with all nodes that this one has heard of over this carrier. */
   view(): SessionView[] {
     return [...this.#peers.values()].map((peer) => peer.view());
   }
 
-  /** Calls a listener at the beginning and the end of each session. Returns the call that ends that. @throws OptionError */
+  /** @internal All sessions of the system, over other carriers too. */
+  get transport(): SessionTransport {
+    return this.#transport;
+  }
+
+  /** Calls a listener at the beginning and the end of each session over this carrier. Returns the call that ends that. @throws OptionError */
   watch(listener: SessionListener): () => void {
     only("listener", listener, ["up", "down"]);
     for (const name of ["up", "down"] as const)
@@ -226,8 +258,7 @@ export class Sessions implements Transport {
   #closeCarrier(): void {
     if (this.#isCarrierClosed) return;
     this.#isCarrierClosed = true;
-    // The system may get another transport.
-    if (this.#kernel.remote === this.#port) this.#kernel.remote = new OutOfReach(this.#kernel);
+    this.#transport.leave(this);
     this.#kernel.waits = exclude(this.#kernel.waits, this.#stop);
     contained(
       () => this.#carrier.close(),
@@ -239,7 +270,7 @@ export class Sessions implements Transport {
     const known = this.#peers.get(node.id);
     if (this.#isClosed || node.id === this.#kernel.node.id) return undefined;
     if (known !== undefined) return known;
-    if (this.#peers.size >= this.#limits.maxNodes && !this.#forget()) {
+    if (this.#peers.size >= this.#limits.maxNodes && !this.#forgetOldest()) {
       tell(
         this.#kernel,
         "warn",
@@ -253,13 +284,14 @@ export class Sessions implements Transport {
   }
 
   /** Forgets the oldest session that is over. */
-  #forget(): boolean {
-    for (const [id, peer] of this.#peers) {
-      if (!peer.isIdle) continue;
-      this.#counter = Math.max(this.#counter, peer.counter);
-      return this.#peers.delete(id);
-    }
+  #forgetOldest(): boolean {
+    for (const peer of this.#peers.values()) if (peer.isIdle) return this.#forget(peer);
     return false;
+  }
+
+  #forget(peer: PeerSession): boolean {
+    this.#counter = Math.max(this.#counter, peer.counter);
+    return this.#peers.delete(peer.node.id);
   }
 
   /** At the end of the turn, all sessions with something to send are flushed. */
@@ -287,12 +319,32 @@ export class Sessions implements Transport {
   }
 
   #hear(call: (listener: SessionListener) => void): void {
+    this.#transport.tell(call);
     for (const listener of [...this.#listeners])
       contained(
         () => call(listener),
         (error) => listenerFailed(this.#kernel, "a listener of sessions", listener, error),
       );
   }
+}
+
+/** Smaller frames would carry little beside their heads. */
+const LEAST_FRAME_BYTES = 8_192;
+/** Most bytes of the line before the body of a frame. */
+const FRAME_HEAD = 1_024;
+/** A character of text may take three bytes, and a frame may be twice the size of a batch: its last text is any that goes whole. */
+const BYTES_PER_SIZE = 6;
+/** A comma between two signals is a byte, so they may not be too many. */
+const SIGNAL_SHARE = 16;
+
+/** The limits of frames that the carrier takes, whatever is in them. */
+function within(
+  frameBytes: number,
+  { batchSize, batchSignals }: { readonly batchSize: number; readonly batchSignals: number },
+): { readonly batchSize: number; readonly batchSignals: number } {
+  const signals = Math.min(batchSignals, Math.floor(frameBytes / SIGNAL_SHARE));
+  const size = Math.floor((frameBytes - FRAME_HEAD - signals) / BYTES_PER_SIZE);
+  return { batchSignals: signals, batchSize: Math.min(batchSize, size) };
 }
 
 /** How often a close looks whether the carrier has sent everything. */

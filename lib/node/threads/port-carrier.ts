@@ -50,6 +50,11 @@ export class PortCarrier implements FrameCarrier {
     return this.#lines.get(node.id)?.port === port;
   }
 
+  /** A node without a line is no thread of this program. */
+  reaches({ id }: RemoteNode): boolean {
+    return this.#lines.has(id);
+  }
+
   send(to: RemoteNode, frame: string): boolean {
     const line = this.#lines.get(to.id);
     // A closed port takes messages and drops them; its notice is on its way.

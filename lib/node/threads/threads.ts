@@ -3,6 +3,7 @@
 import type { ErrorClass } from "../../host/payload/error-record.js";
 import type { Backoff } from "../../process/backoff.js";
 import { OptionError, StartError } from "../../process/errors.js";
+import type { Kernel } from "../../process/kernel.js";
 import { asGiven, checked, maybe, ms, whole } from "../../process/option-schema.js";
 import { kernelOf, text, word } from "../../process/options.js";
 import type { Pid, RemoteNode } from "../../process/pid.js";
@@ -205,7 +206,7 @@ export class Threads implements AsyncDisposable {
 
 /**
  * Starts threads: each loads a module that names its programs, and has a System of its own. Processes of all threads send, call, link,
- * monitor and supervise each other as within one. A thread that crashes or hangs is started again; what is linked to its processes gets
+ * monitor and supervise each other as within one. The system may be a node of a cluster as well. A thread that crashes or hangs is started again; what is linked to its processes gets
  * `noconnection` when it is gone. The threads keep the host alive until they stop.
  *
  * @throws OptionError; WorkerFileError when a thread does not start
@@ -254,7 +255,7 @@ export async function threads(system: System, options: ThreadsOptions): Promise<
       data: given.data,
       sessions: limits,
     },
-    ...{ stopTimeoutMs: given.stopTimeoutMs, carrier, nodes, joined: new Set(), ending: new Set() },
+    ...{ stopTimeoutMs: given.stopTimeoutMs, carrier, nodes, joined: threadsOf(kernel), ending: new Set() },
     starterAt: (node, id) => system.pidAt({ node, id }) as StarterPid,
   };
   const { intensity, periodMs, backoff, label, startTimeoutMs, stopTimeoutMs } = given;
@@ -285,6 +286,15 @@ export async function threads(system: System, options: ThreadsOptions): Promise<
     await close();
     throw causeOf(error, given.program, startTimeoutMs);
   }
+}
+
+/** All threads of a system are joined to each other, whichever call of {@link threads} they belong to. */
+const all = new WeakMap<Kernel, Set<ThreadProcess>>();
+
+function threadsOf(kernel: Kernel): Set<ThreadProcess> {
+  const known = all.get(kernel) ?? new Set();
+  all.set(kernel, known);
+  return known;
 }
 
 /** Why a thread did not start. */

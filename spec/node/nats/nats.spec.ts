@@ -71,7 +71,9 @@ describeNats("a carrier over NATS", () => {
     await b[Symbol.asyncDispose]();
     await until(() => a.unreachable.length === 1);
     // The server hears of the end of the connection after the farewell: until then it takes frames.
-    await until(() => a.carrier.send(b.node, "two") && a.unreachable.length > 1);
+    await until(() => a.carrier.send(b.node, "D 4 7 1 0 8 9 1\n[1]") && a.unreachable.length > 1);
+    // The notice names the epoch of the frame, so that it ends no newer one.
+    expect(a.lost.at(-1)).toBe("D 4 7");
     expect(new Set(a.unreachable)).toEqual(new Set([b.node.id]));
   });
 
@@ -195,6 +197,8 @@ interface Joined extends AsyncDisposable {
   readonly senders: Set<string>;
   readonly seen: Set<string>;
   readonly unreachable: string[];
+  /** The frames that the notices named. */
+  readonly lost: (string | undefined)[];
 }
 
 async function join(
@@ -218,6 +222,7 @@ async function join(
     senders: new Set(),
     seen: new Set(),
     unreachable: [],
+    lost: [],
     [Symbol.asyncDispose]: async () => {
       await carrier.close();
       await system.stop();
@@ -229,7 +234,10 @@ async function join(
       joined.senders.add(`${from}.${id}`);
     },
     seen: ({ id }) => joined.seen.add(id),
-    unreachable: ({ id }) => joined.unreachable.push(id),
+    unreachable: ({ id }, frame) => {
+      joined.unreachable.push(id);
+      joined.lost.push(frame);
+    },
   });
   return joined;
 }

@@ -7,14 +7,17 @@ const text = fc.string({ unit: "binary", minLength: 1, maxLength: 40 });
 const node = fc.record({ name: text, id: text });
 
 describe("the subjects of a cluster", () => {
-  test.prop([node, node])(
-    "name the sender and the receiver of a frame, whatever their names",
-    (here, there) => {
+  test.prop([node, node, text])(
+    "name the sender, the receiver and the tag of a frame, whatever they are",
+    (here, there, tag) => {
       const subjects = new Subjects("shop", here);
-      const { subject, reply } = subjects.to(there);
+      const way = subjects.to(there);
+      const { subject } = way;
+      const reply = way.reply(tag);
       expect(subject).toBe(new Subjects("shop", there).frames);
       expect(new Subjects("shop", there).senderOf(reply)).toEqual(here);
-      expect(subjects.lostBy(reply)).toBe(there.id);
+      expect(subjects.lostBy(reply)).toEqual({ id: there.id, tag });
+      expect(subjects.lostBy(way.reply("other"))).toEqual({ id: there.id, tag: "other" });
     },
   );
 
@@ -22,19 +25,21 @@ describe("the subjects of a cluster", () => {
     "are tokens that NATS takes, and the notices are heard by the sender alone",
     (here, there) => {
       const subjects = new Subjects("shop", here);
-      const { subject, reply } = subjects.to(there);
+      const { subject } = subjects.to(there);
+      const reply = subjects.to(there).reply("D 1 2");
       for (const one of [subject, reply, subjects.seen, subjects.answers])
         expect(one).toMatch(/^signalbox(\.[A-Za-z0-9_%-]+)+$/);
-      expect(subjects.notices).toBe(`${reply.slice(0, reply.lastIndexOf("."))}.*`);
+      expect(subjects.notices).toBe(reply.replace(/\.[^.]+\.[^.]+$/, ".*.*"));
     },
   );
 
   test.prop([fc.string(), node])("take no other subject for one of a sender", (reply, here) => {
     const subjects = new Subjects("shop", here);
     expect(subjects.senderOf(reply)).toBeUndefined();
-    expect(subjects.senderOf("signalbox.shop.from.%.a.b")).toBeUndefined();
-    expect(subjects.senderOf("signalbox.other.from.a.b.c")).toBeUndefined();
-    expect(subjects.senderOf("signalbox.shop.from.a.b.c.d")).toBeUndefined();
+    expect(subjects.senderOf("signalbox.shop.from.%.a.b.c")).toBeUndefined();
+    expect(subjects.senderOf("signalbox.shop.from.a.b.c")).toBeUndefined();
+    expect(subjects.senderOf("signalbox.other.from.a.b.c.d")).toBeUndefined();
+    expect(subjects.senderOf("signalbox.shop.from.a.b.c.d.e")).toBeUndefined();
     expect(subjects.senderOf(undefined)).toBeUndefined();
   });
 });

@@ -17,15 +17,20 @@ export class FrameNetwork {
   /** What waits in a carrier for a node. Undefined where the carrier does not know. */
   pending: ((to: RemoteNode) => number) | undefined = undefined;
   notices = false;
+  /** Its carriers know the nodes that they reach. */
+  knows = false;
+  maxFrameBytes: number | undefined = undefined;
   readonly #joined = new Map<string, Joined>();
 
   carrier(node: RemoteNode): FrameCarrier {
-    const { pending } = this;
+    const { pending, maxFrameBytes } = this;
     return {
       notices: this.notices,
       open: (receiver) => void this.#joined.set(node.id, { node, receiver }),
       send: (to, frame) => this.#send(node, to, frame),
       ...(pending === undefined ? {} : { pending }),
+      ...(maxFrameBytes === undefined ? {} : { maxFrameBytes }),
+      ...(this.knows ? { reaches: ({ id }) => this.#joined.has(id) } : {}),
       close: () => {
         this.closed.push(node.name);
         this.#joined.delete(node.id);

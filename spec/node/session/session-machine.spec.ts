@@ -69,12 +69,10 @@ describe("an end of a session", () => {
     for (const frame of late) expect(end.frame(frame)).toEqual([]);
     expect(end.hello(6, 3)).toEqual([]);
     expect(end.hello(7, 3)).toEqual([]);
-    const old: Frame = { type: "beat", from: 3, to: 6, ...receipt, asks: true, at: 1, echo: 0, held: 0 };
-    expect(end.do({ type: "unreachable", now: 0, frame: old })).toEqual([]);
+    expect(end.do({ type: "unreachable", now: 0, ends: { from: 3, to: 6 } })).toEqual([]);
+    expect(end.do({ type: "unreachable", now: 0, ends: { from: 4, to: 0 } })).toEqual([]);
     expect(end.state.phase).toMatchObject({ type: "up", mine: 4, theirs: 7 });
-    expect(typesOf(end.do({ type: "unreachable", now: 0, frame: { ...old, from: 4, to: 7 } }))).toEqual([
-      "down",
-    ]);
+    expect(typesOf(end.do({ type: "unreachable", now: 0, ends: { from: 4, to: 7 } }))).toEqual(["down"]);
   });
 
   test("9: heartbeats are spread over half an interval at random, so that many do not meet [N1006]", () => {

@@ -2,7 +2,7 @@
 // and restart. The rules are those of the guarantee, and know nothing of the machine: what was accepted, what arrived, what was said to
 // be lost, and when each side said that an epoch began or ended.
 
-import { decodeFrame, encodeFrame } from "../../../lib/node/session/frame-text.js";
+import { decodeFrame, encodeFrame, endsOf, tagOf } from "../../../lib/node/session/frame-text.js";
 import type { OutgoingText } from "../../../lib/node/session/outbox.js";
 import {
   decide,
@@ -367,8 +367,10 @@ export class SessionModel {
       return;
     }
     if (one.isNotice) {
-      if (this.#isAlive(one.from))
-        this.#happen(one.from, one.to, { type: "unreachable", now: this.now, frame });
+      const ends = endsOf(tagOf(one.text));
+      // A word about versions belongs to no epoch.
+      if (this.#isAlive(one.from) && ends !== undefined)
+        this.#happen(one.from, one.to, { type: "unreachable", now: this.now, ends });
       return;
     }
     if (this.#isAlive(one.to)) this.#happen(one.to, one.from, { type: "frame", now: this.now, frame });

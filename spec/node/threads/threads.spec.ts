@@ -62,6 +62,19 @@ describe("processes of several threads", () => {
     expect(await got).toBe("passed on");
   });
 
+  it("of two calls of threads are joined as those of one are [N1217]", async () => {
+    const [some, more] = [await shop.open({ size: 1 }), await shop.open({ size: 1 })];
+    const hands = [await some.start("hand"), await more.start("hand")] as const;
+    const { system } = shop;
+    system.send(hands[0], { type: "link", to: hands[1] });
+    await shop.where(hands[0]);
+    const ended = system.exited(hands[1]);
+    system.send(hands[0], { type: "exit", code: 1 });
+    expect(await ended).toEqual({ type: "noconnection" });
+    await some.stop();
+    expect(await shop.where(await more.start("hand"))).toBeGreaterThan(0);
+  });
+
   it("that are linked end each other, and their crash keeps its error [N1092]", async () => {
     const workers = await shop.open({ placement: "turns" });
     const [one, two] = [await workers.start("hand"), await workers.start("hand")];

@@ -2,7 +2,14 @@
 
 import { threadId } from "node:worker_threads";
 import { defineServer, type Pid, type ReplyTo, type ServerDefinition, type System, stop } from "signalbox";
-import { type ThreadProgram, threadProgram } from "signalbox/nodes";
+import {
+  joinCluster,
+  type NatsOptions,
+  nats,
+  programs,
+  type ThreadProgram,
+  threadProgram,
+} from "signalbox/nodes";
 
 /** To a hand. */
 export type Order =
@@ -50,12 +57,20 @@ export const IS_SLOW = 1;
 export const GATE = 2;
 export const IS_WAITING = 3;
 
+/** The thread is a node of a cluster as well. */
+async function join(system: System, options: NatsOptions): Promise<void> {
+  const node = await joinCluster(system, nats(options), { settleMs: 0 });
+  programs(node, { counter: Counter });
+  system.spawn(() => new Promise(() => undefined), { name: system.node.name });
+}
+
 let board: Int32Array | undefined;
 
 const program: ThreadProgram = threadProgram({
-  onStart: (_system: System, data: unknown) => {
+  onStart: async (system: System, data: unknown) => {
     if (data === "refuse") throw new Error("the data is refused");
     if (data instanceof Int32Array) board = data;
+    else if (data !== undefined) await join(system, data as NatsOptions);
   },
   programs: {
     hand: {
