@@ -1,16 +1,20 @@
 // A NATS server with JetStream for tests: on loopback, with a data folder of its own.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
-import { describe } from "vitest";
+import { join } from "node:path";
+import { natsProgram, noNats } from "./nats-program.js";
+
+export { describeNats, describeNatsLeases, noLeases, noNats } from "./nats-program.js";
 
 /** A server that runs until `stop`. */
 export interface NatsServer extends AsyncDisposable {
   /** Where it is, for clients. */
   readonly address: string;
+  /** What it has written, at least its beginning. */
+  readonly log: string;
   /** Starts a server that was killed. Resolves when it takes connections. */
   start(): Promise<void>;
   /** SIGKILL. `start` recovers what it had. */
@@ -19,41 +23,20 @@ export interface NatsServer extends AsyncDisposable {
   wipe(): Promise<void>;
   /** While it is killed: takes so many connections at its port, and closes each at once. */
   refuse(connections: number): Promise<void>;
+  /** SIGSTOP, or SIGCONT. */
+  signal(signal: "SIGSTOP" | "SIGCONT"): void;
   /** Kills it and removes its data. */
   stop(): Promise<void>;
 }
 
-function program(): string | undefined {
-  const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"];
-  return folders
-    .map((folder) => join(folder, "nats-server"))
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK);
-        return true;
-      } catch {
-        return false;
-      }
-    });
-}
-
-/** Why there can be no server here. Undefined: there can. */
-export const noNats: string | undefined =
-  program() === undefined
-    ? "no nats-server on this machine (Debian: apt-get install nats-server)"
-    : undefined;
-
-/** As `describe`, for tests that need a server. Where there is none they are skipped, and the title says why. */
-export function describeNats(title: string, tests: () => void): void {
-  if (noNats === undefined) describe(title, tests);
-  else describe.skip(`${title} [skipped: ${noNats}]`, tests);
-}
-
-/** Starts a new, empty server. @throws Error where there is none; see {@link noNats} */
-export async function startNats(): Promise<NatsServer> {
-  const path = program();
-  if (path === undefined) throw new Error(noNats);
-  const server = new Server(path, await freePort());
+/**
+ * Starts a new, empty server.
+ *
+ * @param flags - further flags of its command line
+ * @throws Error where there is none; see {@link noNats}
+ */
+export async function startNats(flags?: readonly string[]): Promise<NatsServer> {
+  const server = new NatsServerProcess(await freePort(), flags);
   await server.start();
   return server;
 }
@@ -72,19 +55,25 @@ exec 3<&-
 wait $server
 kill -9 $watch 2>/dev/null`;
 
-class Server implements NatsServer {
+/** One server. `startNats` starts one alone, `startNatsCluster` three. */
+export class NatsServerProcess implements NatsServer {
   readonly address: string;
   readonly #path: string;
   readonly #port: number;
+  readonly #flags: readonly string[];
   readonly #folder = mkdtempSync(join(tmpdir(), "signalbox-nats-"));
   readonly #exit: () => void;
   /** The shell that watches over the server, and the server. */
   #child: ChildProcess | undefined;
   #pid: number | undefined;
+  log = "";
 
-  constructor(path: string, port: number) {
-    this.#path = path;
+  /** @throws Error where there is none; see {@link noNats} */
+  constructor(port: number, flags: readonly string[] = ["-js"]) {
+    if (natsProgram === undefined) throw new Error(noNats);
+    this.#path = natsProgram.path;
     this.#port = port;
+    this.#flags = flags;
     this.address = `127.0.0.1:${port}`;
     this.#exit = () => {
       this.#strike();
@@ -94,8 +83,8 @@ class Server implements NatsServer {
   }
 
   async start(): Promise<void> {
-    const flags = ["-js", "-sd", join(this.#folder, "data"), "-a", "127.0.0.1", "-p", String(this.#port)];
-    const child = spawn("/bin/sh", ["-c", TETHERED, this.#path, ...flags], { stdio: "pipe" });
+    const flags = ["-sd", join(this.#folder, "data"), "-a", "127.0.0.1", "-p", String(this.#port)];
+    const child = spawn("/bin/sh", ["-c", TETHERED, this.#path, ...flags, ...this.#flags], { stdio: "pipe" });
     this.#child = child;
     child.stdout.on("data", (chunk: Buffer) => {
       this.#pid = Number(chunk.toString());
@@ -103,14 +92,14 @@ class Server implements NatsServer {
     child.once("exit", () => {
       this.#pid = undefined;
     });
-    let log = "";
+    this.log = "";
     await new Promise<void>((resolve, reject) => {
       child.stderr?.on("data", (chunk: Buffer) => {
-        if (log.length < 100_000) log += chunk.toString();
-        if (log.includes("Server is ready")) resolve();
+        if (this.log.length < 100_000) this.log += chunk.toString();
+        if (this.log.includes("Server is ready")) resolve();
       });
       child.once("error", reject);
-      child.once("close", (code) => reject(new Error(`the server ended with ${code}:\n${log}`)));
+      child.once("close", (code) => reject(new Error(`the server ended with ${code}:\n${this.log}`)));
     });
   }
 
@@ -127,6 +116,10 @@ class Server implements NatsServer {
   #strike(): void {
     if (this.#pid !== undefined) process.kill(this.#pid, "SIGKILL");
     this.#pid = undefined;
+  }
+
+  signal(signal: "SIGSTOP" | "SIGCONT"): void {
+    if (this.#pid !== undefined) process.kill(this.#pid, signal);
   }
 
   async wipe(): Promise<void> {
@@ -160,7 +153,7 @@ class Server implements NatsServer {
 }
 
 /** A port that nobody listens on. A server that is started again needs the one that it had. */
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", reject);
