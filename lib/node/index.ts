@@ -3,7 +3,7 @@
  *
  *     codec/      signals as text, and what may be sent
  *     session/    the session between two nodes: epochs, numbers, credit, heartbeats, and the seam to what carries its frames
- *     lease/      leases with rising tokens, kept by a store; singletons, which run where a lease is held
+ *     lease/      leases with rising tokens, kept by a store or a bucket of JetStream; singletons, which run where a lease is held
  *     cluster/    joinCluster: the nodes that are there, names on all of them, and children that are started on other nodes
  *     groups/     consumer groups that span the nodes: a stand-in for each consumer elsewhere
  *     nats/       NATS as the carrier of a cluster: it finds the nodes, and says at once that one is gone
@@ -31,8 +31,9 @@ export { NoNodeError, UnknownProgramError } from "./cluster/errors.js";
 export { fewestChildren, type Placement, type ProgramNode } from "./cluster/placement.js";
 export type { Programs } from "./cluster/programs.js";
 export { FrameError, SignalTooLargeError, UnsendableError } from "./codec/errors.js";
-export { LeaseLostError } from "./lease/errors.js";
+export { LeaseBucketError, LeaseLostError } from "./lease/errors.js";
 export { holderAddress } from "./lease/holder.js";
+export { type KvLeases, type KvLeasesOptions, kvLeases } from "./lease/kv-leases.js";
 export type { HeldLease, LeaseHolder, LeaseSource } from "./lease/lease-source.js";
 export {
   type HasSystem,

@@ -23,3 +23,20 @@ export class LeaseLostError extends SignalboxError {
     this.token = token;
   }
 }
+
+/**
+ * A bucket of JetStream cannot keep leases: no server can be reached, the server is too old or has no JetStream, or the bucket is set up in
+ * another way.
+ *
+ * @remedy The message says what is wrong and what leases need. Update the server, enable JetStream, or use another bucket: `kvLeases` makes one that is right.
+ */
+export class LeaseBucketError extends SignalboxError {
+  static override readonly name: string = "LeaseBucketError";
+  /** Stable across versions: match on this rather than on the text. */
+  readonly code = "ERR_LEASE_BUCKET";
+
+  /** The library creates these errors. */
+  constructor(label: string, problem: string, cause?: unknown) {
+    super(`${label} cannot keep leases: ${problem}`, { cause });
+  }
+}
