@@ -14,6 +14,7 @@
 export { WorkerExitedError, WorkerFileError } from "../process/thread-errors.js";
 export type { Phase } from "./application/application-machine.js";
 export type {
+  ConfigOf,
   ConfigurationOptions,
   SchemaIssue,
   SchemaPathSegment,
@@ -28,6 +29,7 @@ export {
   ServiceStartError,
 } from "./application/errors.js";
 export type { Host } from "./application/host.js";
+export type { ServiceCluster } from "./application/membership.js";
 export {
   APPLICATION_DEFAULTS,
   type ApplicationLimits,
@@ -35,7 +37,7 @@ export {
   type SignalAction,
   type SignalActions,
 } from "./application/options.js";
-export { type ConfigOf, type RunArguments, run, type TreeArguments } from "./application/run.js";
+export { type RunArguments, run, type TreeArguments } from "./application/run.js";
 export { Service } from "./application/service.js";
 export {
   Health,
@@ -51,7 +53,7 @@ export {
   type HealthLimits,
   type HealthOptions,
 } from "./health/options.js";
-export type { CheckHealth, HealthReport, PartHealth } from "./health/report.js";
+export type { CheckHealth, ClusterHealth, HealthReport, PartHealth } from "./health/report.js";
 export {
   type FetchHandler,
   HTTP_DEFAULTS,

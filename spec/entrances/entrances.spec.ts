@@ -17,6 +17,7 @@ const HANDLES = new Set([
   "new Sessions 1",
   "new ConsumerGroup 0.scope",
   "joinCluster 1",
+  "run 1.cluster.carrier",
 ]);
 const WITH_OPTIONS = ALL.filter(({ options }) => options.length > 0);
 const WITH_ARGUMENTS = ALL.filter(isCalledWithArguments);

@@ -1,7 +1,7 @@
 // A system as a node of a cluster: the nodes it sees, names on all of them, and programs that are started here or there.
 
 import type { GroupScope, ScopedGroup, ScopedMembers } from "../../dispatch/scope.js";
-import { OptionError } from "../../process/errors.js";
+import { OptionError, SystemStoppedError } from "../../process/errors.js";
 import { waitForExit } from "../../process/exited.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
@@ -16,10 +16,10 @@ import type { System } from "../../system.js";
 import { NodeGroups } from "../groups/groups.js";
 import type { GroupMessage } from "../groups/messages.js";
 import type { FrameCarrier } from "../session/carrier.js";
-import { SESSION_DEFAULTS } from "../session/limits.js";
 import { type SessionOptions, Sessions } from "../session/sessions.js";
 import type { CarrierSource } from "./carrier-source.js";
 import { leastLoaded } from "./choices.js";
+import { CLUSTER_OPTIONS } from "./cluster-option-names.js";
 import { type AgentMessage, agentOf, OfferChange, SessionBegin, startAgent } from "./node-agent.js";
 import { placedChild } from "./placed-child.js";
 import { type Placement, ProgramNodes } from "./placement.js";
@@ -76,7 +76,7 @@ const SETTLE_MS = 250;
  * Makes a system a node of a cluster. From then on pids of other nodes work like its own. A system joins once.
  *
  * @param carrier - carries frames to the other nodes, such as `nats({ … })`
- * @throws OptionError, ClusterConnectError
+ * @throws OptionError, ClusterConnectError, SystemStoppedError when the system has stopped meanwhile
  * @example
  * const node = await joinCluster(system, nats({ servers: "127.0.0.1:4222", cluster: "shop" }));
  * programs(node, { picker: async (ctx) => console.log(await ctx.receive()) });
@@ -88,7 +88,7 @@ export async function joinCluster(
   options: ClusterOptions = {},
 ): Promise<ClusterNode> {
   const kernel = kernelOf(system);
-  only("", options, OPTIONS);
+  only("", options, CLUSTER_OPTIONS);
   const { labels = {}, settleMs = SETTLE_MS, ...session } = options;
   delay("settleMs", settleMs, 0);
   checkLabels(labels);
@@ -99,6 +99,7 @@ export async function joinCluster(
   let connected: FrameCarrier | undefined;
   try {
     connected = isSource ? await (carrier as CarrierSource).connect(system) : (carrier as FrameCarrier);
+    if (kernel.stopped) throw new SystemStoppedError(kernel.node.name);
     const sessions = new Sessions(system, connected, session);
     const node = new ClusterNode(system, connected, sessions, labels);
     if (settleMs > 0) await new Promise<void>((fire) => kernel.addTimer(settleMs, { fire }));
@@ -112,11 +113,6 @@ export async function joinCluster(
 
 /** The systems that are part of a cluster, or about to be. */
 const members = new WeakSet<Kernel>();
-
-const OPTIONS = [
-  ...["labels", "settleMs", "errors", "maxBytes", "capabilities"],
-  ...Object.keys(SESSION_DEFAULTS),
-];
 
 /** @throws OptionError */
 function checkLabels(labels: unknown): void {
@@ -158,6 +154,7 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
   readonly #groups: NodeGroups;
   readonly #unwatch: () => void;
   #leaving: Promise<void> | undefined;
+  #isWithdrawn = false;
 
   /** @internal */
   constructor(
@@ -177,7 +174,7 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
       nodes: this.#nodes,
       starter,
       offer: () => ({
-        programs: this.#leaving === undefined ? Object.keys(this.#programs) : [],
+        programs: this.#leaving === undefined && !this.#isWithdrawn ? Object.keys(this.#programs) : [],
         labels: this.#labels,
       }),
       up: (node) => this.#hear((listener) => listener.up?.(node)),
@@ -233,6 +230,11 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
   /** Name and id of this node. */
   get node(): RemoteNode {
     return this.#kernel.node;
+  }
+
+  /** Whether the carrier can reach other nodes now. A carrier that does not know says yes. */
+  get isConnected(): boolean {
+    return this.#leaving === undefined && (this.#carrier.isConnected ?? true);
   }
 
   /** The nodes that are there, this one included, in the order in which they came. */
@@ -329,6 +331,13 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
   /** @internal */
   offer(given: Programs): void {
     Object.assign(this.#programs, checkPrograms("programs", given));
+    this.#kernel.send(this.#agent, new OfferChange());
+  }
+
+  /** @internal Offers no programs from now on: no further child is placed here, and those that run here go on. */
+  withdraw(): void {
+    if (this.#isWithdrawn || this.#leaving !== undefined || this.#kernel.stopped) return;
+    this.#isWithdrawn = true;
     this.#kernel.send(this.#agent, new OfferChange());
   }
 

@@ -204,6 +204,11 @@ export class NatsCarrier implements FrameCarrier {
     };
   }
 
+  /** Whether the node is connected to a server now. */
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
   /** The longest frame that the server takes, in bytes. */
   get maxFrameBytes(): number {
     return this.#connection.info?.max_payload ?? 0;

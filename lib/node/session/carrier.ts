@@ -16,6 +16,8 @@ export interface FrameCarrier {
   open(receiver: FrameReceiver): void;
   /** Lets go of everything that belongs to the host. Must not wait. */
   close(): void;
+  /** Whether other nodes can be reached at all now, if that is known. */
+  readonly isConnected?: boolean;
   /** The end of a node is noticed at once and comes by `unreachable`, so that no heartbeats are needed. */
   readonly notices: boolean;
 }

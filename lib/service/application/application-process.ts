@@ -46,9 +46,11 @@ export interface Application {
   readonly args: readonly unknown[];
   /** Opens the admin socket, if the service has one. */
   readonly listen: (() => Promise<void>) | undefined;
-  /** Reads the configuration and makes the tree. */
-  configure(): Promise<Startable<readonly unknown[], unknown>>;
+  /** Reads the configuration, joins the cluster and makes the tree. @param begins - names the part that starts now, empty for none */
+  configure(begins: (part: string) => void): Promise<Startable<readonly unknown[], unknown>>;
   readonly health: HealthSettings;
+  /** A phase has begun. */
+  entered(phase: Phase): void;
   /** Runs before the tree stops. */
   onDrain(cause: Cause): unknown;
   /** Runs at a signal that the user has a handler for. Undefined: the signal asks for the stop. */
@@ -278,7 +280,10 @@ class ApplicationProcess {
         // It was stopped meanwhile.
         if (!ctx.alive) return;
       }
-      ctx.send(ctx.self, { type: "configured", tree: await configure() });
+      const tree = await configure((part) => {
+        this.#opening = part;
+      });
+      ctx.send(ctx.self, { type: "configured", tree });
     } catch (error) {
       const cause: Cause =
         error instanceof ConfigurationError
@@ -334,6 +339,7 @@ class ApplicationProcess {
     const progress = this.#progress;
     kernel.shared?.of(`app:${app.name}`, "write");
     progress.phase = phase;
+    app.entered(phase);
     if (kernel.events.wants.application)
       kernel.events.publish("application", { name: app.name, phase, cause: this.#loop.state.cause });
   }

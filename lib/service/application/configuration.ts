@@ -40,6 +40,10 @@ export function checkConfigurationOptions(path: string, given: unknown): Configu
   return options;
 }
 
+/** The output of a schema; undefined without a schema. */
+export type ConfigOf<Schema extends StandardSchema | undefined> =
+  Schema extends StandardSchema<infer Output> ? Output : undefined;
+
 /** Reads and checks a configuration. @throws ConfigurationError with everything that is wrong */
 export async function readConfiguration({ schema, from }: ConfigurationOptions): Promise<unknown> {
   let raw: unknown;

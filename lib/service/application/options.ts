@@ -1,6 +1,8 @@
 // The options of `run`, their defaults in one table, and their checks.
 
+import { CLUSTER_OPTIONS } from "../../node/cluster/cluster-option-names.js";
 import { OptionError } from "../../process/errors.js";
+import { only } from "../../process/known-options.js";
 import { abortSignal, asGiven, checked, fn, maybe, ms } from "../../process/option-schema.js";
 import { flag, text } from "../../process/options.js";
 import { production } from "../../process/production.js";
@@ -8,12 +10,14 @@ import type { SystemOptions } from "../../process/system.js";
 import { System } from "../../system.js";
 import { checkHealth, type HealthOptions, type HealthSettings } from "../health/options.js";
 import {
+  type ConfigOf,
   type ConfigurationOptions,
   checkConfigurationOptions,
   type StandardSchema,
 } from "./configuration.js";
 import type { Cause } from "./ending.js";
 import { type Host, isSignal, nodeHost } from "./host.js";
+import type { ServiceCluster } from "./membership.js";
 import type { Service } from "./service.js";
 
 /** The limits of a service, in milliseconds. */
@@ -62,6 +66,14 @@ export interface RunOptions<Schema extends StandardSchema | undefined = Standard
   readonly system?: System | SystemOptions;
   /** The configuration, checked before anything starts. The tree's function gets the result. */
   readonly config?: Schema extends StandardSchema ? ConfigurationOptions<Schema> : never;
+  /**
+   * The cluster that the service joins before its tree starts, or a function of the configuration that gives it. The function of the tree
+   * has the node as `service.node`. A stop takes nothing more for other nodes, stops the tree, and then leaves. The start fails when
+   * the cluster cannot be joined.
+   */
+  readonly cluster?:
+    | ServiceCluster
+    | ((config: ConfigOf<Schema>) => ServiceCluster | Promise<ServiceCluster>);
   /** The actions of signals. `false`: the service listens to none. */
   readonly signals?: SignalActions | false;
   /**
@@ -102,6 +114,10 @@ export interface Settings {
   /** The system ends with the service. */
   readonly ownsSystem: boolean;
   readonly config: ConfigurationOptions | undefined;
+  readonly cluster:
+    | ServiceCluster
+    | ((config: unknown) => ServiceCluster | Promise<ServiceCluster>)
+    | undefined;
   readonly signals: ReadonlyMap<string, "stop" | ((service: Service<unknown>) => unknown)>;
   readonly hostErrors: boolean;
   readonly health: HealthSettings;
@@ -126,6 +142,7 @@ const CHECKS = {
   name: maybe(text),
   system: asGiven<RunOptions["system"]>(),
   config: maybe(checkConfigurationOptions),
+  cluster: maybe(checkCluster),
   signals: checkSignals,
   hostErrors: flag,
   health: (_path: string, given: unknown) => checkHealth(given as HealthOptions | undefined),
@@ -164,6 +181,23 @@ export function checkOptions(options: RunOptions): Settings {
 }
 
 function nothing(): void {}
+
+function checkCluster(path: string, given: unknown): Settings["cluster"] {
+  if (typeof given === "function") return given as Settings["cluster"];
+  if (typeof given === "object" && given !== null) only(path, given, CLUSTER);
+  const carrier = (given as { readonly carrier?: object } | null)?.carrier;
+  if (carrier === undefined) {
+    const allowed =
+      "an object with a carrier, such as { carrier: nats({ … }) }, or a function that gives one";
+    throw new OptionError(path, given, allowed);
+  }
+  const isCarrier = carrier !== null && ["connect", "send"].some((name) => name in Object(carrier));
+  if (!isCarrier)
+    throw new OptionError(`${path}.carrier`, carrier, "a carrier, such as the result of nats()");
+  return given as ServiceCluster;
+}
+
+const CLUSTER = ["carrier", "programs", ...CLUSTER_OPTIONS];
 
 function checkSignals(path: string, options: unknown): Settings["signals"] {
   const given = options as SignalActions | false | undefined;

@@ -2,13 +2,9 @@
 
 import { OptionError } from "../../process/errors.js";
 import { isStartable, type Startable } from "../../process/start.js";
-import { readConfiguration, type StandardSchema } from "./configuration.js";
+import { type ConfigOf, readConfiguration, type StandardSchema } from "./configuration.js";
 import { checkOptions, type RunOptions } from "./options.js";
 import { Service } from "./service.js";
-
-/** The output of a schema; undefined without a schema. */
-export type ConfigOf<Schema extends StandardSchema | undefined> =
-  Schema extends StandardSchema<infer Output> ? Output : undefined;
 
 /** The arguments of a tree's `init`. */
 export interface TreeArguments<Args extends readonly unknown[]> {
@@ -59,9 +55,10 @@ export function run(tree: unknown, ...given: readonly unknown[]): Service<unknow
   const settings = checkOptions(options);
   const { args = [] } = options;
   if (!Array.isArray(args)) throw new OptionError("args", args, "an array of arguments");
-  const { config } = settings;
-  return new Service(settings, args, async (service) => {
+  const { config, cluster } = settings;
+  return new Service(settings, args, async (service, join) => {
     const read = config === undefined ? undefined : await readConfiguration(config);
+    if (cluster !== undefined) await join(typeof cluster === "function" ? await cluster(read) : cluster);
     const made: unknown = typeof tree === "function" ? await tree(read, service) : tree;
     if (isStartable(made)) return made;
     throw new OptionError("tree", made, "a function that returns a supervisor or server definition");

@@ -1,5 +1,6 @@
 // The handle of a running service, and the end of the service after its process has exited.
 
+import type { ClusterNode } from "../../node/cluster/cluster-node.js";
 import { CalleeExitedError } from "../../process/errors.js";
 import type { Pid } from "../../process/pid.js";
 import { SHUTDOWN } from "../../process/reason.js";
@@ -12,6 +13,7 @@ import { type ApplicationMessage, applicationBehaviour, type Progress } from "./
 import { type Ending, endingOf } from "./ending.js";
 import { ServiceStartError } from "./errors.js";
 import { type Fellow, type Host, type Lodgers, lodgersOf } from "./host.js";
+import { Membership, type ServiceCluster } from "./membership.js";
 import type { Settings } from "./options.js";
 
 /**
@@ -28,6 +30,7 @@ export class Service<out Ref = unknown> implements AsyncDisposable {
   readonly #settings: Settings;
   readonly #pid: Pid<ApplicationMessage>;
   readonly #progress: Progress;
+  readonly #membership: Membership;
   readonly #release: (() => void)[] = [];
   readonly #lodger: Fellow;
   #started: Promise<Ref> | undefined;
@@ -43,9 +46,13 @@ export class Service<out Ref = unknown> implements AsyncDisposable {
   constructor(
     settings: Settings,
     args: readonly unknown[],
-    makeTree: (service: Service<Ref>) => Promise<Startable<readonly unknown[], unknown>>,
+    makeTree: (
+      service: Service<Ref>,
+      join: (cluster: ServiceCluster) => Promise<void>,
+    ) => Promise<Startable<readonly unknown[], unknown>>,
   ) {
     this.#settings = settings;
+    this.#membership = new Membership(settings.system);
     this.#progress = { phase: "configuring", ending: undefined, root: undefined, health: undefined };
     const { name, limits, system, signals, onDrain, health } = settings;
     const handlerOf = (signal: string): (() => unknown) | undefined => {
@@ -57,7 +64,15 @@ export class Service<out Ref = unknown> implements AsyncDisposable {
       limits,
       args,
       listen: settings.socket === undefined ? undefined : () => this.#listen(settings.socket as string),
-      configure: () => makeTree(this),
+      configure: (begins: (part: string) => void) =>
+        makeTree(this, async (cluster) => {
+          begins("the cluster");
+          await this.#membership.join(cluster);
+          begins("");
+        }),
+      entered: (phase: Phase) => {
+        if (phase === "draining" || phase === "stopping") this.#membership.withdraw();
+      },
       onDrain,
       handlerOf,
       health,
@@ -68,6 +83,7 @@ export class Service<out Ref = unknown> implements AsyncDisposable {
       kernel,
       settings: health,
       phase: () => this.phase,
+      cluster: () => this.#membership.health,
       pid: () => this.#progress.health,
     });
     const behaviour = applicationBehaviour(app, this.#progress);
@@ -89,6 +105,15 @@ export class Service<out Ref = unknown> implements AsyncDisposable {
   /** The system in which the service runs. */
   get system(): System {
     return this.#settings.system;
+  }
+
+  /**
+   * The node of the service in its cluster: with the option `cluster`, once it has joined. The function of the tree may use it.
+   *
+   * @throws OptionError before, and without the option
+   */
+  get node(): ClusterNode {
+    return this.#membership.node;
   }
 
   /** Where the service is in its life. Only a `running` service is ready. */
@@ -218,6 +243,7 @@ export class Service<out Ref = unknown> implements AsyncDisposable {
     await system.exited(this.#pid);
     const ending = this.#ending();
     const wasKilled = ending.outcome === "forced" || ending.outcome === "drainTimedOut" || this.#hurried;
+    await this.#membership.leave(wasKilled, limits.drainTimeoutMs);
     await this.#closeSocket();
     if (ownsSystem) await system.stop({ timeoutMs: wasKilled ? 0 : limits.drainTimeoutMs });
     await this.#within(limits.flushTimeoutMs, this.#flush());

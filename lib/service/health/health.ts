@@ -8,7 +8,7 @@ import type { CallOptions } from "../../process/request.js";
 import { checkExchange, checkRequest } from "../telemetry/check-request.js";
 import type { HealthMessage } from "./health-process.js";
 import type { HealthSettings } from "./options.js";
-import { type Findings, type HealthReport, reportOn } from "./report.js";
+import { type ClusterHealth, type Findings, type HealthReport, reportOn } from "./report.js";
 
 /** The source from which the health of a service is read. */
 export interface HealthSource {
@@ -16,6 +16,8 @@ export interface HealthSource {
   readonly kernel: Kernel;
   readonly settings: HealthSettings;
   phase(): string;
+  /** The place of the service in its cluster, if it has joined one. */
+  cluster?(): ClusterHealth | undefined;
   /** The process that reads, while there is one. */
   pid(): Pid<HealthMessage> | undefined;
 }
@@ -96,7 +98,8 @@ export class Health {
     const path = part === undefined ? "" : text("part", part);
     const findings = await this.#findings(signal, isLive);
     // The phase is read last: a report never says `ready` after the stop has begun.
-    const report = reportOn(name, this.#source.phase(), path, findings ?? NOTHING, settings);
+    const phase = this.#source.phase();
+    const report = reportOn(name, phase, path, findings ?? NOTHING, settings, this.#source.cluster?.());
     if (findings !== undefined || report === undefined || !report.live) return report;
     return {
       ...report,

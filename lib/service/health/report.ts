@@ -35,6 +35,14 @@ export interface CheckHealth {
   readonly error?: string;
 }
 
+/** The place of a service in its cluster. */
+export interface ClusterHealth {
+  /** Whether other nodes can be reached: for NATS, whether a server is connected. */
+  readonly isConnected: boolean;
+  /** How many nodes this one sees, itself included. */
+  readonly nodes: number;
+}
+
 /** The health of a service, or of one part of it. */
 export interface HealthReport {
   /** The name of the service. */
@@ -47,7 +55,7 @@ export interface HealthReport {
   readonly ready: boolean;
   /** Why it is not live or not ready. */
   readonly reasons: readonly string[];
-  /** Problems that may come soon: supervisors near their restart limit. */
+  /** Problems that may come soon: supervisors near their restart limit, or a cluster that cannot be reached. */
   readonly warnings: readonly string[];
   /** The parts of the tree, or of the part asked for. */
   readonly parts: readonly PartHealth[];
@@ -55,6 +63,8 @@ export interface HealthReport {
   readonly checks: readonly CheckHealth[];
   /** By how many milliseconds a timer was late: how busy the event loop is. */
   readonly eventLoopDelayMs: number;
+  /** For a service with the option `cluster`, once it has joined. */
+  readonly cluster?: ClusterHealth;
 }
 
 /** The findings from which a report is made. */
@@ -76,6 +86,7 @@ export function reportOn(
   path: string,
   { parts: all, checks: asked, eventLoopDelayMs }: Findings,
   bounds: Bounds,
+  cluster?: ClusterHealth,
 ): HealthReport | undefined {
   const parts = all.filter((part) => isWithin(part.path, path));
   // Of the parts below a supervisor that does not run nothing is known.
@@ -92,11 +103,16 @@ export function reportOn(
     live: dead.length === 0,
     ready: dead.length === 0 && unready.length === 0,
     reasons: [...dead, ...unready],
-    warnings: warningsOf(parts),
+    warnings: [...warningsOf(parts), ...cutOff(cluster)],
     parts,
     checks,
     eventLoopDelayMs,
+    ...(cluster === undefined ? {} : { cluster }),
   };
+}
+
+function cutOff(cluster: ClusterHealth | undefined): string[] {
+  return cluster === undefined || cluster.isConnected ? [] : ["no other node of the cluster can be reached"];
 }
 
 function isWithin(path: string, whole: string): boolean {
