@@ -1,34 +1,55 @@
-// Devices, each with a connection of its own. A reading is sent until it is answered with `ok`.
+// A device: it sends its readings over a connection to any node, and connects to the next node when that one is lost.
 
-import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 
-/** How many devices connect at the same time. */
-const AT_ONCE = 200;
+export class Client {
+  /** What the device was told to do. */
+  readonly commands: string[] = [];
+  readonly #id: string;
+  readonly #ports: readonly number[];
+  #at: number;
+  #socket: Socket | undefined;
+  #answered: ((line: string | undefined) => void) | undefined;
 
-/** Sends `readings` readings of each of `count` devices, one after the other. Resolves when all are answered. */
-export async function send(port: number, count: number, readings: number): Promise<void> {
-  let next = 0;
-  const sockets = await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
-      const mine = [];
-      while (next < count) mine.push(await device(port, `meter-${next++}`));
-      return mine;
-    }),
-  );
-  // All are connected now.
-  await Promise.all(sockets.flat().map((one) => one(readings)));
-}
+  /** @param first - the port that it tries first, by its place in `ports` */
+  constructor(id: string, ports: readonly number[], first: number) {
+    this.#id = id;
+    this.#ports = ports;
+    this.#at = first;
+  }
 
-async function device(port: number, id: string): Promise<(readings: number) => Promise<void>> {
-  const socket = connect({ port, host: "127.0.0.1" }).setEncoding("latin1");
-  await once(socket, "connect");
-  return async (readings) => {
-    for (let n = 1; n <= readings; ) {
-      socket.write(`${id} ${n} ${n * 10}\n`);
-      const [answer] = await once(socket, "data");
-      if (answer === `ok ${n}\n`) n++;
+  /** Sends a reading until it is answered with `ok`. */
+  async send(n: number, value: number): Promise<void> {
+    for (;;) {
+      const answer = await new Promise<string | undefined>((resolve) => {
+        this.#answered = resolve;
+        this.#socket ??= this.#connect();
+        this.#socket.write(`${this.#id} ${n} ${value}\n`);
+      });
+      if (answer === `ok ${n}`) return;
     }
-    socket.end();
-  };
+  }
+
+  close(): void {
+    this.#socket?.destroy();
+  }
+
+  #connect(): Socket {
+    const port = this.#ports[this.#at++ % this.#ports.length] as number;
+    const socket = connect({ port, host: "127.0.0.1" }).setEncoding("latin1");
+    let rest = "";
+    socket.on("data", (text: string) => {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines)
+        if (line.startsWith("do ")) this.commands.push(line.slice(3));
+        else this.#answered?.(line);
+    });
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => {
+      this.#socket = undefined;
+      this.#answered?.(undefined);
+    });
+    return socket;
+  }
 }

@@ -1,87 +1,71 @@
-// One connection: lines with readings come in, an answer to each goes out. A line is `DEVICE NUMBER VALUE`, its answer `ok NUMBER`.
+// One connection, on the node that the device reached: lines with readings come in, an answer to each goes out, and commands go out.
+// A line is `DEVICE NUMBER VALUE`, its answer `ok NUMBER`; a command is `do COMMAND`.
 
 import type { Socket } from "node:net";
-import { pipeline } from "node:stream/promises";
-import { CalleeExitedError, type DynamicSupervisorRef } from "signalbox";
-import type { Device, Store } from "./device.js";
-
-/** The supervisor of all devices. */
-export type Devices = DynamicSupervisorRef<
-  readonly [id: string, store: Store],
-  ReturnType<(typeof Device)["at"]>
->;
+import { type Context, defineServer, type Pid, type ServerDefinition, type System, stop } from "signalbox";
+import type { Desks } from "./desk.js";
+import type { Command } from "./device.js";
 
 export const LIMITS = {
   /** A line that is longer, and has no end, is no reading. */
   maxLineLength: 200,
   /** A connection on which nothing moves for so long is gone. */
   silentMs: 900_000,
-  /** How long a reading may wait for its device, which may be starting. */
-  waitMs: 5_000,
-  /** How often a reading is given to a device that ends. */
-  tries: 3,
 } as const;
 
-interface Reading {
-  readonly id: string;
-  /** Counted by the device from 1, so that a reading which is sent twice counts once. */
-  readonly n: number;
-  readonly value: number;
+/** The client has closed its connection. */
+const CLOSED = Symbol("closed");
+
+interface State {
+  readonly socket: Socket;
 }
 
-/** Gives a reading to the process of its device, which is started if there is none. */
-export async function report(devices: Devices, store: Store, { id, n, value }: Reading): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    const device = await devices.startOrGet([id, store], { timeoutMs: LIMITS.waitMs });
-    try {
-      return await device.call.report(n, value);
-    } catch (error) {
-      // The process ended before it answered: it crashed, or was idle in this moment. The next one takes the reading.
-      if (tries === LIMITS.tries || !(error instanceof CalleeExitedError)) throw error;
-    }
-  }
-}
+export const Connection: ServerDefinition<
+  [system: System, desks: Desks, socket: Socket],
+  Record<never, never>,
+  Record<never, never>
+> = defineServer({
+  label: "connection",
+  mailbox: { capacity: 100, overflow: "exit" },
+  init: (ctx: Context<Command>, system: System, desks: Desks, socket: Socket): State => {
+    socket.setEncoding("latin1").setTimeout(LIMITS.silentMs, () => socket.destroy());
+    // However one of the two ends, the other one does not outlive it.
+    ctx.signal.addEventListener("abort", () => socket.destroy());
+    void read(ctx, system, desks, socket).then(ctx.wrap(() => ctx.send(ctx.self as Pid<unknown>, CLOSED)));
+    return { socket };
+  },
+  info: ({ socket }: State, message: unknown) => {
+    if (message === CLOSED) return stop();
+    socket.write(`do ${(message as Command).command}\n`);
+    return undefined;
+  },
+});
 
-/** Serves a connection until its end. When the process of the connection ends, `signal` ends the socket. */
-export async function serve(
-  socket: Socket,
-  signal: AbortSignal,
-  devices: Devices,
-  store: Store,
-): Promise<void> {
-  socket.setEncoding("latin1").setTimeout(LIMITS.silentMs, () => socket.destroy());
+/** Handles one line after the other, so that a client which does not take its answers is not read. */
+async function read(ctx: Context<Command>, system: System, desks: Desks, socket: Socket): Promise<void> {
   try {
-    // A client that does not take its answers is not read.
-    await pipeline(socket, (texts: AsyncIterable<string>) => answers(texts, devices, store), socket, {
-      signal,
-    });
-  } catch (error) {
-    // Errors with a code are those of the socket: the client is gone, which is no failure of ours.
-    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    for await (const line of linesOf(socket)) {
+      const [id = "", n, value] = line.split(" ");
+      const reading = { id, n: Number(n), value: Number(value) };
+      const isGood =
+        /^[\w-]{1,40}$/.test(id) && Number.isSafeInteger(reading.n) && Number.isFinite(reading.value);
+      if (!isGood) return void socket.end("no reading\n"); // ends this connection, and no other
+      const request = { type: "reading", ...reading, from: ctx.self } as const;
+      const isTaken = await system.dispatch(desks, request).then(
+        ({ reply }) => reply,
+        () => false, // no node took it within the deadline of the dispatch
+      );
+      if (!socket.write(`${isTaken ? "ok" : "again"} ${reading.n}\n`)) await drained(socket);
+    }
+  } catch {
+    // The socket failed: the client is gone, which is no failure of ours.
   }
 }
 
-async function* answers(
-  texts: AsyncIterable<string>,
-  devices: Devices,
-  store: Store,
-): AsyncGenerator<string> {
-  for await (const line of linesOf(texts)) {
-    const reading = readingOf(line);
-    if (reading === undefined) return yield "no reading\n"; // ends this connection, and no other
-    yield await report(devices, store, reading).then(
-      () => `ok ${reading.n}\n`,
-      () => `again ${reading.n}\n`, // the supervisor has reported why
-    );
-  }
-}
-
-function readingOf(line: string): Reading | undefined {
-  const [id = "", n, value] = line.split(" ");
-  const reading = { id, n: Number(n), value: Number(value) };
-  const isGood =
-    /^[\w-]{1,40}$/.test(id) && Number.isSafeInteger(reading.n) && Number.isFinite(reading.value);
-  return isGood ? reading : undefined;
+function drained(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    socket.once("drain", resolve).once("close", resolve);
+  });
 }
 
 async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<string> {

@@ -1,0 +1,73 @@
+// A node of the gateway: it joins the others, has a desk for its devices, and takes connections of any device.
+
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { defineServer, dynamicSupervisor, type System, supervisor } from "signalbox";
+import { type CarrierSource, joinCluster } from "signalbox/nodes";
+import { Connection } from "./connection.js";
+import { type Desks, desk, desksOf } from "./desk.js";
+import { LIMITS, type Store } from "./device.js";
+
+export interface GatewayOptions {
+  /** `nats({ servers, cluster })`. */
+  readonly carrier: CarrierSource;
+  readonly store: Store;
+  readonly host: string;
+  /** 0: one that is free. */
+  readonly port: number;
+}
+
+export interface Gateway {
+  /** The port on which devices connect. */
+  readonly port: number;
+  /** Tells a device on whichever node to do something. False: the device has no connection. */
+  command(id: string, command: string): Promise<boolean>;
+}
+
+export async function gateway(
+  system: System,
+  { carrier, store, host, port }: GatewayOptions,
+): Promise<Gateway> {
+  const node = await joinCluster(system, carrier);
+  const desks = desksOf(node);
+  const Connections = dynamicSupervisor({
+    child: { id: "connection", start: Connection, restart: "temporary" }, // a client that lost its connection connects again
+    maxChildren: LIMITS.maxDevices,
+  });
+  const connections = Connections.at(system, "connections");
+  let listening = 0;
+  const Listener = defineServer({
+    label: "listener",
+    init: async (ctx) => {
+      const server = createServer((socket) => {
+        socket.on("error", () => socket.destroy());
+        // Too many, or the service ends.
+        connections.startLike([system, desks, socket]).catch(() => socket.destroy());
+      });
+      ctx.signal.addEventListener("abort", () => server.close());
+      server.listen({ port, host, backlog: 1_024 });
+      await once(server, "listening", { signal: ctx.signal });
+      listening = (server.address() as { readonly port: number }).port;
+      return server;
+    },
+  });
+  await system.start(
+    supervisor({
+      strategy: "rest_for_one",
+      children: [
+        { id: "desk", start: desk(system, desks, store) },
+        { id: "connections", name: "connections", start: Connections },
+        { id: "listener", start: Listener }, // last, so it stops first
+      ],
+    }),
+  );
+  return {
+    port: listening,
+    command: (id, command) => ask(system, desks, id, command),
+  };
+}
+
+async function ask(system: System, desks: Desks, id: string, command: string): Promise<boolean> {
+  const { reply } = await system.dispatch(desks, { type: "command", id, command });
+  return reply === true;
+}
