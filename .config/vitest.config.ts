@@ -38,6 +38,7 @@ const ALONE = [
 const LONG = [
   "flow/simulated",
   "docs/chapters",
+  "chaos/nodes/kills",
   "testing/proofs/programs-world",
   "testing/proofs/dispatch-small",
   "flow/interruptions",

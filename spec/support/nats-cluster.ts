@@ -21,7 +21,17 @@ export async function startNatsCluster(count = 3): Promise<NatsCluster> {
   const ports = await freePorts(2 * count);
   const routes = ports.slice(count).map((port) => `nats://127.0.0.1:${port}`);
   const servers = routes.map((route, i) => {
-    const flags = ["-js", "-n", `server-${i}`, "--cluster_name", "three", "--cluster", route];
+    // Clients reach them at the addresses that they are given, such as those of proxies, and at no others.
+    const flags = [
+      "-js",
+      "--no_advertise",
+      "-n",
+      `server-${i}`,
+      "--cluster_name",
+      "three",
+      "--cluster",
+      route,
+    ];
     return new NatsServerProcess(ports[i] as number, [...flags, "--routes", routes.join()]);
   });
   const cluster = new Servers(servers);

@@ -16,6 +16,11 @@ try {
   for (const line of report.findings) console.log(line);
   const failed = [...report.failures].map(([code, count]) => `${count} ${code}`);
   console.log([`${report.acknowledged} acknowledged`, ...failed].join(", "));
+  const { names } = report;
+  if (names !== undefined)
+    console.log(
+      `${names.holders} holders of names, ${names.accepted} writes, ${names.refused} of old holders refused`,
+    );
   console.log(report.line);
   process.exitCode = report.clean ? 0 : 1;
 } catch (error) {

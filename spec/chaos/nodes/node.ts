@@ -1,10 +1,13 @@
 // A node of a kill test: consumers under a supervisor, and dispatches to those of all nodes that the ledger orders.
 
+import { setTimeout as pause } from "node:timers/promises";
 import { ConsumerGroup, consumer, type Pid, System, supervisor } from "signalbox";
-import { joinCluster, nats } from "signalbox/nodes";
+import { joinCluster, type KvLeases, kvLeases, type Lease, nats, singleton } from "signalbox/nodes";
+import { NAMES } from "./names.js";
 import { answerTo, type Ended, type LinkEnd, type Order, type Word } from "./words.js";
 
-const [name = "", servers = "", cluster = ""] = process.argv.slice(2);
+const [name = "", given = "", cluster = "", ttlMs = "0"] = process.argv.slice(2);
+const servers = given.split(",");
 
 /** Dispatches that are open at a time. */
 const OPEN = 64;
@@ -43,6 +46,35 @@ for (const { node: other, isHere } of node.nodes()) if (!isHere) void tieTo(othe
 node.watch({ up: (other) => void tieTo(other.name) });
 
 const tell = (word: Word): void => void process.send?.(word);
+
+/** The leases of the names that this node has, or had. */
+const leases = new Map<string, Lease>();
+/** How often the holder of a name writes. */
+const WRITE_MS = 25;
+
+/** Contends for the names. Servers may elect a leader while it begins. */
+async function contend(): Promise<void> {
+  let lease: KvLeases | undefined;
+  while (lease === undefined) {
+    const options = { servers, replicas: servers.length, answerMs: 2_000, ttlMs: Number(ttlMs) };
+    lease = await kvLeases(system, options).catch(() => pause(WRITE_MS, undefined));
+  }
+  const source = lease;
+  const named = NAMES.map((of) => ({
+    id: of,
+    start: singleton(node, {
+      name: of,
+      lease: source,
+      start: async (ctx, held: Lease) => {
+        leases.set(of, held);
+        for (; ctx.alive; await pause(WRITE_MS))
+          if (held.isHeld) tell({ type: "wrote", held: { name: of, token: held.token } });
+      },
+    }),
+  }));
+  await system.start(supervisor({ children: named, intensity: 1_000 }));
+}
+if (ttlMs !== "0") void contend();
 
 /** Numbers to dispatch, and how many dispatches are open. */
 const queue: number[] = [];
@@ -90,8 +122,10 @@ process.on("message", (order: Order) => {
   if (order.type === "dispatch") {
     for (let n = order.from; n < order.to; n++) queue.push(n);
     goOn();
-  } else if (order.type === "links") tell({ type: "links", ends: links() });
-  else
+  } else if (order.type === "links") {
+    const held = [...leases].filter(([, one]) => one.isHeld).map(([of, { token }]) => ({ name: of, token }));
+    tell({ type: "links", ends: links(), held });
+  } else
     void node
       .leave()
       .then(() => system.stop())

@@ -10,15 +10,20 @@ export interface ChaosOptions {
   readonly nodes: number;
   /** Dispatches that are ordered for each fault. */
   readonly dispatches: number;
+  /** Servers of NATS: 1, or a cluster of 3, of which the one that leads the leases is killed. */
+  readonly servers: number;
 }
 
-const USAGE = "npm run chaos:nodes -- [--faults N] [--seed N] [--nodes N] [--dispatches N]";
+const USAGE = "npm run chaos:nodes -- [--faults N] [--seed N] [--nodes N] [--dispatches N] [--servers 1|3]";
 const MOST_NODES = 8;
 
 /** @throws ChaosUsageError in one line */
 export function readChaosOptions(args: readonly string[]): ChaosOptions {
   const option = (standard: number) => ({ type: "string", default: String(standard) }) as const;
-  const options = { faults: option(100), seed: option(1), nodes: option(3), dispatches: option(1_000) };
+  const options = {
+    ...{ faults: option(100), seed: option(1), nodes: option(3), dispatches: option(1_000) },
+    servers: option(1),
+  };
   let values: Readonly<Record<keyof typeof options, string>>;
   try {
     ({ values } = parseArgs({ args: [...args], options }));
@@ -32,10 +37,13 @@ export function readChaosOptions(args: readonly string[]): ChaosOptions {
     const problem = `--${name} is ${values[name]}; it has to be a whole number from ${least} to ${most}`;
     throw new ChaosUsageError(problem, USAGE);
   };
+  if (values.servers !== "1" && values.servers !== "3")
+    throw new ChaosUsageError(`--servers is ${values.servers}; it has to be 1 or 3`, USAGE);
   return {
     faults: whole("faults", 0),
     seed: whole("seed", 0),
     nodes: whole("nodes", 2, MOST_NODES),
     dispatches: whole("dispatches", 1),
+    servers: whole("servers", 1),
   };
 }

@@ -1,13 +1,15 @@
 // Three processes that dispatch to each other's consumers, while they are killed, stopped and cut off, and while their server is killed.
 
-import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 import { Random } from "../../../lib/testing/kit/random.js";
-import { type NatsServer, startNats } from "../../support/nats.js";
-import { Loopback, type Silence } from "../loopback.js";
+import { noLeases } from "../../support/nats-program.js";
+import type { Silence } from "../loopback.js";
 import { Ledger } from "./ledger.js";
+import { NamesLedger } from "./names.js";
+import { NodeProcess } from "./node-process.js";
 import type { ChaosOptions } from "./options.js";
-import type { LinkEnd, Order, Word } from "./words.js";
+import { type ChaosServers, startServers } from "./servers.js";
+import type { LinkEnd } from "./words.js";
 
 /** How it ended. */
 export interface NodesReport {
@@ -17,6 +19,8 @@ export interface NodesReport {
   readonly findings: readonly string[];
   readonly acknowledged: number;
   readonly failures: ReadonlyMap<string, number>;
+  /** Writes under names, and the holders that there were. Undefined: the server is too old for leases. */
+  readonly names: NamesLedger["counts"] | undefined;
 }
 
 export interface RunOptions extends ChaosOptions {
@@ -28,8 +32,8 @@ export interface RunOptions extends ChaosOptions {
 const FAULTS = ["kill", "kill", "stop", "cut", "silence", "one way", "server"] as const;
 type Fault = (typeof FAULTS)[number];
 
-/** Orders that a node has at most. */
-const AT_ONCE = 200;
+/** The time of leases: that of one server, and of three, which elect a leader for some seconds. */
+const TTL_MS = { alone: 2_000, cluster: 15_000 } as const;
 /** The longest time between two faults, and the longest that one lasts. */
 const CALM_MS = 400;
 const LASTS_MS = 3_000;
@@ -39,30 +43,44 @@ const POLL_MS = 20;
 
 /** Runs nodes and strikes. @throws Error when a node ends by itself */
 export async function strikeNodes(options: RunOptions): Promise<NodesReport> {
-  const server = await startNats();
+  const servers = await startServers(options.servers);
   const total = Math.max(1, options.faults) * options.dispatches;
   const ledger = new Ledger(total);
-  const port = Number(server.address.split(":")[1]);
+  const names = noLeases === undefined ? new NamesLedger() : undefined;
+  const ttlMs = names === undefined ? 0 : options.servers > 1 ? TTL_MS.cluster : TTL_MS.alone;
+  const given = { child: options.child, ports: servers.ports, ttlMs };
   const nodes = Array.from(
     { length: options.nodes },
-    (_, i) => new NodeProcess(`node-${i}`, options, ledger, new Loopback(0, port)),
+    (_, i) => new NodeProcess(`node-${i}`, given, ledger, names ?? new NamesLedger()),
   );
   try {
     for (const node of nodes) await node.start();
-    await strike(options, nodes, server, ledger);
-    const links = await settled(nodes, ledger);
-    return reportOf(options, ledger, links);
+    await strike(options, nodes, servers, { ledger, names });
+    const ends = await settled(nodes, { ledger, names });
+    return reportOf(options, { ledger, names }, ends);
   } finally {
     for (const node of nodes) node.end();
-    await server.stop();
+    await servers.stop();
   }
+}
+
+/** What is kept of a run, outside of the nodes. */
+interface Ledgers {
+  readonly ledger: Ledger;
+  readonly names: NamesLedger | undefined;
+}
+
+/** What is not as it has to be in the end. */
+interface Unsettled {
+  readonly links: readonly string[];
+  readonly names: readonly string[];
 }
 
 async function strike(
   options: RunOptions,
   nodes: readonly NodeProcess[],
-  server: NatsServer,
-  ledger: Ledger,
+  servers: ChaosServers,
+  { ledger, names }: Ledgers,
 ): Promise<void> {
   const random = new Random(options.seed);
   for (let done = 0; done < options.faults; done++) {
@@ -72,8 +90,8 @@ async function strike(
     const fault = FAULTS[random.below(FAULTS.length)] as Fault;
     const node = nodes[random.below(nodes.length)] as NodeProcess;
     options.progress?.(done + 1, fault);
-    await strikeWith(fault, node, server, random.unit() * LASTS_MS, random);
-    if (ledger.wrong.length > 0) return;
+    await strikeWith(fault, node, servers, random.unit() * LASTS_MS, random);
+    if (ledger.wrong.length + (names?.wrong.length ?? 0) > 0) return;
   }
   for (const node of nodes) node.upTo = ledger.total;
 }
@@ -81,7 +99,7 @@ async function strike(
 async function strikeWith(
   fault: Fault,
   node: NodeProcess,
-  server: NatsServer,
+  servers: ChaosServers,
   forMs: number,
   random: Random,
 ): Promise<void> {
@@ -95,38 +113,41 @@ async function strikeWith(
       node.signal("SIGCONT");
       return;
     case "cut":
-      node.proxy.cut();
+      node.cut();
       await pause(forMs);
-      return node.proxy.open();
+      return node.open();
     case "silence":
     case "one way": {
       const which: Silence = fault === "silence" ? "both" : random.below(2) === 0 ? "sent" : "received";
-      node.proxy.silence(which);
+      node.silence(which);
       await pause(forMs);
-      return node.proxy.open();
+      return node.open();
     }
-    case "server":
-      await server.kill();
+    case "server": {
+      const start = await servers.strike();
       await pause(forMs / 4);
-      return server.start();
+      return start();
+    }
     default:
       fault satisfies never;
   }
 }
 
-/** Waits until all dispatches have ended and links are the same at both ends, with everything whole. */
-async function settled(nodes: readonly NodeProcess[], ledger: Ledger): Promise<string[]> {
-  let asymmetric: string[] = [];
+/** Waits until all dispatches have ended, links are the same at both ends, and each name has one holder, with everything whole. */
+async function settled(nodes: readonly NodeProcess[], { ledger, names }: Ledgers): Promise<Unsettled> {
+  let found: Unsettled = { links: [], names: [] };
   for (let leftMs = HANG_MS; leftMs > 0; leftMs -= POLL_MS) {
     for (const node of nodes) node.order();
     await pause(POLL_MS);
     if (!ledger.isDone) continue;
-    asymmetric = asymmetryOf((await Promise.all(nodes.map((node) => node.links()))).flat());
-    if (asymmetric.length === 0) return [];
+    const all = await Promise.all(nodes.map((node) => node.ends()));
+    const held = all.flatMap((one) => one.held);
+    found = { links: asymmetryOf(all.flatMap(({ ends }) => ends)), names: names?.inTheEnd(held) ?? [] };
+    if (found.links.length + found.names.length === 0) return found;
     await pause(1_000);
     leftMs -= 1_000;
   }
-  return asymmetric;
+  return found;
 }
 
 /** Links that are known at one end alone. */
@@ -137,104 +158,23 @@ function asymmetryOf(ends: readonly LinkEnd[]): string[] {
     .map(({ from, to }) => `the link of ${from} with ${to} is known at one end alone`);
 }
 
-function reportOf({ faults }: RunOptions, ledger: Ledger, links: readonly string[]): NodesReport {
+function reportOf({ faults }: RunOptions, { ledger, names }: Ledgers, ends: Unsettled): NodesReport {
   const lost = ledger.isDone ? [] : ledger.lost.map((n) => `dispatch ${n} has no end`);
-  const findings = [...ledger.wrong, ...lost, ...links];
-  const symmetric = links.length === 0 ? "links symmetric" : `${links.length} links at one end alone`;
+  const wrongNames = [...(names?.wrong ?? []), ...ends.names];
+  const findings = [...ledger.wrong, ...lost, ...ends.links, ...wrongNames];
+  const symmetric =
+    ends.links.length === 0 ? "links symmetric" : `${ends.links.length} links at one end alone`;
+  const unique = wrongNames.length === 0 ? "names unique" : `${wrongNames.length} faults of names`;
   return {
     findings,
     clean: findings.length === 0 && ledger.isDone,
     acknowledged: ledger.acknowledged,
     failures: ledger.failures,
-    line: `${faults} faults, ${ledger.total} dispatches, ${ledger.total - ledger.acknowledged - sum(ledger.failures)} lost, ${symmetric}`,
+    names: names?.counts,
+    line: `${faults} faults, ${ledger.total} dispatches, ${ledger.total - ledger.acknowledged - sum(ledger.failures)} lost, ${symmetric}, ${names === undefined ? "names not tried" : unique}`,
   };
 }
 
 function sum(counts: ReadonlyMap<string, number>): number {
   return [...counts.values()].reduce((all, one) => all + one, 0);
-}
-
-/** One process, started again when it was killed. */
-class NodeProcess {
-  readonly name: string;
-  readonly proxy: Loopback;
-  /** Dispatches below this number may be ordered. */
-  upTo = 0;
-  readonly #options: RunOptions;
-  readonly #ledger: Ledger;
-  #child: ChildProcess | undefined;
-  #told: ((ends: readonly LinkEnd[]) => void) | undefined;
-
-  constructor(name: string, options: RunOptions, ledger: Ledger, proxy: Loopback) {
-    this.name = name;
-    this.proxy = proxy;
-    this.#options = options;
-    this.#ledger = ledger;
-  }
-
-  /** Resolves when the node has joined. */
-  async start(): Promise<void> {
-    await this.proxy.open();
-    const args = [...this.#options.child, this.name, `127.0.0.1:${this.proxy.port}`, "chaos"];
-    const child = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
-    this.#child = child;
-    await new Promise<void>((resolve, reject) => {
-      child.on("message", (word: Word) => {
-        if (word.type === "ready") resolve();
-        else this.#heard(child, word);
-      });
-      child.once("exit", (code, signal) => {
-        if (this.#child === child) reject(new Error(`${this.name} ended by itself with ${code ?? signal}`));
-      });
-    });
-  }
-
-  #heard(child: ChildProcess, word: Exclude<Word, { readonly type: "ready" }>): void {
-    if (child !== this.#child) return;
-    if (word.type === "links") this.#told?.(word.ends);
-    else {
-      this.#ledger.ended(this.name, word.ends);
-      this.order();
-    }
-  }
-
-  /** Orders dispatches, as many as it may have. */
-  order(): void {
-    if (this.#child === undefined) return;
-    const most = AT_ONCE - this.#ledger.openAt(this.name);
-    for (const run of this.#ledger.take(this.name, most, this.upTo)) this.#say({ type: "dispatch", ...run });
-  }
-
-  links(): Promise<readonly LinkEnd[]> {
-    return new Promise((resolve) => {
-      this.#told = resolve;
-      this.#say({ type: "links" });
-    });
-  }
-
-  #say(order: Order): void {
-    this.#child?.send(order);
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    this.#child?.kill(signal);
-  }
-
-  /** What it had not ended is ordered again, of whoever is there. */
-  async kill(): Promise<void> {
-    const child = this.#child;
-    this.#child = undefined;
-    if (child === undefined) return;
-    const gone = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGKILL");
-    await gone;
-    this.#ledger.died(this.name);
-  }
-
-  end(): void {
-    const child = this.#child;
-    this.#child = undefined;
-    child?.kill("SIGKILL");
-    this.proxy.cut();
-  }
 }

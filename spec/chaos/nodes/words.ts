@@ -1,5 +1,7 @@
 // What the ledger of a kill test and its nodes say to each other.
 
+import type { HeldName } from "./names.js";
+
 /** The ledger orders dispatches, by their numbers, or asks for the links that a node has to others. */
 export type Order =
   | { readonly type: "dispatch"; readonly from: number; readonly to: number }
@@ -17,7 +19,10 @@ export type Word =
   | { readonly type: "ready" }
   /** How a dispatch ended: with the reply, or with the code of an error. */
   | { readonly type: "ended"; readonly ends: readonly Ended[] }
-  | { readonly type: "links"; readonly ends: readonly LinkEnd[] };
+  /** Also the names that it holds at that moment. */
+  | { readonly type: "links"; readonly ends: readonly LinkEnd[]; readonly held: readonly HeldName[] }
+  /** A write of the holder of a name. */
+  | { readonly type: "wrote"; readonly held: HeldName };
 
 export interface Ended {
   readonly n: number;
