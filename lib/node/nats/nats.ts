@@ -16,6 +16,7 @@ import type { CarrierSource } from "../cluster/carrier-source.js";
 import type { FrameCarrier, FrameReceiver } from "../session/carrier.js";
 import { tagOf } from "../session/frame-text.js";
 import { ClusterConnectError } from "./errors.js";
+import { neighbourOf } from "./neighbour.js";
 import { LONGEST_NAME, type Presence, readPresence, writePresence } from "./presence.js";
 import { type LostFrame, Subjects, type Way } from "./subjects.js";
 
@@ -32,6 +33,11 @@ export interface NatsOptions {
    * Default 1,000.
    */
   readonly presenceMs?: number;
+  /**
+   * How often a node looks whether another one is still there, in milliseconds; 5 or more. Each node watches one other, and tells the rest
+   * when that one is gone: a node that is killed is noticed within about this time. Default 20. `Infinity`: by the next frame for it.
+   */
+  readonly probeMs?: number;
   /**
    * Most bytes that wait for the server. Beyond it frames are refused, and the sessions they belong to end. Default 64 MiB.
    */
@@ -60,6 +66,7 @@ interface Settings {
   readonly cluster: string;
   readonly answerMs: number;
   readonly presenceMs: number;
+  readonly probeMs: number;
   readonly maxPendingBytes: number;
   readonly connection: object;
 }
@@ -102,8 +109,8 @@ export async function loadTransport(
  * const carrier = await nats({ servers: "127.0.0.1:4222", cluster: "shop" }).connect(system);
  */
 export function nats(options: NatsOptions): CarrierSource<NatsCarrier> {
-  only("", options, ["servers", "cluster", "answerMs", "presenceMs", "maxPendingBytes", "connection"]);
-  const { servers, cluster, answerMs = 5_000, presenceMs = 1_000 } = options;
+  only("", options, OPTIONS);
+  const { servers, cluster, answerMs = 5_000, presenceMs = 1_000, probeMs = 20 } = options;
   const { maxPendingBytes = DEFAULT_PENDING_BYTES, connection = {} } = options;
   const all = (Array.isArray(servers) ? servers : [servers]).map((one, i) => text(`servers[${i}]`, one));
   if (all.length === 0) throw new OptionError("servers", servers, "the address of a server, or several");
@@ -114,6 +121,7 @@ export function nats(options: NatsOptions): CarrierSource<NatsCarrier> {
     cluster: clusterName(cluster),
     answerMs: delay("answerMs", answerMs, 1),
     presenceMs: delay("presenceMs", presenceMs, LEAST_PRESENCE_MS),
+    probeMs: delay("probeMs", probeMs, LEAST_PROBE_MS, true),
     maxPendingBytes: count("maxPendingBytes", maxPendingBytes, CONFIRM_BYTES),
     connection,
   };
@@ -124,7 +132,11 @@ export function nats(options: NatsOptions): CarrierSource<NatsCarrier> {
   };
 }
 
+const OPTIONS = [
+  ...["servers", "cluster", "answerMs", "presenceMs", "probeMs", "maxPendingBytes", "connection"],
+];
 const LEAST_PRESENCE_MS = 100;
+const LEAST_PROBE_MS = 5;
 const LONGEST_CLUSTER = 64;
 
 /** @throws OptionError */
@@ -146,7 +158,10 @@ export class NatsCarrier implements FrameCarrier {
   readonly #ways = new Map<string, Way>();
   readonly #encoder = new TextEncoder();
   #receiver: FrameReceiver | undefined;
+  /** The nodes that have been seen since they were last found gone. */
+  readonly #seen = new Map<string, RemoteNode>();
   #presence: Timer | undefined;
+  #probe: Timer | undefined;
   #isConnected = true;
   #isClosed = false;
   #closing: Promise<void> | undefined;
@@ -219,7 +234,8 @@ export class NatsCarrier implements FrameCarrier {
     const { frames, notices, seen, answers } = this.#subjects;
     this.#listen(frames, (message) => {
       const from = this.#subjects.senderOf(message.reply);
-      if (from !== undefined) receiver.frame(from, message.string());
+      // Without a byte, it only asks whether somebody listens here.
+      if (from !== undefined && message.data.length > 0) receiver.frame(from, message.string());
     });
     this.#listen(notices, (message) => {
       if (message.headers?.code === NO_RESPONDERS) this.#unheard(this.#subjects.lostBy(message.subject));
@@ -229,6 +245,7 @@ export class NatsCarrier implements FrameCarrier {
     void this.#watch();
     this.#announce("join");
     this.#present();
+    this.#watchNeighbour();
   }
 
   send(to: RemoteNode, frame: string): boolean {
@@ -275,7 +292,8 @@ export class NatsCarrier implements FrameCarrier {
   async #close(): Promise<void> {
     this.#announce("leave");
     this.#isClosed = true;
-    if (this.#presence !== undefined) this.#kernel.cancelTimer(this.#presence);
+    for (const timer of [this.#presence, this.#probe])
+      if (timer !== undefined) this.#kernel.cancelTimer(timer);
     if (this.#isConnected) await this.#farewell();
     if (!this.#isConnected) abandonDial(this.#connection);
     this.#isConnected = false;
@@ -344,23 +362,61 @@ export class NatsCarrier implements FrameCarrier {
     if (presence === undefined || receiver === undefined) return;
     const { type, node } = presence;
     if (node.id === this.#kernel.node.id) return;
+    if (type === "lost") {
+      this.#ask(node.id);
+      return;
+    }
     if (type === "leave") {
+      this.#seen.delete(node.id);
       this.#ways.delete(node.id);
       receiver.unreachable(node);
       return;
     }
     if (type === "join") this.#announce("here", this.#subjects.answersTo(node));
+    for (const id of this.#seen.keys()) if (this.#seen.size >= MOST_WAYS) this.#seen.delete(id);
+    this.#seen.set(node.id, node);
     receiver.seen(node);
   }
 
-  /** Nobody listens where a frame was sent. */
+  /** Nobody listens where a frame was sent. The node that watches the one that is gone tells the others. */
   #unheard(lost: LostFrame | undefined): void {
     const way = lost && this.#ways.get(lost.id);
-    if (way !== undefined) this.#receiver?.unreachable(way.node, lost?.tag);
+    if (way === undefined) return;
+    const { node } = way;
+    if (node.id === this.#neighbour) this.#announce("lost", this.#subjects.seen, node);
+    this.#seen.delete(node.id);
+    this.#receiver?.unreachable(node, lost?.tag);
   }
 
-  #announce(type: Presence["type"], subject: string = this.#subjects.seen): void {
-    if (this.#isConnected) this.#publish(subject, writePresence({ type, node: this.#kernel.node }));
+  get #neighbour(): string | undefined {
+    return neighbourOf(this.#kernel.node.id, this.#seen.keys());
+  }
+
+  /** Looks again and again whether the neighbour is still there. */
+  #watchNeighbour(): void {
+    const { probeMs } = this.#settings;
+    if (probeMs === Number.POSITIVE_INFINITY) return;
+    this.#probe = this.#kernel.addTimer(probeMs, {
+      fire: () => {
+        if (this.#isClosed) return;
+        this.#ask(this.#neighbour);
+        this.#watchNeighbour();
+      },
+    });
+  }
+
+  /** Only a node that is gone leads to an answer: the notice of the server, as for the last frame to it. */
+  #ask(id: string | undefined): void {
+    const way = id === undefined ? undefined : this.#ways.get(id);
+    if (way?.lastReply !== undefined && this.#isConnected) this.#publish(way.subject, "", way.lastReply);
+  }
+
+  #announce(
+    type: Presence["type"],
+    subject: string = this.#subjects.seen,
+    node: RemoteNode = this.#kernel.node,
+  ): void {
+    if (this.#isConnected) this.#publish(subject, writePresence({ type, node }));
   }
 
   /** Says again and again that the node is here: nodes that lost each other meet again by it. */

@@ -1,13 +1,15 @@
-// What nodes of a cluster tell each other outside of all sessions: that they have joined, are here, or leave.
+// What nodes of a cluster tell each other outside of all sessions: that they have joined, are here, or
+// leave, and that another node is lost.
 
 import type { RemoteNode } from "../../process/pid.js";
 
 export interface Presence {
-  readonly type: "join" | "here" | "leave";
+  readonly type: "join" | "here" | "leave" | "lost";
+  /** The node that speaks. With `lost`, a node at which nobody listens: those that hear of it look for themselves. */
   readonly node: RemoteNode;
 }
 
-const TYPES = new Set<unknown>(["join", "here", "leave"]);
+const TYPES = new Set<unknown>(["join", "here", "leave", "lost"]);
 /** Most characters of an id or a name. The subjects of NATS are limited to 4,096 bytes in a line. */
 export const LONGEST_NAME = 256;
 

@@ -5,7 +5,7 @@
 //                           the reply subject of frames from this node to the node `to`: it names the sender, and the server sends its
 //                           notice there when nobody listens at the subject of the frame. The tag says to which epoch the frame belongs,
 //                           so that a late notice ends no newer one
-//   seen                    a node has joined, is here or leaves
+//   seen                    a node has joined, is here or leaves, or another one is lost
 //   seen.<id>               the answers to the join of this node
 
 import type { RemoteNode } from "../../process/pid.js";
@@ -22,6 +22,11 @@ export class Way {
     this.node = node;
     this.subject = subject;
     this.#replies = replies;
+  }
+
+  /** Where the notice about the last frame comes. Undefined before the first frame. */
+  get lastReply(): string | undefined {
+    return this.#tag === undefined ? undefined : this.#reply;
   }
 
   /** Where the notice comes that nobody listens at the subject. @param tag - what says to which epoch the frame belongs */

@@ -4,6 +4,7 @@ import { type NatsCarrier, type NatsOptions, nats } from "signalbox/nodes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadTransport } from "../../../lib/node/nats/nats.js";
 import { PackageMissingError } from "../../../lib/process/package-missing.js";
+import { Loopback } from "../../chaos/loopback.js";
 import { describeNats, type NatsServer, startNats } from "../../support/nats.js";
 import { until } from "../../support/until.js";
 
@@ -19,6 +20,7 @@ describe("the options of nats()", () => {
     [{ cluster: undefined }, "a name of letters, digits, _ and -"],
     [{ answerMs: 0 }, "answerMs"],
     [{ presenceMs: 99 }, "presenceMs"],
+    [{ probeMs: 4 }, "probeMs"],
     [{ maxPendingBytes: 1 }, "maxPendingBytes"],
     [{ connection: "me" }, "connection"],
     [{ clusterr: "shop" }, "did you mean cluster?"],
@@ -75,6 +77,38 @@ describeNats("a carrier over NATS", () => {
     // The notice names the epoch of the frame, so that it ends no newer one.
     expect(a.lost.at(-1)).toBe("D 4 7");
     expect(new Set(a.unreachable)).toEqual(new Set([b.node.id]));
+  });
+
+  test("notices a node that is gone though nothing is sent to it, and tells the others [N1230]", async () => {
+    const wire = new Loopback(0, Number(server.address.split(":")[1]));
+    await wire.open();
+    const lost = await join({ address: `127.0.0.1:${wire.port}` }, "a");
+    const others = await Promise.all(["b", "c", "d"].map((name) => join(server, name)));
+    const all = [lost, ...others];
+    for (const one of all) for (const other of all) if (one !== other) await met(one, other);
+    for (const one of all) for (const other of all) if (one !== other) one.carrier.send(other.node, "one");
+    await until(() => all.every(({ frames }) => frames.length === all.length - 1));
+    wire.cut();
+    await until(() => others.every(({ unreachable }) => unreachable.includes(lost.node.id)));
+    expect(others.flatMap(({ unreachable }) => unreachable).every((id) => id === lost.node.id)).toBe(true);
+    // A node that asks gives no frame.
+    expect(others.flatMap(({ frames }) => frames).every((frame) => frame === "one")).toBe(true);
+    for (const one of all) await one[Symbol.asyncDispose]();
+  });
+
+  test("believes nobody that another node is lost, and looks for itself [N1231]", async () => {
+    const liar = await (await loadTransport()).connect({ servers: server.address });
+    await using a = await join(server, "a");
+    await using b = await join(server, "b");
+    await met(a, b);
+    a.carrier.send(b.node, "one");
+    liar.publish("signalbox.shop.seen", JSON.stringify({ type: "lost", id: b.node.id, name: b.node.name }));
+    a.seen.clear();
+    await liar.flush();
+    await liar.close();
+    // Its word of presence comes behind the question.
+    await until(() => a.seen.has(b.node.id));
+    expect(a.unreachable).toEqual([]);
   });
 
   test("refuses and counts frames while there is no server, ends all sessions, and meets the others again [N1033]", async () => {
