@@ -4,6 +4,7 @@
 import { OptionError } from "../process/errors.js";
 import { only } from "../process/known-options.js";
 import { text } from "../process/options.js";
+import { type ProgramHost, programHost } from "../process/program-host.js";
 import type { Blueprint, ComponentPlan, Grouping, Subscription } from "./definition/blueprint.js";
 import { findProblems } from "./definition/check.js";
 import type { BoltDefinition, Definition, Inputs, SpoutDefinition } from "./definition/component.js";
@@ -18,6 +19,7 @@ import {
 import { type Problem, TopologyError } from "./definition/errors.js";
 import { checkName, type Fields, type Streams, type ValuesOf } from "./definition/field.js";
 import { shuffle } from "./definition/groupings.js";
+import { placedBolt } from "./multilang/host/placed-bolt.js";
 import { type Topology, topologyOf } from "./topology.js";
 
 /** The streams of a topology, each under `component.stream`. */
@@ -91,6 +93,13 @@ export interface Placement extends ComponentConfig {
 }
 
 export interface BoltPlacement<K extends KnownStreams, I extends Inputs> extends Placement {
+  /**
+   * Where the tasks have their work done: the result of `threads`, or of `joinCluster`. The module there has the bolt among its programs,
+   * by `boltProgram`. Default: here.
+   */
+  readonly on?: ProgramHost;
+  /** The name of the program there. Default: the name of the component. */
+  readonly program?: string;
   /** The streams that the bolt reads. */
   readonly from?: Subscriptions<K, I>;
 }
@@ -283,34 +292,57 @@ function planOf(
   config: TopologyConfig,
   problems: Problem[],
 ): ComponentPlan {
-  const { tasks = 1, executors = tasks, ...own } = placement;
+  const { tasks = 1, executors = tasks, on, program, ...own } = placement as BoltPlacement<never, never>;
   const attempt = <T>(fn: () => T, otherwise: T): T => {
     try {
       return fn();
     } catch (error) {
-      problems.push({ component: String(name), text: (error as Error).message });
+      problems.push({
+        component: String(name),
+        text: (error as Error).message,
+      });
       return otherwise;
     }
   };
   attempt(() => checkName("its name", name), name);
-  const known = definition.kind === "bolt" ? [...PLACEMENT, "from"] : PLACEMENT;
+  const known = definition.kind === "bolt" ? [...PLACEMENT, "from", "on", "program"] : PLACEMENT;
   const inherent = definition.options.config ?? {};
-  return {
+  const full = fullConfig(
+    attempt(() => {
+      only("its configuration", own, known);
+      return checkConfig("its configuration", own);
+    }, {}),
+    inherent,
+    config,
+  );
+  const plan = {
     name,
     kind: definition.kind,
-    definition,
     streams: definition.streams,
     tasks,
     executors,
-    config: fullConfig(
-      attempt(() => {
-        only("its configuration", own, known);
-        return checkConfig("its configuration", own);
-      }, {}),
-      inherent,
-      config,
-    ),
   };
+  if (on === undefined && program === undefined) return { ...plan, definition, config: full };
+  return attempt(
+    () => {
+      if (definition.kind !== "bolt")
+        throw new OptionError("on", on, "left out for a spout, which runs here");
+      const place = {
+        host: programHost("on", on),
+        program: text("program", program ?? name),
+        config: full,
+      };
+      // The program has the limit of its time and the clock of its ticks.
+      return {
+        ...{
+          ...plan,
+          definition: placedBolt(definition as BoltDefinition, place),
+        },
+        config: { ...full, executeTimeoutMs: undefined, tickMs: undefined },
+      };
+    },
+    { ...plan, definition, config: full },
+  );
 }
 
 /** Checked at once, since no other check makes sense without it. @throws OptionError */
@@ -338,7 +370,10 @@ function subscriptionOf(
   const options: SubscriptionOptions<never> =
     typeof how === "function" ? { grouping: how } : how === undefined ? {} : how;
   const refuse = (text: string): [] => {
-    problems.push({ component: to, text: `its subscription to ${from} ${text}` });
+    problems.push({
+      component: to,
+      text: `its subscription to ${from} ${text}`,
+    });
     return [];
   };
   const allowed = "must be a grouping, such as shuffle(), or { grouping, anchored }";

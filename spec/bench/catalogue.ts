@@ -217,6 +217,7 @@ export const CATALOGUE: readonly Entry[] = [
   { name: "thread-round-trip", unit: "ns", peers: [], target: { type: "at-most", value: 60_000 } },
   // 1.7 times as fast as one thread.
   { name: "thread-pair", unit: "times", peers: [], target: { type: "at-most", value: 1 / 1.7 } },
+  { name: "thread-bolts", unit: "times", peers: [], target: { type: "at-most", value: 1 / 1.7 } },
   {
     name: "node-send",
     unit: "perSecond",

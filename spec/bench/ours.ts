@@ -23,7 +23,7 @@ import { stateMachine } from "./state-machine.js";
 import { restart, supervisorChildren } from "./supervision.js";
 import { taskStream } from "./tasks.js";
 import { observed } from "./telemetry.js";
-import { threadPair, threadRoundTrip, threadSend } from "./threads.js";
+import { threadBolts, threadPair, threadRoundTrip, threadSend } from "./threads.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
 import { callTraced } from "./traced.js";
 
@@ -67,6 +67,7 @@ export const programs: Readonly<Record<string, Program>> = {
   "thread-send": threadSend(SIZES.threads.send),
   "thread-round-trip": threadRoundTrip(SIZES.threads.roundTrips),
   "thread-pair": threadPair(SIZES.threads.rounds),
+  "thread-bolts": threadBolts(SIZES.threads.tuples, SIZES.threads.rounds / SIZES.threads.tuples),
   "node-send": nodeSend(SIZES.nodes.send),
   "node-calls": nodeCalls(SIZES.nodes.calls),
   "node-round-trip": nodeRoundTrip(SIZES.nodes.roundTrips),

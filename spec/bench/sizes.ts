@@ -31,6 +31,8 @@ export const SIZES = {
     roundTrips: 20_000,
     /** Of the computation of one piece of work: some tenths of a second. */
     rounds: 200_000_000,
+    /** Of a bolt, which share such a piece of work. */
+    tuples: 500,
   },
   nodes: { send: 800_000, calls: 102_400, roundTrips: 5_000, kills: 50 },
   httpRequest: 20_000,

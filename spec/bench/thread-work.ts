@@ -2,6 +2,14 @@
 
 import type { ReplyTo } from "signalbox";
 import { type ThreadProgram, threadProgram } from "signalbox/nodes";
+import {
+  type AnyStream,
+  type BoltDefinition,
+  bolt,
+  boltProgram,
+  type Field,
+  field,
+} from "signalbox/topology";
 
 /** To a counter: one more; or how many there were since the last answer. */
 export type Counted =
@@ -21,6 +29,15 @@ export function compute(rounds: number): number {
   return seed;
 }
 
+type Numbers = { readonly n: Field<number> };
+
+/** Does the work that its tuples ask for. */
+export const grind: BoltDefinition<AnyStream<Numbers>, { readonly done: Numbers }> = bolt({
+  input: { n: field.number },
+  streams: { done: { n: field.number } },
+  execute: ({ values }, { emit }) => emit.done({ n: compute(values.n) }),
+});
+
 /** Of the one counter in this thread. */
 let counted = 0;
 
@@ -36,8 +53,13 @@ const program: ThreadProgram = threadProgram({
         counted = 0;
       },
     },
-    echo: { handle: (ctx, { rounds, replyTo }: Piece) => ctx.reply(replyTo, rounds) },
-    bolt: { handle: (ctx, { rounds, replyTo }: Piece) => ctx.reply(replyTo, compute(rounds)) },
+    echo: {
+      handle: (ctx, { rounds, replyTo }: Piece) => ctx.reply(replyTo, rounds),
+    },
+    bolt: {
+      handle: (ctx, { rounds, replyTo }: Piece) => ctx.reply(replyTo, compute(rounds)),
+    },
+    grind: boltProgram(grind),
   },
 });
 export default program;

@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Compiled } from "../support/compiled.js";
 import { type Program, runOnce, WrongCountError } from "./program.js";
-import { threadPair, threadRoundTrip, threadSend } from "./threads.js";
+import { threadBolts, threadPair, threadRoundTrip, threadSend } from "./threads.js";
 
 const compiled = new Compiled("bench-threads");
 let work: URL;
@@ -19,6 +19,7 @@ const PROGRAMS: readonly (readonly [string, string, (work: URL) => Program])[] =
   ["thread-send", "perSecond", (url) => threadSend(3_000, url)],
   ["thread-round-trip", "ns", (url) => threadRoundTrip(20, url)],
   ["thread-pair", "times", (url) => threadPair(1_000, url)],
+  ["thread-bolts", "times", (url) => threadBolts(20, 1_000, url)],
 ];
 
 describe.each(PROGRAMS)("the program %s", (_name, unit, program) => {

@@ -15,6 +15,7 @@ import {
 import {
   batchBolt,
   bolt,
+  boltProgram,
   field,
   grouping,
   liveDashboard,
@@ -126,6 +127,7 @@ export async function topologies(): Promise<Lines> {
     spoutFrom: () => [spoutFrom, [], numbers],
     tumbling: () => [tumbling, { ms: 5, by: nothing }],
     sliding: () => [sliding, { ms: 5, everyMs: 1, by: nothing }],
+    boltProgram: () => [boltProgram, sink],
     shellBolt: () => [shellBolt, shell],
     shellSpout: () => [shellSpout, { command: "none", streams: { out: N } }],
     runComponent: () => [runComponent, built, {}],

@@ -21,14 +21,14 @@ export interface Workshop {
 }
 
 /** A system for each test of a file. */
-export function workshop(name: string): Workshop {
+export function workshop(name: string, file = "workshop"): Workshop {
   let system: System;
   let ends: unknown[];
   let program: string;
   const compiled = new Compiled(name);
   beforeAll(async () => {
-    await compiled.bundle(FOLDER, "workshop");
-    program = pathToFileURL(compiled.argsFor(`${FOLDER}/workshop.ts`).at(-1) as string).href;
+    await compiled.bundle(FOLDER, file);
+    program = pathToFileURL(compiled.argsFor(`${FOLDER}/${file}.ts`).at(-1) as string).href;
   });
   afterAll(() => compiled.remove());
   beforeEach(() => {

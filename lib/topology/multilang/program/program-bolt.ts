@@ -26,7 +26,10 @@ import {
   type TaskIdentity,
 } from "./program-task.js";
 
-export type ProgramBoltItem = Extract<HostMessage, { readonly type: "tuple" | "tick" }>;
+export type ProgramBoltItem =
+  | Extract<HostMessage, { readonly type: "tuple" | "tick" }>
+  /** The topology drains, as a host of ours says. */
+  | { readonly type: "flush"; readonly id: MessageId };
 
 /** The fields of an input stream, as far as the topology declares them. */
 export type FieldsOf = (component: string, stream: string) => Fields | undefined;
@@ -49,7 +52,7 @@ export class ProgramBolt implements ProgramTask<ProgramBoltItem> {
   readonly #executions: Set<Promise<void>> = new Set();
   /** The tuple that `execute` works on, when the bolt works on one at a time. */
   #current: Tuple<unknown> | undefined;
-  /** Id of the host's tick that is in progress. */
+  /** Id of the host's tick or flush that is in progress. */
   #tick: MessageId | undefined;
   #ctx: Ctx | undefined;
 
@@ -92,10 +95,10 @@ export class ProgramBolt implements ProgramTask<ProgramBoltItem> {
   async handle(item: ProgramBoltItem): Promise<void> {
     const ctx = this.#ctx as Ctx;
     const { options } = this.#definition;
-    if (item.type === "tick") {
+    if (item.type !== "tuple") {
       this.#tick = item.id;
-      await this.#timed(options.tick?.(ctx), "its tick");
-      // `crashed` has failed the tick in the meantime.
+      await this.#timed(options[item.type]?.(ctx), `its ${item.type}`);
+      // `crashed` has failed it in the meantime.
       if (this.#tick === undefined) return;
       this.#tick = undefined;
       this.#wire.send({ command: "ack", id: item.id });

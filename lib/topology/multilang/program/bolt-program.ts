@@ -1,0 +1,135 @@
+// A bolt of ours as a program that is started elsewhere, in a thread or on another node, for a task of a topology here (placed-bolt.ts of
+// the host). It works on the tuples as under any other host; only the messages go from process to process.
+
+import type { Callbacks } from "../../../process/behaviour.js";
+import type { Context } from "../../../process/context.js";
+import type { Signal } from "../../../process/entries.js";
+import { OptionError } from "../../../process/errors.js";
+import { type ExitReason, isOrderly } from "../../../process/reason.js";
+import { type Launch, launch, type Startable } from "../../../process/start.js";
+import type { ComponentPlan } from "../../definition/blueprint.js";
+import type { BoltDefinition } from "../../definition/component.js";
+import { fullConfig } from "../../definition/config.js";
+import { textOf } from "../../definition/errors.js";
+import { dispose } from "../../runtime/dispose.js";
+import { endWithLinked } from "../../tasks/task.js";
+import type { PlacedTask, ToPlaced } from "../protocol/placed-messages.js";
+import { ProgramBolt } from "./program-bolt.js";
+
+/**
+ * A bolt as a program, for the module of `threads` or the programs of a node: tasks of the bolt that a topology places there with `on`
+ * run by it.
+ *
+ * @throws OptionError when it is no bolt
+ * @example
+ * const Count = bolt({ input: { word: field.text }, execute: ({ values }) => console.log(values.word) });
+ * const program = threadProgram({ programs: { count: boltProgram(Count) } }); // export default
+ */
+export function boltProgram(definition: BoltDefinition<never>): Startable<never, unknown> {
+  if ((definition as Partial<BoltDefinition> | undefined)?.kind !== "bolt")
+    throw new OptionError("definition", definition, "a definition that bolt() or the like has made");
+  return {
+    [launch]: (args: readonly unknown[]): Launch<unknown> => {
+      const [task] = args as readonly [PlacedTask];
+      return {
+        behaviour: new BoltProgram(definition as BoltDefinition, task) as Callbacks<never>,
+        options: { label: `${task.component}-${task.task}`, trapExit: true },
+        ref: (pid) => pid,
+      };
+    },
+  };
+}
+
+class BoltProgram implements Callbacks<ToPlaced> {
+  readonly #definition: BoltDefinition;
+  readonly #task: PlacedTask;
+  readonly #shared: Map<unknown, unknown> = new Map();
+  readonly #onTaskIds: ((tasks: readonly number[]) => void)[] = [];
+  #bolt: ProgramBolt | undefined;
+  /** Said by the item in work, and not sent yet. Undefined: no item is in work, and what is said is sent at once. */
+  #said: object[] | undefined;
+  #isStopped = false;
+
+  constructor(definition: BoltDefinition, task: PlacedTask) {
+    this.#definition = definition;
+    this.#task = task;
+  }
+
+  async init(ctx: Context<ToPlaced>): Promise<void> {
+    const { component, task, index, config, host } = this.#task;
+    const definition = this.#definition;
+    const plan: ComponentPlan = {
+      ...{
+        name: component,
+        kind: "bolt",
+        definition,
+        streams: definition.streams,
+        tasks: 1,
+        executors: 1,
+      },
+      config: { ...fullConfig(), ...config },
+    };
+    const place = {
+      component,
+      task,
+      index,
+      shared: this.#shared,
+      logLevel: "info" as const,
+    };
+    const wire = {
+      send: (message: object): void => {
+        if (this.#said === undefined) this.#send(ctx, [message]);
+        else this.#said.push(message);
+      },
+      expectTaskIds: (answer: (tasks: readonly number[]) => void): void => void this.#onTaskIds.push(answer),
+    };
+    // The fields are those of the bolt's input: the host sends no others.
+    const process = ctx as unknown as Context<never>;
+    this.#bolt = new ProgramBolt(plan, place, wire, process, {}, () => undefined);
+    await this.#bolt.start();
+    ctx.send(host, { type: "ready", pid: ctx.self });
+  }
+
+  #send(ctx: Context<ToPlaced>, commands: readonly object[]): void {
+    if (commands.length > 0 && ctx.alive) ctx.send(this.#task.host, { type: "said", commands });
+  }
+
+  async handle(ctx: Context<ToPlaced>, message: ToPlaced): Promise<void> {
+    const bolt = this.#bolt as ProgramBolt;
+    switch (message.type) {
+      case "tasks":
+        this.#onTaskIds.shift()?.(message.tasks);
+        return;
+      case "stop":
+        await this.#stop(ctx, message.final);
+        ctx.exit("normal");
+        return;
+      default: {
+        this.#said = [];
+        try {
+          await bolt.handle(message);
+        } finally {
+          const said = this.#said;
+          this.#said = undefined;
+          this.#send(ctx, said);
+        }
+      }
+    }
+  }
+
+  async #stop(ctx: Context<ToPlaced>, final: boolean): Promise<void> {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    await this.#bolt?.stop(final);
+    const wrong = (error: unknown): void => this.#send(ctx, [{ command: "error", msg: textOf(error) }]);
+    await Promise.all([...this.#shared.values()].map((value) => dispose(value, wrong)));
+  }
+
+  signal(_ctx: Context<ToPlaced>, signal: Signal): unknown {
+    return endWithLinked(signal);
+  }
+
+  terminate(ctx: Context<ToPlaced>, reason: ExitReason): unknown {
+    return isOrderly(reason) ? this.#stop(ctx, true) : undefined;
+  }
+}
