@@ -159,6 +159,8 @@ const ACTS = {
     const cell = new Int32Array(new SharedArrayBuffer(4));
     setInterval(() => Atomics.wait(cell, 0, 0, turnMs), turnMs / 10);
   },
+  /** Its thread does nothing any more. */
+  hang: () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0),
   stop: async () => {
     await system.stop();
     // The store is the program's to close, and this program ends.
