@@ -65,15 +65,43 @@ describe("the account of names", () => {
 });
 
 describe("the command line of chaos:nodes", () => {
-  it("has defaults, and takes faults, seed, nodes, dispatches and servers", () => {
-    expect(readChaosOptions([])).toEqual({ faults: 100, seed: 1, nodes: 3, dispatches: 1_000, servers: 1 });
-    const given = ["--faults", "9", "--seed", "7", "--nodes", "5", "--dispatches", "20", "--servers", "3"];
-    expect(readChaosOptions(given)).toEqual({ faults: 9, seed: 7, nodes: 5, dispatches: 20, servers: 3 });
+  it("has defaults, and takes faults, seed, nodes, dispatches, servers and the carrier", () => {
+    expect(readChaosOptions([])).toEqual({
+      faults: 100,
+      seed: 1,
+      nodes: 3,
+      dispatches: 1_000,
+      servers: 1,
+      carrier: "nats",
+    });
+    const given = [
+      "--faults",
+      "9",
+      "--seed",
+      "7",
+      "--nodes",
+      "5",
+      "--dispatches",
+      "20",
+      "--servers",
+      "3",
+      "--carrier",
+      "threads",
+    ];
+    expect(readChaosOptions(given)).toEqual({
+      faults: 9,
+      seed: 7,
+      nodes: 5,
+      dispatches: 20,
+      servers: 3,
+      carrier: "threads",
+    });
   });
 
   it.each([
     [["--faults", "x"], "--faults is x"],
     [["--nodes", "1"], "--nodes is 1"],
+    [["--carrier", "pigeon"], "--carrier is pigeon"],
     [["--servers", "2"], "--servers is 2"],
     [["--fault", "1"], "--fault"],
     [["1000"], "1000"],

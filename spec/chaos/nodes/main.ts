@@ -4,7 +4,9 @@ import { fileURLToPath } from "node:url";
 import { ChaosUsageError } from "../command-line.js";
 import { readChaosOptions } from "./options.js";
 import { strikeNodes } from "./run.js";
+import { strikeThreads } from "./threads-run.js";
 
+const program = new URL("threads-program.js", import.meta.url).href;
 const child = [fileURLToPath(new URL("node.js", import.meta.url))];
 
 function progress(done: number, what: string): void {
@@ -12,7 +14,11 @@ function progress(done: number, what: string): void {
 }
 
 try {
-  const report = await strikeNodes({ ...readChaosOptions(process.argv.slice(2)), child, progress });
+  const options = readChaosOptions(process.argv.slice(2));
+  const report =
+    options.carrier === "threads"
+      ? await strikeThreads({ ...options, program, progress })
+      : await strikeNodes({ ...options, child, progress });
   for (const line of report.findings) console.log(line);
   const failed = [...report.failures].map(([code, count]) => `${count} ${code}`);
   console.log([`${report.acknowledged} acknowledged`, ...failed].join(", "));

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { ConsumerGroup, consumer, type Pid, System, supervisor } from "signalbox";
 import { joinCluster, type KvLeases, kvLeases, type Lease, nats, singleton } from "signalbox/nodes";
 import { NAMES } from "./names.js";
-import { answerTo, type Ended, type LinkEnd, type Order, type Word } from "./words.js";
+import { answerTo, type Ended, linkEnds, type Order, type Word } from "./words.js";
 
 const [name = "", given = "", cluster = "", ttlMs = "0"] = process.argv.slice(2);
 const servers = given.split(",");
@@ -107,24 +107,13 @@ function report(): void {
   ends = [];
 }
 
-/** The ends of links here whose other ends are on other nodes. */
-function links(): LinkEnd[] {
-  return system
-    .processes()
-    .flatMap((pid) =>
-      (system.info(pid)?.links ?? [])
-        .filter((other) => other.node.id !== system.node.id)
-        .map((other) => ({ from: `${pid.node.id}.${pid.id}`, to: `${other.node.id}.${other.id}` })),
-    );
-}
-
 process.on("message", (order: Order) => {
   if (order.type === "dispatch") {
     for (let n = order.from; n < order.to; n++) queue.push(n);
     goOn();
   } else if (order.type === "links") {
     const held = [...leases].filter(([, one]) => one.isHeld).map(([of, { token }]) => ({ name: of, token }));
-    tell({ type: "links", ends: links(), held });
+    tell({ type: "links", ends: linkEnds(system), held });
   } else
     void node
       .leave()

@@ -12,9 +12,12 @@ export interface ChaosOptions {
   readonly dispatches: number;
   /** Servers of NATS: 1, or a cluster of 3, of which the one that leads the leases is killed. */
   readonly servers: number;
+  /** What the nodes are: processes over NATS, or threads of one. */
+  readonly carrier: "nats" | "threads";
 }
 
-const USAGE = "npm run chaos:nodes -- [--faults N] [--seed N] [--nodes N] [--dispatches N] [--servers 1|3]";
+const USAGE =
+  "npm run chaos:nodes -- [--faults N] [--seed N] [--nodes N] [--dispatches N] [--servers 1|3] [--carrier nats|threads]";
 const MOST_NODES = 8;
 
 /** @throws ChaosUsageError in one line */
@@ -23,6 +26,7 @@ export function readChaosOptions(args: readonly string[]): ChaosOptions {
   const options = {
     ...{ faults: option(100), seed: option(1), nodes: option(3), dispatches: option(1_000) },
     servers: option(1),
+    carrier: { type: "string", default: "nats" } as const,
   };
   let values: Readonly<Record<keyof typeof options, string>>;
   try {
@@ -39,7 +43,11 @@ export function readChaosOptions(args: readonly string[]): ChaosOptions {
   };
   if (values.servers !== "1" && values.servers !== "3")
     throw new ChaosUsageError(`--servers is ${values.servers}; it has to be 1 or 3`, USAGE);
+  const { carrier } = values;
+  if (carrier !== "nats" && carrier !== "threads")
+    throw new ChaosUsageError(`--carrier is ${carrier}; it has to be nats or threads`, USAGE);
   return {
+    carrier,
     faults: whole("faults", 0),
     seed: whole("seed", 0),
     nodes: whole("nodes", 2, MOST_NODES),

@@ -8,22 +8,10 @@ import { Ledger } from "./ledger.js";
 import { NamesLedger } from "./names.js";
 import { NodeProcess } from "./node-process.js";
 import type { ChaosOptions } from "./options.js";
+import { asymmetryOf, type NodesReport, reportOf, type Unsettled } from "./report.js";
 import { type ChaosServers, startServers } from "./servers.js";
-import type { LinkEnd } from "./words.js";
 
-/** How it ended. */
-export interface NodesReport {
-  readonly line: string;
-  readonly clean: boolean;
-  /** What is wrong, in words. */
-  readonly findings: readonly string[];
-  readonly acknowledged: number;
-  readonly failures: ReadonlyMap<string, number>;
-  /** Writes under names, and the holders that there were. Undefined: the server is too old for leases. */
-  readonly names: NamesLedger["counts"] | undefined;
-}
-
-export interface RunOptions extends ChaosOptions {
+export interface RunOptions extends Omit<ChaosOptions, "carrier"> {
   /** The program of a node, with its arguments. */
   readonly child: readonly string[];
   progress?(faults: number, what: string): void;
@@ -57,7 +45,7 @@ export async function strikeNodes(options: RunOptions): Promise<NodesReport> {
     for (const node of nodes) await node.start();
     await strike(options, nodes, servers, { ledger, names });
     const ends = await settled(nodes, { ledger, names });
-    return reportOf(options, { ledger, names }, ends);
+    return reportOf(options.faults, ledger, ends, names);
   } finally {
     for (const node of nodes) node.end();
     await servers.stop();
@@ -68,12 +56,6 @@ export async function strikeNodes(options: RunOptions): Promise<NodesReport> {
 interface Ledgers {
   readonly ledger: Ledger;
   readonly names: NamesLedger | undefined;
-}
-
-/** What is not as it has to be in the end. */
-interface Unsettled {
-  readonly links: readonly string[];
-  readonly names: readonly string[];
 }
 
 async function strike(
@@ -135,46 +117,17 @@ async function strikeWith(
 
 /** Waits until all dispatches have ended, links are the same at both ends, and each name has one holder, with everything whole. */
 async function settled(nodes: readonly NodeProcess[], { ledger, names }: Ledgers): Promise<Unsettled> {
-  let found: Unsettled = { links: [], names: [] };
+  let found: Unsettled = { links: [], names: undefined };
   for (let leftMs = HANG_MS; leftMs > 0; leftMs -= POLL_MS) {
     for (const node of nodes) node.order();
     await pause(POLL_MS);
     if (!ledger.isDone) continue;
     const all = await Promise.all(nodes.map((node) => node.ends()));
     const held = all.flatMap((one) => one.held);
-    found = { links: asymmetryOf(all.flatMap(({ ends }) => ends)), names: names?.inTheEnd(held) ?? [] };
-    if (found.links.length + found.names.length === 0) return found;
+    found = { links: asymmetryOf(all.flatMap(({ ends }) => ends)), names: names?.inTheEnd(held) };
+    if (found.links.length + (found.names?.length ?? 0) === 0) return found;
     await pause(1_000);
     leftMs -= 1_000;
   }
   return found;
-}
-
-/** Links that are known at one end alone. */
-function asymmetryOf(ends: readonly LinkEnd[]): string[] {
-  const known = new Set(ends.map(({ from, to }) => `${from} ${to}`));
-  return ends
-    .filter(({ from, to }) => !known.has(`${to} ${from}`))
-    .map(({ from, to }) => `the link of ${from} with ${to} is known at one end alone`);
-}
-
-function reportOf({ faults }: RunOptions, { ledger, names }: Ledgers, ends: Unsettled): NodesReport {
-  const lost = ledger.isDone ? [] : ledger.lost.map((n) => `dispatch ${n} has no end`);
-  const wrongNames = [...(names?.wrong ?? []), ...ends.names];
-  const findings = [...ledger.wrong, ...lost, ...ends.links, ...wrongNames];
-  const symmetric =
-    ends.links.length === 0 ? "links symmetric" : `${ends.links.length} links at one end alone`;
-  const unique = wrongNames.length === 0 ? "names unique" : `${wrongNames.length} faults of names`;
-  return {
-    findings,
-    clean: findings.length === 0 && ledger.isDone,
-    acknowledged: ledger.acknowledged,
-    failures: ledger.failures,
-    names: names?.counts,
-    line: `${faults} faults, ${ledger.total} dispatches, ${ledger.total - ledger.acknowledged - sum(ledger.failures)} lost, ${symmetric}, ${names === undefined ? "names not tried" : unique}`,
-  };
-}
-
-function sum(counts: ReadonlyMap<string, number>): number {
-  return [...counts.values()].reduce((all, one) => all + one, 0);
 }

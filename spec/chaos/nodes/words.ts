@@ -1,5 +1,6 @@
 // What the ledger of a kill test and its nodes say to each other.
 
+import type { System } from "signalbox";
 import type { HeldName } from "./names.js";
 
 /** The ledger orders dispatches, by their numbers, or asks for the links that a node has to others. */
@@ -33,4 +34,15 @@ export interface Ended {
 /** The work: what a consumer replies. */
 export function answerTo(n: number): number {
   return (n * 7 + 3) % 1_000_003;
+}
+
+/** The ends of links of a system whose other ends are on other nodes. */
+export function linkEnds(system: System): LinkEnd[] {
+  return system
+    .processes()
+    .flatMap((pid) =>
+      (system.info(pid)?.links ?? [])
+        .filter((other) => other.node.id !== system.node.id)
+        .map((other) => ({ from: `${pid.node.id}.${pid.id}`, to: `${other.node.id}.${other.id}` })),
+    );
 }
