@@ -10,7 +10,6 @@ import { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import { NOPROC } from "./reason.js";
 import { type CallOptions, type Reply, type ReplyTo, Request, replyAddress } from "./request.js";
-import type { TimerQueue } from "./timer-queue.js";
 
 type Build<R> = (replyTo: ReplyTo<R>) => unknown;
 
@@ -163,15 +162,15 @@ export class Calls {
     this.crowd = Math.max(CROWD, 2 * open);
   }
 
-  /** The turn has ended: calls that are still open get their timers. True when there are any timers. */
-  armTimeouts(now: number, timers: TimerQueue): boolean {
-    const { fresh } = this;
+  /** The turn has ended: calls that are still open get their timeouts. True when there are any timers. */
+  armTimeouts(now: number): boolean {
+    const { fresh, kernel } = this;
     if (fresh.length === 0) return false;
     for (const request of fresh) {
-      if (request.open) request.timer = timers.add(now + request.timeoutMs, request);
+      if (request.open) request.timer = kernel.timeouts.add(now, request.timeoutMs, request);
     }
     // A fresh array would be garbage at every turn; setting the length to 0 costs more than this.
     while (fresh.pop() !== undefined);
-    return timers.size > 0;
+    return kernel.timers.size > 0;
   }
 }

@@ -4,6 +4,7 @@
 import type { Behaviour, Callbacks, Code, SpawnOptions, StartOutcome, ValueBody } from "./behaviour.js";
 import { deferStart, ignore, isCode, Stop } from "./behaviour.js";
 import { checkBound, queueing } from "./bound.js";
+import { CallTimeouts } from "./call-timeouts.js";
 import { Calls } from "./calls.js";
 import { ContextMessage, isEntry, isReturnable, type Signal } from "./entries.js";
 import type { AsyncContext, Environment, Runnable, ScheduledSystem, Scheduler } from "./environment.js";
@@ -74,6 +75,7 @@ export class Kernel implements ScheduledSystem {
   /** `stop` has been called: the system stops its processes one after the other. */
   stopping = false;
   readonly timers: TimerQueue;
+  readonly timeouts: CallTimeouts;
   private readonly unwatch: (() => void) | undefined;
   readonly reports: Reporter;
   /** Telemetry, while it is on. */
@@ -102,6 +104,7 @@ export class Kernel implements ScheduledSystem {
     this.processClass = this.classOfProcesses();
     this.helperClass = this.processClass;
     this.timers = env.interception?.timers((fn) => this.enter(fn)) ?? new TimerQueue();
+    this.timeouts = new CallTimeouts(this.timers);
     this.names = this.shared?.names() ?? new Names();
     this.groups = this.shared?.groups() ?? new Groups();
     this.scheduler = env.createScheduler(this, limits);
@@ -287,9 +290,10 @@ export class Kernel implements ScheduledSystem {
     this.notifyStart(process, { type: "failed", reason });
     const { waits, abort } = rare;
     const { pendingReceive } = process;
-    if (waits !== undefined || pendingReceive !== undefined) {
+    if (waits !== undefined || rare.farCalls !== undefined || pendingReceive !== undefined) {
       const error = exitedError(process);
       for (const wait of members(waits)) wait.abandon(error);
+      while (rare.farCalls !== undefined) rare.farCalls.request.abandon(error);
       pendingReceive?.abandon(error);
     }
     rare.message = undefined;
@@ -421,20 +425,21 @@ export class Kernel implements ScheduledSystem {
   }
 
   turnEnded(now: number): void {
-    if (this.calls.armTimeouts(now, this.timers)) this.scheduler.alarm();
+    if (this.calls.armTimeouts(now)) this.scheduler.alarm();
   }
 
   cancelTimer(timer: Timer): boolean {
-    const cancelled = this.timers.cancel(timer);
+    const cancelled = this.timeouts.cancel(timer);
     if (cancelled && this.timers.size === 0) this.scheduler.alarm();
     return cancelled;
   }
 
   get pendingTimers(): number {
-    return this.timers.size;
+    return this.timers.size + this.timeouts.hidden;
   }
 
   nextTimer(): number | undefined {
+    this.timeouts.settle();
     return this.timers.next;
   }
 
@@ -442,6 +447,7 @@ export class Kernel implements ScheduledSystem {
     const now = this.env.now();
     const { turnMessages, turnMs } = this.limits;
     for (let left = turnMessages; left > 0; left--) {
+      this.timeouts.settle();
       const timer = this.timers.take(now);
       if (timer === undefined) return;
       timer.due.fire();

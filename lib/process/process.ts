@@ -58,6 +58,8 @@ export interface Rare {
   /** Signals and tasks waiting, kept for bounded mailboxes only: they are outside the bound. */
   unbounded: number;
   waits: OneOrMany<Abandonable>;
+  /** The first of its calls to other nodes. */
+  farCalls: FarCall | undefined;
   /** The message an asynchronous callback is at work on. */
   message: unknown;
   /** The reason with which the parent has asked a function body to stop, once its stream of messages has ended for that. */
@@ -97,6 +99,11 @@ export interface ProcessTracer {
 /** A wait of the process's code. It rejects when the process ends, so that `finally` blocks run. */
 export interface Abandonable {
   abandon(error: Error): void;
+}
+
+/** An open call to another node, in the list of its caller. */
+export interface FarCall {
+  readonly request: Request;
 }
 
 export class Process extends Inbox {
@@ -151,6 +158,7 @@ export class Process extends Inbox {
       shutdownMs: undefined,
       unbounded: 0,
       waits: undefined,
+      farCalls: undefined,
       message: undefined,
       stopAsked: undefined,
       sender: undefined,

@@ -9,13 +9,14 @@
 //
 // Each side forgets a call as it ends. A reply that finds no call is late: it is counted, and discarded.
 
+import { CallTable, TableEntry } from "./call-table.js";
 import { isEntry } from "./entries.js";
 import { type CalleeExitedError, LateReplyError, MailboxFullError, OptionError } from "./errors.js";
 import type { DiscardedReply } from "./events.js";
 import type { Kernel } from "./kernel.js";
-import { members } from "./one-or-many.js";
+import type { Peers } from "./peers.js";
 import type { Pid, RemoteNode } from "./pid.js";
-import type { Process } from "./process.js";
+import type { FarCall, Process } from "./process.js";
 import { NOCONNECTION, NOPROC, receivedReason } from "./reason.js";
 import { type FarEnd, type ReplyTo, Request, replyAddress } from "./request.js";
 import type { CallOutcome } from "./taps.js";
@@ -23,10 +24,10 @@ import type { PidAddress, ReplyAddress, ReplyOutcome, WireSignal } from "./wire-
 
 /** What calls use of the connection to other nodes. */
 interface CallPort {
+  readonly peers: Peers;
   emit(node: RemoteNode, signal: WireSignal): boolean;
   address(pid: Pid): PidAddress;
   pid(address: PidAddress): Pid<unknown>;
-  node(node: RemoteNode): RemoteNode;
   /** Before a process hears from a node, it learns of losses of which it has not been told. */
   catchUp(process: Process): void;
 }
@@ -34,60 +35,42 @@ interface CallPort {
 type CallSignal = WireSignal & { readonly type: "call" };
 type ReplySignal = WireSignal & { readonly type: "reply" };
 
-/** The calls between this node and another one, by their numbers at the caller's node. */
-interface CallTables {
-  /** Made here: to processes there, or, for this node itself, to its own processes, when their reply addresses have travelled. */
-  readonly calls: Map<number, Request>;
-  /** Made there. */
-  readonly requests: Map<number, Request>;
-}
-
 export class RemoteCalls {
   readonly #kernel: Kernel;
   readonly #port: CallPort;
-  readonly #tables = new Map<string, CallTables>();
+  readonly #peers: Peers;
 
   constructor(kernel: Kernel, port: CallPort) {
     this.#kernel = kernel;
     this.#port = port;
+    this.#peers = port.peers;
   }
 
   /** How many calls of this node wait for a reply of another one. For tests. */
   get open(): number {
-    return this.#count(({ calls }) => calls);
+    let count = 0;
+    for (const { calls } of this.#peers.all()) count += calls.size;
+    return count;
   }
 
   /** How many calls of other nodes are open here. For tests. */
   get answering(): number {
-    return this.#count(({ requests }) => requests);
-  }
-
-  #count(table: (tables: CallTables) => Map<number, Request>): number {
     let count = 0;
-    for (const tables of this.#tables.values()) count += table(tables).size;
+    for (const { requests } of this.#peers.all()) count += requests.size;
     return count;
-  }
-
-  #tablesOf(id: string): CallTables {
-    const known = this.#tables.get(id);
-    if (known !== undefined) return known;
-    const tables: CallTables = { calls: new Map(), requests: new Map() };
-    this.#tables.set(id, tables);
-    return tables;
   }
 
   // ── the caller's node ─────────────────────────────────────────────────────────────────────────────────────────
 
   /** Sends a call. What the transport throws, such as a message that cannot be encoded, goes to the caller. */
   request(to: Pid, request: Request): void {
-    const { calls } = this.#tablesOf(to.node.id);
-    const end = this.#callerEnd(request, calls);
-    end.callee = to;
     const { owner, message } = request;
-    const from = owner === undefined ? undefined : this.#port.address(owner.pid);
+    const end = this.#callerEnd(request, this.#peers.of(to.node).calls);
+    end.callee = to;
+    if (owner !== undefined && request.open) end.enlist(owner);
     const signal: CallSignal = {
       type: "call",
-      from,
+      from: owner && this.#port.address(owner.pid),
       to: this.#port.address(to),
       replyTo: replyAddress(request),
       message,
@@ -95,24 +78,22 @@ export class RemoteCalls {
     try {
       if (this.#port.emit(to.node, signal)) return;
     } catch (error) {
-      calls.delete(end.ref);
+      end.table?.delete(end);
       throw error;
     }
-    calls.delete(end.ref);
+    end.table?.delete(end);
     this.#kernel.deadLetter(to, message, "noconnection");
     request.calleeExited(NOCONNECTION);
   }
 
   /** Puts a call into a table. Its reply address may have travelled before. */
-  #callerEnd(request: Request, table: Map<number, Request>): CallerEnd {
+  #callerEnd(request: Request, table: CallTable<CallerEnd>): CallerEnd {
     const before = request.away;
     const end =
-      before instanceof CallerEnd ? before : new CallerEnd(this, this.#kernel.links.number(), table);
-    if (end === before) {
-      end.table.delete(end.ref);
-      end.table = table;
-    } else request.away = end;
-    if (request.open) table.set(end.ref, request);
+      before instanceof CallerEnd ? before : new CallerEnd(this, this.#kernel.links.number(), request);
+    if (end === before) end.table?.delete(end);
+    else request.away = end;
+    if (request.open) table.add(end);
     return end;
   }
 
@@ -131,20 +112,20 @@ export class RemoteCalls {
 
   /** A reply has come. Any node to which the reply address has travelled may send it. */
   replied({ from, to: { ref }, outcome }: ReplySignal): void {
-    const calls = this.#tables.get(from.node.id)?.calls;
-    const request = calls?.get(ref);
+    const calls = this.#peers.get(from.node.id)?.calls;
+    const end = calls?.get(ref);
     // The callee's node knows the end of the call, and needs no `cancel`.
-    if (request !== undefined) calls?.delete(ref);
-    const answered = request ?? this.#callOf(ref);
+    if (end !== undefined) calls?.delete(end);
+    const answered = end?.request ?? this.#callOf(ref);
     if (answered?.owner !== undefined) this.#port.catchUp(answered.owner);
     if (answered !== undefined) settle(answered, outcome);
     else if ("ok" in outcome) this.#discard(from, outcome);
   }
 
   #callOf(ref: number): Request | undefined {
-    for (const { calls } of this.#tables.values()) {
-      const request = calls.get(ref);
-      if (request !== undefined) return request;
+    for (const { calls } of this.#peers.all()) {
+      const end = calls.get(ref);
+      if (end !== undefined) return end.request;
     }
     return undefined;
   }
@@ -159,14 +140,13 @@ export class RemoteCalls {
 
   // ── the callee's node ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /** A call has come. */
-  called(signal: CallSignal): void {
-    const request = this.#arriving(signal);
-    if (request === undefined) return;
+  /** A call has come for the process of this pid. */
+  called(signal: CallSignal, to: Pid<unknown>): void {
+    const end = this.#arriving(signal);
+    if (end === undefined) return;
+    const { request } = end;
     const kernel = this.#kernel;
-    const to = this.#port.pid(signal.to);
     kernel.shared?.process(to, "read");
-    const end = request.away as AnswerEnd;
     end.callee = to;
     end.from = signal.from;
     request.message = signal.message;
@@ -177,7 +157,7 @@ export class RemoteCalls {
       request.calleeExited(NOPROC);
       return;
     }
-    this.#tablesOf(end.address.node.id).requests.set(end.address.ref, request);
+    this.#peers.of(end.node).requests.add(end);
     try {
       target.deliverRequest(request);
     } catch (error) {
@@ -189,39 +169,47 @@ export class RemoteCalls {
    * The request of a call that has come: the reply address that the transport has made of the caller's, or a new one for a transport
    * within this thread, which passes the caller's own. Undefined for a call that was delivered before.
    */
-  #arriving({ replyTo }: CallSignal): Request | undefined {
+  #arriving({ replyTo }: CallSignal): AnswerEnd | undefined {
     const request = requestAt("signal.replyTo", replyTo);
     const { away } = request;
-    if (away === undefined || away.address.node.id === this.node.id)
+    if (away === undefined || away.node.id === this.node.id)
       throw new OptionError("signal.replyTo", replyTo, "a reply address of another node");
     if (away instanceof AnswerEnd && away.calls === this)
-      return request.callee === undefined && request.open ? request : undefined;
-    const made = this.adopt(new Request(), away.address);
-    if (request.isKept) endWith(made, request);
-    return made;
+      return request.callee === undefined && request.open ? away : undefined;
+    const end = this.#answerEnd(new Request(), away.node, away.ref);
+    if (request.isKept) endWith(end.request, request);
+    return end;
   }
 
-  /** The caller has given up. */
+  /** The caller has given up. A copy of a call has the same number. */
   cancelled({ node, ref }: ReplyAddress): void {
-    this.#tables.get(node.id)?.requests.get(ref)?.fail(undefined, "caller-exited");
+    const requests = this.#peers.get(node.id)?.requests;
+    for (let end = requests?.get(ref); end !== undefined; end = requests?.get(ref)) {
+      requests?.delete(end);
+      end.request.fail(undefined, "caller-exited");
+    }
   }
 
   /** A request of another node has ended here. */
-  answered(request: Request, end: AnswerEnd, outcome: ReplyOutcome | undefined): void {
-    const { node, ref } = end.address;
-    const requests = this.#tables.get(node.id)?.requests;
-    if (requests?.get(ref) === request) requests.delete(ref);
-    if (outcome === undefined) return;
+  answered(end: AnswerEnd, outcome: ReplyOutcome): void {
+    const { node, ref } = end;
     const from = this.#port.address(end.callee ?? this.#kernel.outside);
-    this.#port.emit(node, { type: "reply", from, to: end.address, outcome });
+    this.#port.emit(node, { type: "reply", from, to: { node, ref }, outcome });
   }
 
   /** Makes a fresh request answer at an address of another node. */
-  adopt<T extends Request>(request: T, address: ReplyAddress): T {
+  adopt<T extends Request>(request: T, { node, ref }: ReplyAddress): T {
+    const { name, id } = node;
+    this.#answerEnd(request, this.#peers.get(id)?.node ?? { name, id }, ref);
+    return request;
+  }
+
+  #answerEnd(request: Request, node: RemoteNode, ref: number): AnswerEnd {
     request.kernel = this.#kernel;
     this.#kernel.shared?.created(request);
-    request.away = new AnswerEnd(this, { node: this.#port.node(address.node), ref: address.ref });
-    return request;
+    const end = new AnswerEnd(this, node, ref, request);
+    request.away = end;
+    return end;
   }
 
   /** The caller of a request, once its call has come. */
@@ -233,13 +221,14 @@ export class RemoteCalls {
 
   replyAddress(replyTo: ReplyTo<never>): ReplyAddress {
     const request = requestAt("replyTo", replyTo);
-    return (request.away ?? this.#callerEnd(request, this.#tablesOf(this.node.id).calls)).address;
+    const { node, ref } = request.away ?? this.#callerEnd(request, this.#peers.of(this.node).calls);
+    return { node, ref };
   }
 
   replyAt(address: ReplyAddress): ReplyTo<unknown> {
     const { node, ref } = address;
     if (node.id !== this.node.id) {
-      const known = this.#tables.get(node.id)?.requests.get(ref);
+      const known = this.#peers.get(node.id)?.requests.get(ref)?.request;
       return replyAddress(known ?? this.adopt(new Request(), address));
     }
     return replyAddress(this.#callOf(ref) ?? this.#ended(ref));
@@ -258,112 +247,150 @@ export class RemoteCalls {
 
   /** The connection to a node is lost. Calls between the two nodes from now on belong to the next connection. */
   lose(id: string): LostCalls {
-    const tables = this.#tables.get(id);
-    this.#tables.delete(id);
-    return new LostCalls(tables?.calls ?? new Map(), tables?.requests ?? new Map());
+    const peer = this.#peers.get(id);
+    const lost = new LostCalls(peer?.calls ?? new CallTable(), peer?.requests ?? new CallTable());
+    if (peer !== undefined) {
+      peer.calls = new CallTable();
+      peer.requests = new CallTable();
+    }
+    return lost;
   }
 
   /** Ends the lost calls that a process has made or has to answer. */
   endOf(process: Process, { calls, requests }: LostCalls): void {
-    for (const wait of members(process.rare?.waits)) {
-      if (wait instanceof Request && wait.away instanceof CallerEnd && wait.away.table === calls)
-        loseCall(calls, wait.away.ref, wait);
-    }
+    for (const end of ownedBy(process)) if (end.table === (calls as CallTable)) loseCall(calls, end);
     for (let request = process.requests; request !== undefined; ) {
       const { next, away } = request;
-      if (away instanceof AnswerEnd && requests.get(away.address.ref) === request)
-        loseRequest(requests, away.address.ref, request);
+      if (away instanceof AnswerEnd && away.table === (requests as CallTable)) loseRequest(requests, away);
       request = next;
     }
   }
 
   /** The system has stopped: nothing answers its calls any more. */
   abandon(error: Error): void {
-    for (const { calls } of this.#tables.values())
-      for (const request of [...calls.values()]) request.abandon(error);
+    for (const { calls } of this.#peers.all()) {
+      for (let end = calls.first; end !== undefined; end = calls.first) end.request.abandon(error);
+    }
   }
 }
 
 /** The calls of a connection that is lost: those made here end with `noconnection`, those made there are withdrawn. */
 export class LostCalls {
-  readonly calls: Map<number, Request>;
-  readonly requests: Map<number, Request>;
+  readonly calls: CallTable<CallerEnd>;
+  readonly requests: CallTable<AnswerEnd>;
 
-  constructor(calls: Map<number, Request>, requests: Map<number, Request>) {
+  constructor(calls: CallTable<CallerEnd>, requests: CallTable<AnswerEnd>) {
     this.calls = calls;
     this.requests = requests;
   }
 
   /** Ends one of them. False when there are none left. */
   endNext(): boolean {
-    for (const [ref, request] of this.calls) {
-      loseCall(this.calls, ref, request);
-      return true;
-    }
-    for (const [ref, request] of this.requests) {
-      loseRequest(this.requests, ref, request);
-      return true;
-    }
-    return false;
+    const call = this.calls.first;
+    const request = this.requests.first;
+    if (call !== undefined) loseCall(this.calls, call);
+    else if (request !== undefined) loseRequest(this.requests, request);
+    else return false;
+    return true;
   }
 }
 
-function loseCall(calls: Map<number, Request>, ref: number, request: Request): void {
+function loseCall(calls: CallTable<CallerEnd>, end: CallerEnd): void {
   // Not in its table any more, the call sends no `cancel` as it ends.
-  calls.delete(ref);
-  request.calleeExited(NOCONNECTION);
+  calls.delete(end);
+  end.request.calleeExited(NOCONNECTION);
 }
 
-function loseRequest(requests: Map<number, Request>, ref: number, request: Request): void {
-  requests.delete(ref);
-  request.fail(undefined, "caller-exited");
+function loseRequest(requests: CallTable<AnswerEnd>, end: AnswerEnd): void {
+  requests.delete(end);
+  end.request.fail(undefined, "caller-exited");
 }
 
 /** The far end of a call that was made here, and whose reply address is known to other nodes. */
-class CallerEnd implements FarEnd {
+export class CallerEnd extends TableEntry implements FarEnd, FarCall {
   readonly caller: undefined = undefined;
-  readonly ref: number;
-  /** Where the call is while it is open. */
-  table: Map<number, Request>;
   /** The process of another node that was called. */
   callee: Pid | undefined = undefined;
+  /** The process that has the call in its list. */
+  owner: Process | undefined = undefined;
+  /** The calls of its owner are in a circle, the oldest first. */
+  previousOwned: CallerEnd = this;
+  nextOwned: CallerEnd = this;
   readonly #calls: RemoteCalls;
 
-  constructor(calls: RemoteCalls, ref: number, table: Map<number, Request>) {
+  constructor(calls: RemoteCalls, ref: number, request: Request) {
+    super(ref, request);
     this.#calls = calls;
-    this.ref = ref;
-    this.table = table;
   }
 
-  get address(): ReplyAddress {
-    return { node: this.#calls.node, ref: this.ref };
+  get node(): RemoteNode {
+    return this.#calls.node;
   }
 
-  closed(request: Request): void {
-    const { callee } = this;
-    if (this.table.delete(this.ref) && callee !== undefined && !request.isKept)
+  /** From now on the exit of this process ends the call. */
+  enlist(owner: Process): void {
+    const { extras } = owner;
+    const first = extras.farCalls as CallerEnd | undefined;
+    this.owner = owner;
+    if (first === undefined) {
+      extras.farCalls = this;
+      return;
+    }
+    const last = first.previousOwned;
+    this.previousOwned = last;
+    this.nextOwned = first;
+    last.nextOwned = this;
+    first.previousOwned = this;
+  }
+
+  #delist({ extras }: Process): void {
+    const { previousOwned, nextOwned } = this;
+    if (extras.farCalls === this) extras.farCalls = nextOwned === this ? undefined : nextOwned;
+    previousOwned.nextOwned = nextOwned;
+    nextOwned.previousOwned = previousOwned;
+    this.owner = undefined;
+    this.previousOwned = this;
+    this.nextOwned = this;
+  }
+
+  closed(): void {
+    const { callee, owner, table } = this;
+    if (owner !== undefined) this.#delist(owner);
+    if (table?.delete(this) && callee !== undefined && !this.request.isKept)
       this.#calls.cancel(callee, this.ref);
   }
 }
 
+/** The open calls of a process to other nodes, oldest first. */
+function ownedBy({ rare }: Process): CallerEnd[] {
+  const first = rare?.farCalls as CallerEnd | undefined;
+  const ends: CallerEnd[] = [];
+  for (let end = first; end !== undefined; end = end.nextOwned === first ? undefined : end.nextOwned)
+    ends.push(end);
+  return ends;
+}
+
 /** The far end of a request that answers a call of another node. */
-class AnswerEnd implements FarEnd {
+export class AnswerEnd extends TableEntry implements FarEnd {
   readonly calls: RemoteCalls;
-  readonly address: ReplyAddress;
+  readonly node: RemoteNode;
   callee: Pid | undefined = undefined;
   from: PidAddress | undefined = undefined;
 
-  constructor(calls: RemoteCalls, address: ReplyAddress) {
+  constructor(calls: RemoteCalls, node: RemoteNode, ref: number, request: Request) {
+    super(ref, request);
     this.calls = calls;
-    this.address = address;
+    this.node = node;
   }
 
   get caller(): Pid | undefined {
     return this.calls.callerOf(this);
   }
 
-  closed(request: Request, outcome: CallOutcome, value: unknown): void {
-    this.calls.answered(request, this, replyOf(outcome, value));
+  closed(outcome: CallOutcome, value: unknown): void {
+    this.table?.delete(this);
+    const told = replyOf(outcome, value);
+    if (told !== undefined) this.calls.answered(this, told);
   }
 }
 

@@ -9,12 +9,13 @@ import { type ExitWatch, Monitor } from "./monitor.js";
 import { NodeLosses } from "./node-loss.js";
 import { each, exclude, include, includes, members } from "./one-or-many.js";
 import { withMethod } from "./options.js";
-import { Pid, type RemoteNode } from "./pid.js";
+import { Peers } from "./peers.js";
+import type { Pid, RemoteNode } from "./pid.js";
 import type { Process } from "./process.js";
 import { type ExitReason, NOCONNECTION, NOPROC, receivedReason } from "./reason.js";
 import { RemoteCalls } from "./remote-calls.js";
 import type { RemotePort } from "./remote-port.js";
-import type { ReplyTo, Request } from "./request.js";
+import { exitedError, type ReplyTo, type Request } from "./request.js";
 import type { SessionView } from "./session-view.js";
 import { show } from "./show.js";
 import { post } from "./via.js";
@@ -71,16 +72,19 @@ export function remoteNodes(transport: Transport): RemoteNodes {
 /** A signal about a link, a monitor or an exit. */
 type Tie = Exclude<WireSignal, { readonly type: "message" | "call" | "reply" | "cancel" }>;
 
+/** A local pid that other nodes may know. */
+interface Exported {
+  readonly pid: Pid<unknown>;
+  readonly address: PidAddress;
+}
+
 export class Remote implements RemotePort {
   readonly #transport: Transport;
   readonly #kernel: Kernel;
   /** Local pids that other nodes may know, by number. An entry stays until its process ends. */
-  readonly #exported = new Map<number, Pid<unknown>>();
-  /** Foreign pids, and local pids whose process has ended. With this map, the same address is always the same object. */
-  readonly #imported = new Map<string, WeakRef<Pid<unknown>>>();
-  /** The same pids, in a simulation. */
-  readonly #kept = new Set<Pid<unknown>>();
-  readonly #nodes = new Map<string, RemoteNode>();
+  readonly #exported = new Map<number, Exported>();
+  /** The other nodes, with their pids. Local pids whose process has ended are there, too. */
+  readonly peers: Peers;
   /** The links that a process has ended, and whose other ends have not acknowledged it yet: the numbers of these ends. */
   readonly #inactive = new Map<Pid, Map<Pid, number>>();
   #lastUnlink = 0;
@@ -93,6 +97,7 @@ export class Remote implements RemotePort {
   constructor(kernel: Kernel, transport: Transport) {
     this.#kernel = kernel;
     this.#transport = transport;
+    this.peers = new Peers(kernel);
     this.calls = new RemoteCalls(kernel, this);
     this.losses = new NodeLosses(kernel, this);
   }
@@ -115,8 +120,9 @@ export class Remote implements RemotePort {
   }
 
   request(to: Pid, request: Request): void {
-    if (request.owner !== undefined && !this.#isReady(request.owner)) return;
-    this.calls.request(to, request);
+    const { owner } = request;
+    if (owner === undefined || this.#isReady(owner)) this.calls.request(to, request);
+    else request.abandon(exitedError(owner));
   }
 
   /** A process is about to act on another node: losses come first. False when it has ended by that. */
@@ -276,8 +282,7 @@ export class Remote implements RemotePort {
         post(kernel, this.#receiver(signal), signal.message);
         return;
       case "call":
-        this.#receiver(signal);
-        this.calls.called(signal);
+        this.calls.called(signal, this.#receiver(signal));
         return;
       case "reply":
         this.calls.replied(signal);
@@ -356,6 +361,7 @@ export class Remote implements RemotePort {
     for (const watch of [...this.watches.values()])
       if (watch.target.node.id === id) this.#kernel.links.down(watch, NOCONNECTION);
     this.losses.begin(id);
+    this.peers.release(id);
   }
 
   /** Ends links and monitors between a process and a node that is lost, at most so many. Returns how many. */
@@ -408,13 +414,17 @@ export class Remote implements RemotePort {
    * process.
    */
   address(pid: Pid): PidAddress {
-    if (pid.process?.kernel === this.#kernel) this.#exported.set(pid.id, pid as Pid<unknown>);
-    else if (pid.node === this.#kernel.node) this.#remember(pid as Pid<unknown>);
-    return { node: pid.node, id: pid.id };
+    const { id, node } = pid;
+    const known = this.#exported.get(id);
+    if (known !== undefined && known.pid === pid) return known.address;
+    const address: PidAddress = { node, id };
+    if (pid.process?.kernel === this.#kernel) this.#exported.set(id, { pid: pid as Pid<unknown>, address });
+    else if (node === this.#kernel.node) this.peers.remember(pid as Pid<unknown>);
+    return address;
   }
 
   expose(number: number, pid: Pid<unknown>): void {
-    this.#exported.set(number, pid);
+    this.#exported.set(number, { pid, address: { node: pid.node, id: pid.id } });
   }
 
   replyAddress(replyTo: ReplyTo<never>): ReplyAddress {
@@ -432,46 +442,18 @@ export class Remote implements RemotePort {
   pid(address: PidAddress, label?: string): Pid<unknown> {
     const { node, id } = address;
     const here = node.id === this.#kernel.node.id;
-    const known = (here ? this.#exported.get(id) : undefined) ?? this.#imported.get(keyOf(address))?.deref();
-    if (known !== undefined) {
-      if (!here && label !== undefined && known.label === undefined)
-        (known as { label: string }).label = label;
-      return known;
-    }
-    const pid = new Pid<unknown>(here ? this.#kernel.node : this.node(node), id, label, undefined);
-    this.#remember(pid);
-    return pid;
-  }
-
-  /** The one object for a node. */
-  node({ name, id }: RemoteNode): RemoteNode {
-    const known = this.#nodes.get(id) ?? { name, id };
-    this.#nodes.set(id, known);
+    const exported = here ? this.#exported.get(id) : undefined;
+    if (exported !== undefined) return exported.pid;
+    const known = this.peers.known(node, id);
+    if (known === undefined) return this.peers.made(address, label);
+    if (!here && label !== undefined && known.label === undefined) (known as { label: string }).label = label;
     return known;
   }
-
-  /** Stores a foreign pid, or the pid of a local process that has ended, for as long as any code references the pid. */
-  #remember(pid: Pid<unknown>): void {
-    const key = keyOf(pid);
-    if (this.#imported.get(key)?.deref() === pid) return;
-    this.#imported.set(key, new WeakRef(pid));
-    // Labels of foreign pids must not depend on when memory is collected.
-    if (this.#kernel.interception !== undefined) this.#kept.add(pid);
-    this.#vanished.register(pid, key);
-  }
-
-  readonly #vanished = new FinalizationRegistry<string>((key) => {
-    if (this.#imported.get(key)?.deref() === undefined) this.#imported.delete(key);
-  });
 
   /** The process of this pid has ended. */
   forget(pid: Pid): void {
     this.#inactive.delete(pid);
     this.losses.forget(pid);
-    if (this.#exported.size > 0 && this.#exported.delete(pid.id)) this.#remember(pid as Pid<unknown>);
+    if (this.#exported.size > 0 && this.#exported.delete(pid.id)) this.peers.remember(pid as Pid<unknown>);
   }
-}
-
-function keyOf({ node, id }: PidAddress): string {
-  return `${node.id}.${id}`;
 }

@@ -17,7 +17,7 @@ import type { InterceptedProcess, Settler } from "./interception.js";
 import type { Kernel } from "./kernel.js";
 import { exclude, include } from "./one-or-many.js";
 import { origin } from "./origin.js";
-import type { Pid } from "./pid.js";
+import type { Pid, RemoteNode } from "./pid.js";
 import type { Abandonable, Process } from "./process.js";
 import type { ExitReason } from "./reason.js";
 import type { ReplyTo } from "./reply-to.js";
@@ -25,7 +25,6 @@ import { captureSenderContext } from "./sender-context.js";
 import type { SharedState } from "./shared-state.js";
 import type { CallOutcome, CallTap } from "./taps.js";
 import type { Due, Timer } from "./timer-queue.js";
-import type { ReplyAddress } from "./wire-signal.js";
 
 export type { ReplyTo } from "./reply-to.js";
 
@@ -71,12 +70,14 @@ export interface CallOptions {
 
 /** What a call has at another node: the callee, or the caller. */
 export interface FarEnd {
-  /** The reply address, in the form that travels. */
-  readonly address: ReplyAddress;
+  /** The node of the caller. */
+  readonly node: RemoteNode;
+  /** The number of the call within that node. */
+  readonly ref: number;
   /** The process of another node that made the call. */
   readonly caller: Pid | undefined;
   /** The call has ended here. */
-  closed(request: Request, outcome: CallOutcome, value: unknown): void;
+  closed(outcome: CallOutcome, value: unknown): void;
 }
 
 /**
@@ -112,7 +113,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
   /** Something to do once the call has ended, however it did. */
   declare onClose: ((ok: boolean, value: unknown) => void) | undefined;
   /** Present while the call, or its reply address, is known to another node. */
-  declare away: FarEnd | undefined;
+  away: FarEnd | undefined = undefined;
   private onReply: ((reply: Reply<never>) => unknown) | undefined = undefined;
   /** Telemetry of this call, while it is on. */
   declare tap: CallTap | undefined;
@@ -199,8 +200,9 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     this.to = to;
     this.timeoutMs = timeoutMs;
     if (timeoutMs !== Number.POSITIVE_INFINITY) kernel.calls.addTimeout(this as Request);
-    if (owner !== undefined) owner.extras.waits = include(owner.extras.waits, this);
     if (callee !== undefined) {
+      // A call to another node is in a list of its own (remote-calls.ts).
+      if (owner !== undefined) owner.extras.waits = include(owner.extras.waits, this);
       this.callee = callee;
       const first = callee.requests;
       this.next = first;
@@ -374,7 +376,7 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
       queuedIn.withdraw(this);
       this.message = undefined;
     }
-    this.away?.closed(this as Request, outcome, value);
+    this.away?.closed(outcome, value);
     this.onClose?.(outcome === "replied", value);
     return true;
   }
@@ -387,7 +389,6 @@ Object.assign(Request.prototype, {
   waiter: undefined,
   signal: undefined,
   onClose: undefined,
-  away: undefined,
   tap: undefined,
 });
 

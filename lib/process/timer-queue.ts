@@ -42,8 +42,13 @@ export class TimerQueue {
     return this.heap[0]?.deadline;
   }
 
-  add(deadline: number, due: Due): Timer {
-    const timer = new Timer(deadline, this.sequence++, due);
+  /** The place in the order of creation of a timer that is made later. */
+  number(): number {
+    return this.sequence++;
+  }
+
+  add(deadline: number, due: Due, sequence: number = this.sequence++): Timer {
+    const timer = new Timer(deadline, sequence, due);
     this.insert(timer);
     return timer;
   }

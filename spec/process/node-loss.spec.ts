@@ -139,6 +139,21 @@ describe("the loss of a node", () => {
     expect(wire.log.slice(sent).filter(({ type }) => type === "message")).toEqual([]);
   });
 
+  test("lets a process end by it before it calls, and the call ends with its caller [N957]", async () => {
+    await linked(MANY);
+    const mortal = puppet(here);
+    const ctx = await mortal.do((own) => {
+      own.link(farPid);
+      return own;
+    });
+    await wire.settle();
+    reconnect();
+    const sent = wire.log.length;
+    const call = ctx.call(farPid as Pid<unknown>, (to: ReplyTo<number>) => to, FOREVER);
+    await expect(call).rejects.toMatchObject({ code: "ERR_PROCESS_EXITED" });
+    expect([here.isAlive(mortal.pid), wire.log.slice(sent).map(({ type }) => type)]).toEqual([false, []]);
+  });
+
   test("is forgotten for a process that ends [N956]", async () => {
     const all = await linked(3);
     expect(remote().losses.related).toBe(3);

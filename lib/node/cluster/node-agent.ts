@@ -113,7 +113,7 @@ class NodeAgent implements Callbacks<AgentMessage> {
   }
 
   #met(ctx: Context<AgentMessage>, replyTo: ReplyTo<NodeCard>): void {
-    const node = requestOf(replyTo).away?.address.node;
+    const node = requestOf(replyTo).away?.node;
     ctx.reply(replyTo, this.#card(ctx));
     if (node === undefined || node.id === ctx.self.node.id) return;
     if (![...this.#watched.values()].some(({ id }) => id === node.id)) this.#ground.joined(node);

@@ -72,7 +72,7 @@ export class Addresses {
       wordOf: (object) => (object instanceof Request ? this.replyWord(object) : undefined),
       revive: (word) => {
         const address = this.reply(word);
-        const own = leaf.call?.away?.address;
+        const own = leaf.call?.away;
         if (own !== undefined && own.ref === address.ref && own.node.id === address.node.id)
           return leaf.call as Request;
         return requestOf(this.#kernel.remote.replyAt(address));
