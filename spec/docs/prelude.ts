@@ -83,6 +83,7 @@ import {
   byLabel,
   type ClusterNode,
   type FrameCarrier,
+  job,
   joinCluster,
   type Lease,
   nats,
@@ -200,6 +201,7 @@ import type { Blueprint, Topology } from "signalbox/topology";
 import {
   batchBolt,
   bolt,
+  boltProgram,
   field,
   grouping,
   liveDashboard,
@@ -366,6 +368,7 @@ export const topologies: readonly unknown[] = [
   field,
   grouping,
   runComponent,
+  boltProgram,
   shellBolt,
   shellSpout,
   sliding,
@@ -487,7 +490,7 @@ declare const workers: Threads;
 declare const Picker: ServerDefinition<[number], { pick(state: Desk): number }, Record<never, never>>;
 declare const carrier: FrameCarrier;
 export const nodes: readonly unknown[] = [
-  ...[byKey, byLabel, joinCluster, nats, programs, Sessions, singleton, storeLeases],
+  ...[byKey, byLabel, job, joinCluster, nats, programs, Sessions, singleton, storeLeases],
   (lease: Lease) => lease.token,
   threadProgram,
   threads,

@@ -7,6 +7,7 @@ import {
   type ClusterNode,
   type FrameCarrier,
   holderAddress,
+  job,
   joinCluster,
   kvLeases,
   leastLoaded,
@@ -44,6 +45,8 @@ export async function nodes(system: System): Promise<Lines> {
     threads: () => [threads, new System({ report: false }), { program: "data:text/javascript,", size: 1 }],
     "Threads.on": () => [on(threadless, "on"), "picker", []],
     "Threads.start": () => [on(threadless, "start"), "picker", []],
+    "Threads.run": () => [on(threadless, "run"), "sum", [], {}],
+    job: () => [job, nothing],
     holderAddress: () => [holderAddress, "{}"],
     kvLeases: () => [kvLeases, system, { servers: "127.0.0.1:1" }],
     nats: () => [nats, { servers: "127.0.0.1:1", cluster: "shop" }],
@@ -59,6 +62,7 @@ export async function nodes(system: System): Promise<Lines> {
     "ClusterNode.watch": () => [on(node, "watch"), {}],
     "ClusterNode.whereis": () => [on(node, "whereis"), "stock", {}],
     "ClusterNode.on": () => [on(node, "on"), "picker", [], {}],
+    "ClusterNode.run": () => [on(node, "run"), "sum", [], {}],
     "ClusterNode.leave": async () => [on(await joined(), "leave"), {}],
   };
 }

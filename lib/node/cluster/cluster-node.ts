@@ -20,6 +20,7 @@ import { type SessionOptions, Sessions } from "../session/sessions.js";
 import type { CarrierSource } from "./carrier-source.js";
 import { leastLoaded } from "./choices.js";
 import { CLUSTER_OPTIONS } from "./cluster-option-names.js";
+import { type RunOptions, runJob } from "./job.js";
 import { type AgentMessage, agentOf, OfferChange, SessionBegin, startAgent } from "./node-agent.js";
 import { placedChild } from "./placed-child.js";
 import { type Placement, ProgramNodes } from "./placement.js";
@@ -326,6 +327,17 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
       program,
       args,
     });
+  }
+
+  /**
+   * Runs a {@link job} on a node that has it among its programs. When that node is lost, the run rejects.
+   *
+   * @throws what the function throws; CalleeExitedError when the node is lost; the reason of the signal
+   * @example
+   * const total = await node.run("sum", [[1, 2, 3]], { signal: AbortSignal.timeout(1_000) });
+   */
+  async run(program: string, args: readonly unknown[] = [], options: RunOptions = {}): Promise<unknown> {
+    return runJob(this.#kernel, this.on(program, args), options);
   }
 
   /** @internal */

@@ -16,6 +16,7 @@ import { FailedChild } from "../../supervisor/protocol.js";
 import { supervisor } from "../../supervisor/supervisor.js";
 import type { System } from "../../system.js";
 import { NoNodeError } from "../cluster/errors.js";
+import { type RunOptions, runJob } from "../cluster/job.js";
 import { placedChild } from "../cluster/placed-child.js";
 import {
   fewestChildren,
@@ -191,6 +192,18 @@ export class Threads implements AsyncDisposable {
     throw started.type === "failed" && started.reason.type === "crash"
       ? started.reason.error
       : new OptionError("program", program, "a program that starts");
+  }
+
+  /**
+   * Runs a {@link job} in a thread: the step of a flow or of a pipeline, say, that computes. When its thread ends or hangs, it rejects as any
+   * step that fails, and its retries run it in another thread.
+   *
+   * @throws what the function throws; UnknownProgramError; CalleeExitedError when the thread is lost; the reason of the signal
+   * @example
+   * const total = await workers.run("sum", [[1, 2, 3]], { signal: AbortSignal.timeout(1_000) });
+   */
+  async run(program: string, args: readonly unknown[] = [], options: RunOptions = {}): Promise<unknown> {
+    return runJob(kernelOf(this.#system), this.on(program, args), options);
   }
 
   /** Stops the systems of the threads in order, and ends the threads. The stop of the system does the same. */
