@@ -87,8 +87,9 @@ export class ConversationProcess<T> implements Callbacks<Message<T>> {
     return conversation.apply({ type: "exited", consumer, innocent, reason, at });
   }
 
-  private settled({ settlement, attempt }: Delivery<T>): Stop | undefined {
+  private settled({ settlement, attempt: shown }: Delivery<T>): Stop | undefined {
     const { conversation } = this;
+    const attempt = shown - conversation.attemptsBefore;
     switch (settlement?.type) {
       case "acked":
         return conversation.apply({ type: "settled", attempt });

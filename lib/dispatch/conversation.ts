@@ -86,6 +86,11 @@ export class Conversation<T> extends DispatchRequest<T> implements WaitingDispat
     return this;
   }
 
+  /** Attempts that another node made at the envelope: the consumer sees their number. */
+  get attemptsBefore(): number {
+    return this.settings.attemptsBefore ?? 0;
+  }
+
   get state(): State<Member> {
     return this.decided ?? (this.held === undefined ? initial() : delivered(this.held.member));
   }
@@ -128,7 +133,7 @@ export class Conversation<T> extends DispatchRequest<T> implements WaitingDispat
       this.react(event);
       return;
     }
-    const held = new Delivery<T>(this, 1, event.consumer);
+    const held = new Delivery<T>(this, 1 + this.attemptsBefore, event.consumer);
     this.held = held;
     // The consumer is not linked: the watcher notices its end.
     flights.add(this as Conversation<unknown>);
@@ -435,7 +440,7 @@ export class Conversation<T> extends DispatchRequest<T> implements WaitingDispat
     const { attempt, consumer, past } = this.state;
     invariant(consumer !== undefined, "a delivery has a consumer");
     const held = consumer.acknowledges
-      ? new Delivery<T>(this, attempt, consumer)
+      ? new Delivery<T>(this, attempt + this.attemptsBefore, consumer)
       : new Handoff(consumer, kernel, settings.handoffMs);
     this.held = held;
     this.follower?.delivering(held as Delivery | Handoff, attempt);

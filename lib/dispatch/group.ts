@@ -265,6 +265,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
     kernel: Kernel,
     owner: Process | undefined,
     envelope: Envelope<T>,
+    attempt: number,
     signal: AbortSignal,
   ): Promise<Outcome<T, R>> {
     const route = Object.assign(
@@ -273,7 +274,7 @@ export class ConsumerGroup<T = unknown, R = unknown> {
       { interchangeable: false },
     );
     const isOwn = envelope instanceof OwnEnvelope;
-    const settings = { ...this.settings, ...ONCE };
+    const settings = { ...this.settings, ...ONCE, attemptsBefore: attempt - 1 };
     return this.#begin(kernel, owner, envelope, isOwn, settings, pure(route), { signal });
   }
 

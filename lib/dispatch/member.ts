@@ -109,6 +109,8 @@ export class Member implements ConsumerView {
   hasLeft = false;
   /** The dispatches in flight here that have no process. The group writes it when its watcher watches the consumer. */
   flights: Flights | undefined = undefined;
+  /** The consumer on another node, if `pid` is the process that stands for it here. */
+  standsFor: Pid | undefined = undefined;
   /** Told when the consumer's slots are taken or freed, if the group spans nodes. */
   onLoad: (() => void) | undefined = undefined;
   private slots = 0;

@@ -13,7 +13,7 @@ export interface Outcome<T, R = unknown> {
   readonly envelope: Envelope<T>;
   /** Id of the consumer that acknowledged. */
   readonly deliveredTo: string;
-  /** The process of that consumer. */
+  /** The process of that consumer, on whichever node it is. */
   readonly pid: Pid;
   /** `handoff`: the consumer cannot acknowledge, and was still alive at the end of the handoff window. */
   readonly settledBy: "ack" | "reply" | "handoff";
@@ -44,7 +44,7 @@ export function outcomeOf<T>(
   return {
     envelope,
     deliveredTo: held.member.id,
-    pid: held.member.pid,
+    pid: held.member.standsFor ?? held.member.pid,
     settledBy: acked === undefined ? "handoff" : acked.replied ? "reply" : "ack",
     reply: acked?.value,
     attempts,

@@ -13,12 +13,13 @@ export interface ScopedGroup {
   readonly consumers: readonly ConsumerView[];
   join(pid: Pid<never>, options?: JoinOptions): Member;
   leave(consumer: string | Pid): boolean;
-  /** Dispatches to this member alone, and once: another node waits for the end, and re-routes. */
+  /** Dispatches to this member alone, and once: another node waits for the end, and re-routes. @param attempt - its number there, from 1 */
   dispatchTo(
     member: Member,
     kernel: Kernel,
     owner: Process | undefined,
     envelope: Envelope<unknown>,
+    attempt: number,
     signal: AbortSignal,
   ): Promise<Outcome<unknown>>;
 }

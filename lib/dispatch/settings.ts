@@ -95,6 +95,8 @@ export interface DispatchOptions<T> extends DispatchSettings<T> {
 }
 
 export type FullSettings<T> = Required<Omit<DispatchSettings<T>, "compensate">> & {
+  /** Attempts that another node made at the envelope before. Default 0. */
+  readonly attemptsBefore?: number;
   readonly compensate: Compensation<T> | undefined;
   /** Whether a dispatch that each member turns away waits for another one: `patienceMs` was given. */
   readonly outwaitsRefusals: boolean;

@@ -13,7 +13,7 @@ import { kernelOf } from "../../process/options.js";
 import type { Pid, RemoteNode } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { crash, SHUTDOWN } from "../../process/reason.js";
-import { type ReplyTo, requestOf } from "../../process/request.js";
+import { requestOf } from "../../process/request.js";
 import type { ProcessSystem } from "../../process/system.js";
 import {
   decide,
@@ -24,13 +24,7 @@ import {
   type News,
 } from "./exchange-machine.js";
 import { Loads } from "./loads.js";
-import {
-  type Ending,
-  type GroupMessage,
-  isGroupMessage,
-  type RemoteMember,
-  type SentEnvelope,
-} from "./messages.js";
+import { type Ending, type GroupMessage, isGroupMessage, type RemoteMember } from "./messages.js";
 import { DISMISSED, StandIn } from "./stand-in.js";
 
 /** The other nodes of a cluster, as the groups see them. */
@@ -228,7 +222,7 @@ export class NodeGroups implements GroupScope {
         }
         return;
       case "deliver":
-        this.#deliver(node, message.group, message.member, message.envelope, message.replyTo);
+        this.#deliver(node, message);
         return;
       default:
         message satisfies never;
@@ -236,7 +230,8 @@ export class NodeGroups implements GroupScope {
   }
 
   /** Dispatches an envelope of another node to a consumer here, and replies with how the dispatch ended. */
-  #deliver(node: string, group: string, id: string, sent: SentEnvelope, replyTo: ReplyTo<Ending>): void {
+  #deliver(node: string, message: GroupMessage & { readonly type: "deliver" }): void {
+    const { group, member: id, envelope: sent, attempt = 1, replyTo } = message;
     const member = this.#members.get(group)?.get(id);
     const request = requestOf(replyTo);
     if (member === undefined) {
@@ -253,7 +248,7 @@ export class NodeGroups implements GroupScope {
     const envelope = isOwn ? new OwnEnvelope(payload, this.#kernel.env, options) : sent;
     this.#loads.began(node, member);
     (this.#groups.get(group) as ScopedGroup)
-      .dispatchTo(member, this.#kernel, this.#process, envelope, withdrawn.signal)
+      .dispatchTo(member, this.#kernel, this.#process, envelope, attempt, withdrawn.signal)
       .then(endingOf, failureOf)
       .then((ending) => {
         this.#loads.ended(node, member);

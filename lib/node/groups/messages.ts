@@ -54,6 +54,8 @@ export type GroupMessage =
       readonly group: string;
       readonly member: string;
       readonly envelope: SentEnvelope;
+      /** The number of the attempt at the envelope, from 1. A node of an older release does not say it. */
+      readonly attempt?: number;
       readonly replyTo: ReplyTo<Ending>;
     };
 
@@ -63,8 +65,10 @@ export function isGroupMessage(value: unknown): value is GroupMessage {
   const { type, replyTo } = value;
   if (type === "loads") return Array.isArray(value.loads) && value.loads.every(isLoad);
   if (type === "deliver") {
-    const { envelope } = value;
+    const { envelope, attempt = 1 } = value;
     return (
+      Number.isSafeInteger(attempt) &&
+      (attempt as number) >= 1 &&
       isAddress(replyTo) &&
       isObject(envelope) &&
       typeof envelope.id === "string" &&
@@ -121,6 +125,7 @@ type Field =
       | "replyTo"
       | "loads"
       | "envelope"
+      | "attempt"
       | "group"
       | "groups"
       | "member"

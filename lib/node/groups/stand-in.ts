@@ -62,6 +62,7 @@ export class StandIn implements Callbacks<Message> {
     const isTaken = this.#group.consumers.some((one) => one.id === id);
     const own = isTaken ? `${id}@${pid.node.id}` : id;
     this.seat = this.#group.join(ctx.self, { id: own, maxInFlight, weight, tags });
+    this.seat.standsFor = pid;
     return undefined;
   }
 
@@ -76,9 +77,10 @@ export class StandIn implements Callbacks<Message> {
     const { id: member } = this.#member;
     const from = this.#here;
     const envelope = sent(delivery.envelope);
+    const { attempt } = delivery;
     ctx.ask<GroupMessage, GroupMessage, Ending>(
       this.#there,
-      (replyTo) => ({ type: "deliver", from, group, member, envelope, replyTo }),
+      (replyTo) => ({ type: "deliver", from, group, member, envelope, attempt, replyTo }),
       (reply) => this.#ended(delivery, reply),
       // The dispatch has a deadline: its end aborts the signal, and withdraws the envelope there.
       { timeoutMs: Number.POSITIVE_INFINITY, signal: delivery.signal },

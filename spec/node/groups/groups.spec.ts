@@ -95,6 +95,27 @@ describe("a dispatch to a consumer of another node", () => {
     expect(rerouteTimings[0]?.reason).toMatchObject({ type: "crash", error: { message: "boom" } });
   });
 
+  test("names the consumer's own process, which sees the number of the attempt [N1284]", async () => {
+    const attempts: number[] = [];
+    const failing = consumer<number, number>((_n, delivery) => {
+      attempts.push(delivery.attempt);
+      throw new Error("boom");
+    });
+    const steady = consumer<number, number>((n, delivery) => {
+      attempts.push(delivery.attempt);
+      return n;
+    });
+    far.join(there.system.spawn(failing), { id: "a" });
+    await peers.wire.settle();
+    const outcome = here.system.dispatch(near, 5);
+    await peers.wire.settle();
+    const last = there.system.spawn(steady);
+    far.join(last, { id: "b" });
+    const { pid, deliveredTo, attempts: all } = await outcome;
+    expect([attempts, all, deliveredTo]).toEqual([[1, 2], 2, "b"]);
+    expect(here.system.address(pid)).toEqual(there.system.address(last));
+  });
+
   test("is re-routed when the connection is lost [N1121]", async () => {
     const hung = there.system.spawn(consumer(() => new Promise<number>(() => undefined)));
     far.join(hung, { id: "a" });
