@@ -20,6 +20,27 @@ export interface FrameCarrier {
   readonly isConnected?: boolean;
   /** The end of a node is noticed at once and comes by `unreachable`, so that no heartbeats are needed. */
   readonly notices: boolean;
+  /** @internal How sessions over this carrier wait. By default as their system does. */
+  readonly pace?: SessionPace;
+}
+
+/** How sessions wait: by the timers, the random numbers and the turns of their system, unless a carrier has others. */
+export interface SessionPace {
+  /** From 0 to 1, for jitter. */
+  random(): number;
+  /**
+   * Calls `fire` after so many milliseconds.
+   *
+   * @param isEnd - whether a session would end now, so that processes learn of it
+   */
+  after(ms: number, fire: () => void, isEnd: () => boolean): SessionTimer;
+  /** Calls `fire` when the processes that can run have run. */
+  endOfTurn(fire: () => void): void;
+}
+
+/** A timer of a session. */
+export interface SessionTimer {
+  cancel(): void;
 }
 
 /** Receives what a carrier brings. */
@@ -34,4 +55,8 @@ export interface FrameReceiver {
    * @param frame - the frame that found nobody, or its tag, if that is known. A notice about a frame of an older epoch is ignored.
    */
   unreachable(node: RemoteNode, frame?: string): void;
+  /** From now on the carrier notices the end of this node at once, or it does not, and silence counts. */
+  notices(node: RemoteNode, isSure: boolean): void;
+  /** Whether an epoch with this node is up. */
+  isUp(node: RemoteNode): boolean;
 }

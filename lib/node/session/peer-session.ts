@@ -3,15 +3,15 @@
 import type { Kernel } from "../../process/kernel.js";
 import type { RemoteNode } from "../../process/pid.js";
 import type { SessionView } from "../../process/session-view.js";
-import type { Timer } from "../../process/timer-queue.js";
 import type { PidAddress, ReplyAddress, WireSignal } from "../../process/wire-signal.js";
-import type { FrameCarrier } from "./carrier.js";
+import type { FrameCarrier, SessionPace, SessionTimer } from "./carrier.js";
 import { decodeFrame, encodeFrame, endsOf, type Frame } from "./frame-text.js";
 import type { OutgoingText } from "./outbox.js";
 import { type NodeDown, type NodeUp, tell, tellRefused } from "./session-events.js";
 import {
   decide,
   type EpochEnds,
+  endsBy,
   initial,
   REFUSE,
   type Session,
@@ -32,6 +32,7 @@ export interface SignalTexts {
 export interface SessionGround {
   readonly kernel: Kernel;
   readonly carrier: FrameCarrier;
+  readonly pace: SessionPace;
   readonly config: SessionConfig;
   /** Calls `flush` of the session at the end of this turn. */
   flushLater(session: PeerSession): void;
@@ -47,7 +48,7 @@ export class PeerSession {
   readonly #ground: SessionGround;
   readonly #texts: SignalTexts;
   #state: Session;
-  #timer: Timer | undefined = undefined;
+  #timer: SessionTimer | undefined = undefined;
   /** Effects that wait to be carried out. An event that an effect leads to is decided at once, and its effects wait here. */
   #effects: SessionEffect[] = [];
   #isRunning = false;
@@ -56,7 +57,7 @@ export class PeerSession {
     this.#ground = ground;
     this.node = node;
     this.#texts = texts;
-    this.#state = initial(ground.config, counter, ground.kernel.env.random());
+    this.#state = initial(ground.config, counter, ground.pace.random());
   }
 
   get counter(): number {
@@ -99,6 +100,14 @@ export class PeerSession {
     else if (frame === undefined) this.#dispatch(event);
   }
 
+  notices(isSure: boolean): void {
+    this.#dispatch({ type: "notices", now: this.#now(), isSure });
+  }
+
+  get isUp(): boolean {
+    return this.#state.phase.type === "up";
+  }
+
   leave(): void {
     this.#dispatch({ type: "leave", now: this.#now() });
     this.#disarm();
@@ -132,9 +141,9 @@ export class PeerSession {
   }
 
   #tick(now: number): void {
-    const { kernel, carrier } = this.#ground;
+    const { pace, carrier } = this.#ground;
     const pending = carrier.pending?.(this.node);
-    const random = kernel.env.random();
+    const random = pace.random();
     this.#dispatch({ type: "tick", now, random, ...(pending === undefined ? {} : { pending }) });
   }
 
@@ -235,17 +244,18 @@ export class PeerSession {
   }
 
   #arm(at: number): void {
-    const { kernel } = this.#ground;
     this.#disarm();
+    const now = (): number => Math.max(at, this.#now());
     const fire = (): void => {
       this.#timer = undefined;
-      this.#tick(Math.max(at, this.#now()));
+      this.#tick(now());
     };
-    this.#timer = kernel.addTimer(Math.max(0, at - this.#now()), { fire });
+    const isEnd = (): boolean => endsBy(this.#state, now());
+    this.#timer = this.#ground.pace.after(Math.max(0, at - this.#now()), fire, isEnd);
   }
 
   #disarm(): void {
-    if (this.#timer !== undefined) this.#ground.kernel.cancelTimer(this.#timer);
+    this.#timer?.cancel();
     this.#timer = undefined;
   }
 

@@ -50,7 +50,7 @@ export interface SessionConfig extends OutboxLimits {
   /** The epoch ends when nothing was heard, or nothing was acknowledged, for so long. */
   readonly limitMs: number;
   readonly heartbeatMs: number;
-  /** Whether silence is a sign of death: false for a carrier with notices. */
+  /** Whether silence is a sign of death at first: false for a carrier with notices. */
   readonly hasHeartbeats: boolean;
   readonly windowFrames: number;
   readonly windowSize: number;
@@ -146,6 +146,8 @@ export interface Session {
   readonly config: SessionConfig;
   readonly outbox: Outbox;
   phase: Phase;
+  /** Whether silence is a sign of death at present. */
+  hasHeartbeats: boolean;
   /** Attempts of this end: it only grows, and so is new for each epoch. */
   counter: number;
   /** The other side's counter in the last epoch that was up. */
@@ -176,6 +178,8 @@ export type SessionEvent =
   | { readonly type: "tick"; readonly now: number; readonly random: number; readonly pending?: number }
   /** Nobody listens there. `ends`: the epoch of the frame that found nobody, if that is known. */
   | { readonly type: "unreachable"; readonly now: number; readonly ends?: Ends }
+  /** From now on the carrier notices the end of the other node at once, or does not. */
+  | { readonly type: "notices"; readonly now: number; readonly isSure: boolean }
   /** This node takes its leave. */
   | { readonly type: "leave"; readonly now: number };
 
@@ -233,6 +237,7 @@ export function initial(config: SessionConfig, counter = 0, random = 0): Session
     config,
     outbox: new Outbox(config),
     phase: { type: "absent", retryAt: NEVER, refusesUntil: 0 },
+    hasHeartbeats: config.hasHeartbeats,
     counter,
     ended: 0,
     retries: 0,
@@ -259,8 +264,7 @@ export function decide(s: Session, event: SessionEvent): readonly [Session, Effe
 
 /** The process was stopped, or a turn was long: the tick that was asked for comes far too late. */
 function wake(s: Session, now: number): Effects {
-  const { hasHeartbeats, limitMs } = s.config;
-  if (s.phase.type !== "up" || !hasHeartbeats || now - s.armedAt < limitMs / 2) return NONE;
+  if (s.phase.type !== "up" || !s.hasHeartbeats || now - s.armedAt < s.config.limitMs / 2) return NONE;
   return end(s, s.phase, now, "slept", "here");
 }
 
@@ -283,6 +287,8 @@ function react(s: Session, event: SessionEvent): Effects {
       return tick(s, now);
     case "unreachable":
       return unreachable(s, event.ends, now);
+    case "notices":
+      return rely(s, event.isSure, now);
     case "leave":
       return leave(s, now);
     default:
@@ -292,15 +298,16 @@ function react(s: Session, event: SessionEvent): Effects {
 
 // ── time ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function dueAt({ phase, config }: Session): number {
+function dueAt(s: Session): number {
+  const { phase } = s;
   switch (phase.type) {
     case "absent":
       return phase.retryAt;
     case "hello":
       return Math.min(phase.sendAt, phase.failsAt);
     case "up": {
-      const silentAt = phase.isSuspect ? timeoutAt(config, phase) : suspectAt(config, phase);
-      return Math.min(phase.beatAt, phase.drainAt, silentAt, stallAt(config, phase));
+      const silentAt = phase.isSuspect ? timeoutAt(s, phase) : suspectAt(s, phase);
+      return Math.min(phase.beatAt, phase.drainAt, silentAt, stallAt(s, phase));
     }
     default:
       return NEVER;
@@ -309,20 +316,29 @@ function dueAt({ phase, config }: Session): number {
 
 // The times themselves are compared, and not durations: a sum that was rounded would be due for ever.
 
-function suspectAt({ hasHeartbeats, limitMs }: SessionConfig, { heardAt }: Epoch): number {
-  return hasHeartbeats ? heardAt + limitMs / 2 : NEVER;
+function suspectAt({ hasHeartbeats, config }: Session, { heardAt }: Epoch): number {
+  return hasHeartbeats ? heardAt + config.limitMs / 2 : NEVER;
 }
 
-function timeoutAt({ hasHeartbeats, limitMs }: SessionConfig, { heardAt }: Epoch): number {
-  return hasHeartbeats ? heardAt + limitMs : NEVER;
+function timeoutAt({ hasHeartbeats, config }: Session, { heardAt }: Epoch): number {
+  return hasHeartbeats ? heardAt + config.limitMs : NEVER;
 }
 
-function stallAt({ limitMs }: SessionConfig, { inFlight, progressAt }: Epoch): number {
-  return inFlight.isEmpty ? NEVER : progressAt + limitMs;
+function stallAt({ config }: Session, { inFlight, progressAt }: Epoch): number {
+  return inFlight.isEmpty ? NEVER : progressAt + config.limitMs;
+}
+
+/** Whether a tick at this time would end an epoch or give up a hello, so that processes learn of it. */
+export function endsBy(s: Session, now: number): boolean {
+  const { phase } = s;
+  if (phase.type === "hello") return now >= phase.failsAt;
+  if (phase.type !== "up") return false;
+  const hasSlept = s.hasHeartbeats && now - s.armedAt >= s.config.limitMs / 2;
+  return hasSlept || now >= timeoutAt(s, phase) || now >= stallAt(s, phase);
 }
 
 function tick(s: Session, now: number): Effects {
-  const { phase, config } = s;
+  const { phase } = s;
   switch (phase.type) {
     case "absent":
       return now >= phase.retryAt ? begin(s, now) : NONE;
@@ -330,9 +346,9 @@ function tick(s: Session, now: number): Effects {
       if (now >= phase.failsAt) return fail(s, phase, now, "unanswered", "here");
       return now >= phase.sendAt ? greet(s, phase, now) : NONE;
     case "up": {
-      if (now >= timeoutAt(config, phase)) return end(s, phase, now, "timeout", "here");
-      if (now >= stallAt(config, phase)) return end(s, phase, now, "stalled", "here");
-      phase.isSuspect = now >= suspectAt(config, phase);
+      if (now >= timeoutAt(s, phase)) return end(s, phase, now, "timeout", "here");
+      if (now >= stallAt(s, phase)) return end(s, phase, now, "stalled", "here");
+      phase.isSuspect = now >= suspectAt(s, phase);
       const sent = pump(s, phase, now);
       return [...sent, ...beat(s, phase, now)];
     }
@@ -355,7 +371,7 @@ function beat(s: Session, epoch: Epoch, now: number): Effects {
 
 function transmitBeat(s: Session, epoch: Epoch, now: number): SessionEffect {
   const asks = !epoch.inFlight.isEmpty;
-  const goesOn = s.config.hasHeartbeats || asks;
+  const goesOn = s.hasHeartbeats || asks;
   epoch.beatAt = goesOn ? now + jittered(s, s.config.heartbeatMs) : NEVER;
   const micros = Math.round(now * 1_000);
   const { echo } = epoch;
@@ -364,6 +380,17 @@ function transmitBeat(s: Session, epoch: Epoch, now: number): SessionEffect {
     type: "transmit",
     frame: { type: "beat", ...receiptOf(s, epoch), asks, at: micros, echo, held },
   };
+}
+
+/** Silence counts from now on, or does not any more. */
+function rely(s: Session, isSure: boolean, now: number): Effects {
+  const { phase } = s;
+  if (s.hasHeartbeats === !isSure) return NONE;
+  s.hasHeartbeats = !isSure;
+  if (phase.type !== "up") return NONE;
+  phase.isSuspect = false;
+  phase.heardAt = now;
+  return isSure ? NONE : [transmitBeat(s, phase, now)];
 }
 
 /** What a frame of the epoch says of what arrived here. From now on the other side knows. */

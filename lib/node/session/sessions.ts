@@ -22,6 +22,7 @@ import { PeerSession, type SessionGround, type SignalTexts } from "./peer-sessio
 import { type NodeDown, type NodeUp, type SessionListener, tell } from "./session-events.js";
 import type { SessionConfig } from "./session-machine.js";
 import { type CarrierSessions, SessionTransport } from "./session-transport.js";
+import { SystemPace } from "./system-pace.js";
 
 /** Options of the sessions of a node. */
 export interface SessionOptions extends Partial<SessionLimits> {
@@ -152,6 +153,7 @@ export class Sessions implements CarrierSessions {
     return {
       kernel: this.#kernel,
       carrier: this.#carrier,
+      pace: this.#carrier.pace ?? new SystemPace(this.#kernel),
       config,
       flushLater: (session) => this.#flushLater(session),
       up: (event) => this.#up(event),
@@ -164,6 +166,8 @@ export class Sessions implements CarrierSessions {
       frame: (from, frame) => this.#met(from)?.frame(frame),
       seen: (node) => this.#met(node)?.seen(),
       unreachable: (node, frame) => this.#peers.get(node.id)?.unreachable(frame),
+      notices: (node, isSure) => this.#peers.get(node.id)?.notices(isSure),
+      isUp: (node) => this.#peers.get(node.id)?.isUp ?? false,
     };
   }
 
@@ -303,9 +307,7 @@ export class Sessions implements CarrierSessions {
       this.#flushing.clear();
       for (const one of all) if (!this.#isClosed) one.flush();
     };
-    const { scheduler } = this.#kernel;
-    if (scheduler.drained === undefined) this.#kernel.addTimer(0, { fire });
-    else scheduler.drained(fire);
+    this.#ground.pace.endOfTurn(fire);
   }
 
   #up(event: NodeUp): void {

@@ -272,6 +272,8 @@ async function join(
       joined.unreachable.push(id);
       joined.lost.push(frame);
     },
+    notices: () => undefined,
+    isUp: () => false,
   });
   return joined;
 }

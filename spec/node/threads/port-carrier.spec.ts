@@ -18,6 +18,8 @@ function carrier(): { readonly carrier: PortCarrier; readonly log: string[] } {
     frame: (from, frame) => log.push(`${from.name}: ${frame}`),
     seen: (node) => log.push(`seen ${node.name}`),
     unreachable: (node) => log.push(`unreachable ${node.name}`),
+    notices: () => undefined,
+    isUp: () => false,
   });
   return { carrier: made, log };
 }
