@@ -307,6 +307,7 @@ export class Remote implements RemotePort {
   #tie(signal: Tie): void {
     const kernel = this.#kernel;
     const to = this.#receiver(signal);
+    kernel.interception?.met(to);
     const from = this.pid(signal.from);
     const target = to.process;
     switch (signal.type) {
@@ -358,6 +359,8 @@ export class Remote implements RemotePort {
 
   /** The connection to a node is lost: all links, monitors and calls between the two nodes end with `noconnection`. */
   nodeDown(id: string): void {
+    const { interception } = this.#kernel;
+    if (interception !== undefined) for (const { pid } of this.#kernel.processes()) interception.met(pid);
     for (const watch of [...this.watches.values()])
       if (watch.target.node.id === id) this.#kernel.links.down(watch, NOCONNECTION);
     this.losses.begin(id);

@@ -35,13 +35,13 @@ export {
 } from "./devices/disk.js";
 export type { SimulatedDiskOptions } from "./devices/disk-port.js";
 export type { IoFailure, IoOptions } from "./devices/io.js";
-export {
-  type CutOptions,
-  type NetworkFaultRule,
-  type NetworkLinkOptions,
-  type NetworkOptions,
-  SimulatedNetwork,
-} from "./devices/network.js";
+export { SimulatedNetwork } from "./devices/network.js";
+export type {
+  CutOptions,
+  NetworkFaultRule,
+  NetworkLinkOptions,
+  NetworkOptions,
+} from "./devices/network-options.js";
 export { type NodeBoot, SimulatedNode, type SimulatedNodeOptions } from "./devices/node.js";
 export type { SimulatedStoreOptions } from "./devices/store-port.js";
 export { explore, simulate } from "./exploration/explore.js";

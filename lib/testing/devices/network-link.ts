@@ -1,6 +1,6 @@
 // The link of two systems on a network: it executes what the connection machine decides.
 
-import type { Timer } from "../../process/timer-queue.js";
+import type { RemoteNode } from "../../process/pid.js";
 import type { System } from "../../system.js";
 import { Packet } from "../simulator/packet.js";
 import type { World } from "../simulator/world.js";
@@ -15,10 +15,27 @@ import {
 } from "./connection-machine.js";
 import { NetworkChannel } from "./network-channel.js";
 
+/** A system on a network, and how it learns what becomes of its connections. */
+export interface NetworkEnd {
+  readonly system: System;
+  /** A link with a node was made. */
+  linked(node: RemoteNode): void;
+  /** The connection to a node has ended. */
+  lost(node: RemoteNode): void;
+  /** There is a connection again. */
+  found(node: RemoteNode): void;
+  /** From now on the end of a connection is noticed, or it is not, because signals are held. */
+  relies(node: RemoteNode, isSure: boolean): void;
+}
+
+const SIDES: readonly SideIndex[] = [0, 1];
+
 export class NetworkLink {
-  readonly systems: readonly [System, System];
-  /** Ends a cut that is a fault. */
-  end: Timer | undefined = undefined;
+  readonly ends: readonly [NetworkEnd, NetworkEnd];
+  /** No signal was sent yet. The first session begins at once, whatever the latency: as if the systems had met before. */
+  isNew = true;
+  /** Cancels the end of a cut that is a fault. */
+  cancelEnd: (() => void) | undefined = undefined;
   readonly #world: World;
   readonly #channels: readonly [NetworkChannel, NetworkChannel];
   /** Virtual milliseconds until a side is notified of the end of the connection. */
@@ -28,12 +45,12 @@ export class NetworkLink {
   /** Counts the connections that have ended. */
   #epoch = 0;
 
-  constructor(world: World, a: System, b: System, noticeMs: () => number) {
+  constructor(world: World, a: NetworkEnd, b: NetworkEnd, noticeMs: () => number) {
     this.#world = world;
-    this.systems = [a, b];
+    this.ends = [a, b];
     this.#noticeMs = noticeMs;
-    this.#key = `net:${a.node.id} ${b.node.id}`;
-    const [from, to] = [a, b].map((system) => world.systems.rootOf(system.node) ?? world.actors.main);
+    this.#key = `net:${a.system.node.id} ${b.system.node.id}`;
+    const [from, to] = [a, b].map(({ system }) => world.systems.rootOf(system.node) ?? world.actors.main);
     this.#channels = [
       new NetworkChannel(world, from ?? world.actors.main, to ?? world.actors.main),
       new NetworkChannel(world, to ?? world.actors.main, from ?? world.actors.main),
@@ -41,23 +58,37 @@ export class NetworkLink {
   }
 
   sideOf(system: System): SideIndex {
-    return system === this.systems[0] ? 0 : 1;
+    return system === this.ends[0].system ? 0 : 1;
+  }
+
+  /** Nothing is on the way from a side, and nothing holds what it sends. */
+  isClear(from: SideIndex): boolean {
+    return this.#channels[from].isEmpty;
   }
 
   /** Neither side has ended, and no cut is in the way. */
   get whole(): boolean {
     this.#world.footprints.read(this.#key);
     const { ways, whole } = this.#connection;
-    return whole && ways.every((way) => way === "open") && this.systems.every((system) => !system.stopped);
+    return whole && ways.every((way) => way === "open") && this.ends.every(({ system }) => !system.stopped);
   }
 
-  /** The fate of a signal that a side sends now. */
+  /** The fate of what a side sends now. */
   fate(from: SideIndex): ReturnType<typeof fateOf> {
     this.#world.footprints.read(this.#key);
+    return fateOf(this.#connection, from);
+  }
+
+  /** A step changes the sessions of this link, or depends on them. */
+  touched(isChange: boolean): void {
+    if (isChange) this.#world.footprints.wrote(this.#key);
+    else this.#world.footprints.read(this.#key);
+  }
+
+  /** A side has stopped in order. It has not lost power. */
+  get isLeft(): boolean {
     const { gone } = this.#connection;
-    // A system that stops in order takes its leave.
-    const stopped = this.systems.some((system, side) => system.stopped && !gone[side as SideIndex]);
-    return stopped ? "refused" : fateOf(this.#connection, from);
+    return SIDES.some((side) => this.ends[side].system.stopped && !gone[side]);
   }
 
   post(from: SideIndex, packet: Packet, latencyMs: number): void {
@@ -85,11 +116,11 @@ export class NetworkLink {
   }
 
   happen(event: ConnectionEvent): void {
-    const { whole } = this.#connection;
-    const [after, effects] = decide(this.#connection, event);
+    const before = this.#connection;
+    const [after, effects] = decide(before, event);
     this.#connection = after;
     this.#world.footprints.wrote(this.#key);
-    if (whole && !after.whole) this.#epoch++;
+    if (before.whole && !after.whole) this.#epoch++;
     for (const effect of effects) {
       switch (effect.type) {
         case "lose":
@@ -108,16 +139,22 @@ export class NetworkLink {
           effect satisfies never;
       }
     }
+    const isHeld = after.ways.includes("held");
+    for (const side of SIDES) {
+      const node = this.ends[side === 0 ? 1 : 0].system.node;
+      if (isHeld !== before.ways.includes("held")) this.ends[side].relies(node, !isHeld);
+      const isBack = event.type === "heal" || before.sides[side] !== "up";
+      if (isBack && after.sides[side] === "up") this.ends[side].found(node);
+    }
   }
 
   /** The notice queues behind the signals in transit, and before those of the next connection. */
   #notify(side: SideIndex): void {
     const from = side === 0 ? 1 : 0;
-    const [system, other] = [this.systems[side], this.systems[from]];
     const arrive = (): void => {
+      // The end comes first: a connection may be there again.
+      this.ends[side].lost(this.ends[from].system.node);
       this.happen({ type: "notified", side });
-      for (const pid of system.processes()) this.#world.interceptor.met(pid);
-      system.nodeDown(other.node.id);
     };
     this.#channels[from].post(new Packet("end of the connection", undefined, arrive), this.#noticeMs());
   }

@@ -17,7 +17,6 @@ import { text } from "../../process/options.js";
 import { inNameOf } from "../../process/origin.js";
 import type { SystemOptions } from "../../process/system.js";
 import { isThenable } from "../../process/thenable.js";
-import type { Timer } from "../../process/timer-queue.js";
 import type { MemorySource } from "../../store/index.js";
 import { System } from "../../system.js";
 import type { Actor } from "../simulator/actor.js";
@@ -83,7 +82,7 @@ export class SimulatedNode<T = unknown> {
   #life: Life<T> | undefined;
   #boots = 0;
   /** Ends the time for which a fault keeps it down. */
-  #return: Timer | undefined;
+  #return: (() => void) | undefined;
   #waiting: ((value: T) => void)[] = [];
 
   /** @internal */
@@ -177,7 +176,7 @@ export class SimulatedNode<T = unknown> {
 
   /** Boots again, in a step of its own. Does nothing when it has power. */
   restart(): void {
-    if (this.#return !== undefined) this.#world.time.cancel(this.#return);
+    this.#return?.();
     this.#return = undefined;
     if (this.#life !== undefined) return;
     this.#boots++;

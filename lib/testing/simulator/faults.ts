@@ -4,7 +4,6 @@
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { crash, type ExitInput, type ExitReason, KILLED, toReason } from "../../process/reason.js";
-import type { Timer } from "../../process/timer-queue.js";
 import { InjectedCrash } from "../report/errors.js";
 import type { Actor } from "./actor.js";
 import type { WorldCore } from "./core.js";
@@ -206,7 +205,7 @@ export class Faults {
   #delaysLeft: number;
   #rushesLeft: number;
   /** Paused actors, with the timers that end the pauses. */
-  readonly #pauses = new Map<Actor, Timer>();
+  readonly #pauses = new Map<Actor, () => void>();
   /** The footprint of the present step contains the accesses of the last fault. */
   hasFootprint = false;
   /** No fault may strike at present. */
@@ -356,7 +355,7 @@ export class Faults {
   }
 
   #release(actor: Actor): void {
-    this.#time.cancel(this.#pauses.get(actor) as Timer);
+    this.#pauses.get(actor)?.();
     this.#pauses.delete(actor);
     this.#core.agenda.release(actor);
   }

@@ -10,20 +10,41 @@ export interface Ends {
   readonly to?: Pid | undefined;
 }
 
+/** What a packet is: a signal, a frame of a session, or a notice of the network. */
+export type PacketKind =
+  | WireSignal["type"]
+  | "end of the connection"
+  | "signals"
+  | "part of a large signal"
+  | "hello"
+  | "heartbeat"
+  | "end of the session"
+  | "join";
+
 /** An item in transit on a simulated network. */
 export class Packet {
-  readonly kind: WireSignal["type"] | "end of the connection";
+  readonly kind: PacketKind;
   /** For reports. */
   readonly content: unknown;
   /** Called at the receiver. */
   readonly arrive: () => void;
   /** For reports. */
   readonly ends: () => Ends;
-  constructor(kind: Packet["kind"], content: unknown, arrive: () => void, ends: () => Ends = () => ({})) {
+  /** Whether its arrival is no step: no process learns of it. Asked when it could arrive. */
+  readonly isQuiet: () => boolean;
+
+  constructor(
+    kind: PacketKind,
+    content: unknown,
+    arrive: () => void,
+    ends: () => Ends = () => ({}),
+    isQuiet: () => boolean = () => false,
+  ) {
     this.kind = kind;
     this.content = content;
     this.arrive = arrive;
     this.ends = ends;
+    this.isQuiet = isQuiet;
   }
 }
 

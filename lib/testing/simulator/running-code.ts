@@ -2,7 +2,7 @@
 
 import type { AsyncContext } from "../../process/environment.js";
 import type { Kernel } from "../../process/kernel.js";
-import { runningOwner } from "../../process/origin.js";
+import { inNameOf, runningOwner } from "../../process/origin.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { Actor } from "./actor.js";
@@ -56,6 +56,17 @@ export class RunningCode {
   /** The actor whose step this is. */
   get stepper(): Actor {
     return this.performing?.owner ?? this.actors.main;
+  }
+
+  /** Runs code of another system within a step, in the name of its root. */
+  apart(root: Actor | undefined, fn: () => void): void {
+    const { running } = this;
+    this.running = undefined;
+    try {
+      inNameOf(root ?? this.actors.main, fn);
+    } finally {
+      this.running = running;
+    }
   }
 
   /** Consecutive steps of one system share a context until the host has run, like the activations of a turn in production. */

@@ -1,5 +1,5 @@
 // Virtual time. It passes when nothing can run, or by a fault. Timers of the scenario and of the systems fire in steps of their own;
-// those of the simulator end faults, and fire between steps.
+// those of the simulator end faults, and fire between steps. Silent ones, by which sessions send heartbeats, are no steps at all.
 
 import { type Due, type Timer, TimerQueue } from "../../process/timer-queue.js";
 import type { WorldCore } from "./core.js";
@@ -10,6 +10,7 @@ export class Time {
   now = 0;
   readonly #core: WorldCore;
   readonly #own = new TimerQueue();
+  readonly #silent = new TimerQueue();
   /** Timers of the scenario, and of each system. */
   readonly #queues: SimulatedTimers[] = [];
   #set = 0;
@@ -33,13 +34,16 @@ export class Time {
     this.timersOf((fn) => fn());
   }
 
-  /** Calls `due.fire` after `ms` virtual milliseconds, between two steps: for what the simulator does. */
-  after(ms: number, due: Due): Timer {
-    return this.#own.add(this.now + ms, due);
+  /** Calls `due.fire` after `ms` virtual milliseconds, between two steps: for what the simulator does. Returns the call that cancels it. */
+  after(ms: number, due: Due): () => void {
+    const timer = this.#own.add(this.now + ms, due);
+    return () => void this.#own.cancel(timer);
   }
 
-  cancel(timer: Timer): void {
-    this.#own.cancel(timer);
+  /** Calls `due.fire` at a time, or when nothing else can run then. It is no step, and no report shows it. */
+  silently(at: number, due: Due): () => void {
+    const timer = this.#silent.add(at, due);
+    return () => void this.#silent.cancel(timer);
   }
 
   /** The same in a step of its own: for what the running code waits for. */
@@ -66,6 +70,12 @@ export class Time {
 
   /** The time at which the next timer is due; undefined when none is set. */
   get next(): number | undefined {
+    const loud = this.#nextLoud;
+    const silent = this.#silent.next;
+    return silent === undefined || (loud !== undefined && loud < silent) ? loud : silent;
+  }
+
+  get #nextLoud(): number | undefined {
     let first = this.#own.next;
     for (const timers of this.#queues) {
       const next = timers.nextTime;
@@ -81,7 +91,7 @@ export class Time {
 
   /** Whether time can pass to the next timer without the end of a sleep of the scenario. */
   get sleepsOn(): boolean {
-    const { next } = this;
+    const next = this.#nextLoud;
     return next !== undefined && next < (this.#queues[0]?.nextTime ?? Number.POSITIVE_INFINITY);
   }
 
@@ -92,6 +102,8 @@ export class Time {
   pass(): boolean {
     this.now = Math.max(this.now, this.next ?? this.now);
     let fired = false;
+    for (let timer = this.#silent.take(this.now); timer !== undefined; timer = this.#silent.take(this.now))
+      timer.due.fire();
     for (let timer = this.#own.take(this.now); timer !== undefined; timer = this.#own.take(this.now)) {
       this.#core.options.recorder?.time();
       timer.due.fire();

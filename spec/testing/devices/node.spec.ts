@@ -397,7 +397,7 @@ describe("other systems", () => {
       here.send(far, "refused");
       return `${heard.join()} ${between} ${dead}`;
     });
-    expect([...seen]).toEqual(["before,noconnection 0 1"]);
+    expect([...seen]).toEqual(["before,noconnection 1 2"]);
   });
 });
 
