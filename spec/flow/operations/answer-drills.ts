@@ -1,6 +1,6 @@
 // All operations that change flows, schedules and the hospital, as drills of their answers.
 
-import type { System } from "signalbox";
+import { type System, supervisor } from "signalbox";
 import {
   defineFlow,
   type FlowHospital,
@@ -208,9 +208,11 @@ const OF_OPERATIONS: Record<keyof FlowOperations, Drill | NoDrill> = {
   ...{ schedules: "reads", queues: "reads", backup: "reads" },
 };
 
+/** On a busy machine a host may lose its short lease, and its supervisor starts another one. */
 async function lifeOf(system: System, store: StoreSource): Promise<Life> {
-  const host = await system.start(flowHost({ store, flows, socket: false }));
-  return { host, on: await openFlowOperations(system, store) };
+  const host = flowHost({ store, flows, name: "flows", socket: false });
+  await system.start(supervisor({ intensity: 100, children: [{ id: "flows", start: host }] }));
+  return { host: host.at(system, "flows"), on: await openFlowOperations(system, store) };
 }
 
 export const FLOW_DRILLS: NamedDrills = drillsOf<Drill>(

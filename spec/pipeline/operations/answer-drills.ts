@@ -1,6 +1,6 @@
 // All operations that change executions of pipelines, as drills of their answers.
 
-import type { System } from "signalbox";
+import { type System, supervisor } from "signalbox";
 import type { StoreSource } from "signalbox/store";
 import { definePipeline, type PipelineDefinition } from "../../../lib/pipeline/definition/pipeline.js";
 import { type Queue, queue } from "../../../lib/pipeline/definition/queue.js";
@@ -144,8 +144,14 @@ const OF_HOST: Record<Exclude<keyof PipelineHost, "operations" | symbol>, Drill 
   stop: "reads",
 };
 
-const hostOf = (system: System, store: StoreSource): Promise<PipelineHost> =>
-  system.start(pipelineHost({ pipelines: [pipeline], store, drainMs: 10, socket: false }));
+/** On a busy machine a host may lose its short lease, and its supervisor starts another one. */
+async function hostOf(system: System, store: StoreSource): Promise<PipelineHost> {
+  const host = pipelineHost({
+    ...{ pipelines: [pipeline], name: "pipelines", store, drainMs: 10, socket: false },
+  });
+  await system.start(supervisor({ intensity: 100, children: [{ id: "pipelines", start: host }] }));
+  return host.at(system, "pipelines");
+}
 
 export const PIPELINE_DRILLS: NamedDrills = drillsOf<Drill>(
   { run: OF_RUN, operations: OF_OPERATIONS, host: OF_HOST },
