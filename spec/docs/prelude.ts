@@ -85,6 +85,7 @@ import {
   type FrameCarrier,
   job,
   joinCluster,
+  kvLeases,
   type Lease,
   nats,
   programs,
@@ -490,7 +491,7 @@ declare const workers: Threads;
 declare const Picker: ServerDefinition<[number], { pick(state: Desk): number }, Record<never, never>>;
 declare const carrier: FrameCarrier;
 export const nodes: readonly unknown[] = [
-  ...[byKey, byLabel, job, joinCluster, nats, programs, Sessions, singleton, storeLeases],
+  ...[byKey, byLabel, job, joinCluster, kvLeases, nats, programs, Sessions, singleton, storeLeases],
   (lease: Lease) => lease.token,
   threadProgram,
   threads,
