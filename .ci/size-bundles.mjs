@@ -18,6 +18,9 @@ const BUNDLES = {
   pipeline: ["*", "pipeline/index"],
 };
 
+/** A service loads the code of nodes for its option `cluster` alone, whose carrier comes from signalbox/nodes: it is in that row. */
+const ELSEWHERE = { service: [/\/cluster-node\d*\.js$/] };
+
 /** Packages of their own, here and at the user's. */
 const { dependencies, peerDependencies } = JSON.parse(
   readFileSync(new URL("../package.json", import.meta.url), "utf8"),
@@ -33,7 +36,7 @@ for (const [name, [imports, entry]] of Object.entries(BUNDLES)) {
   const bundle = await rolldown({
     input: "entry",
     platform: "neutral",
-    external: PACKAGES,
+    external: [...PACKAGES, ...(ELSEWHERE[name] ?? [])],
     plugins: [
       {
         name: "entry",

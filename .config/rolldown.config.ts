@@ -25,6 +25,8 @@ const LAZY = [
     new RegExp(`^${lib}store/postgres/(?!(?:connection|errors|index|postgres|settings)\\.)`),
   ],
 ] as const;
+/** What a service knows of the options of a cluster. Without a file of their own they were in the service's, which nodes would load. */
+const CLUSTER_OPTIONS = new RegExp(`^${lib}node/(?:cluster/cluster-option-names|session/limits)\\.`);
 const isLazy = (id: string): boolean => LAZY.some(([, files]) => files.test(id));
 
 /** Code of a package that is part of a published file: the map has no source for it, as the package signalbox does not hold that. */
@@ -104,6 +106,7 @@ const config: RolldownOptions = defineConfig({
           test: (id: string) => id.startsWith(`${lib}${floor}`) && !isLazy(id),
           priority: SHARED.length - i,
         })),
+        { name: "cluster-options", test: CLUSTER_OPTIONS, priority: SHARED.length + 1 },
         ...LAZY.map(([name, test]) => ({ name, test, priority: 0 })),
       ],
     },
