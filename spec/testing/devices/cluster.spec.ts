@@ -1,0 +1,97 @@
+// A simulated cluster: systems of a simulation that join one by its network, as `joinCluster(system, network)` promises.
+
+import { ConsumerGroup, consumer, defineServer, type Pid, supervisor } from "signalbox";
+import { type ClusterNode, joinCluster, type Placement, programs } from "signalbox/nodes";
+import type { SimulatedNetwork, SimulatedNode, Simulation } from "signalbox/testing";
+import { describe, expect, test } from "vitest";
+import { explored } from "../../support/proof.js";
+
+const Counter = defineServer({
+  init: (_ctx, start: number) => ({ count: start }),
+  calls: { add: (state, n: number) => (state.count += n) },
+});
+
+interface Cluster {
+  readonly network: SimulatedNetwork;
+  readonly nodes: readonly ClusterNode[];
+  readonly machines: readonly SimulatedNode<ClusterNode>[];
+}
+
+/** Machines whose systems are nodes of one cluster. */
+async function cluster(sim: Simulation, names: readonly string[]): Promise<Cluster> {
+  const network = sim.network();
+  const machines = names.map((name) =>
+    sim.node(name, async (machine) => {
+      const node = await joinCluster(machine.system(), network);
+      programs(node, { counter: Counter });
+      return node;
+    }),
+  );
+  const nodes = await Promise.all(machines.map((machine) => machine.ready()));
+  return { network, nodes, machines };
+}
+
+describe("a simulated cluster", () => {
+  test("finds names and places children, which restart elsewhere when their node loses power or is cut off [N1174]", async () => {
+    await explored(
+      async (sim) => {
+        const { network, nodes, machines } = await cluster(sim, ["a", "b", "c"]);
+        const [a, b, c] = nodes as [ClusterNode, ClusterNode, ClusterNode];
+        expect(nodes.map((node) => node.nodes().length)).toEqual([3, 3, 3]);
+        await sim.until("all nodes to offer their program", () =>
+          a.nodes().every(({ programs: offered }) => offered.includes("counter")),
+        );
+
+        const stock = await b.system.startWith({ name: "stock" }, Counter, 5);
+        const found = (await a.whereis("stock")) as Pid<never>;
+        expect(a.system.address(found)).toEqual(b.system.address(stock.pid));
+        expect(await Counter.at(a.system, found).call.add(2)).toBe(7);
+        expect(await a.whereis("nobody")).toBeUndefined();
+
+        const placed: string[] = [];
+        const placement: Placement = (offers) => {
+          const chosen = offers.find(({ node }) => node.name === (placed.length === 0 ? "b" : "c"));
+          placed.push(chosen?.node.name ?? "none");
+          return chosen;
+        };
+        const child = a.on("counter", [10], { placement });
+        const top = await a.system.start(supervisor({ children: [{ id: "counter", start: child }] }));
+        const add = async () => Counter.at(a.system, (await top.child("counter")) as Pid<never>).call.add(1);
+        expect([await add(), await add()]).toEqual([11, 12]);
+        const isCut = sim.choose(2, "cut b off") === 1;
+        if (isCut) for (const other of [a, c]) network.cut(b.system, other.system);
+        else machines[1]?.crash();
+        await sim.sleep(1_000);
+        expect(await add()).toBe(11);
+        expect(placed).toEqual(["b", "c"]);
+        const names = () =>
+          a
+            .nodes()
+            .map(({ node }) => node.name)
+            .sort();
+        expect(names()).toEqual(["a", "c"]);
+        if (isCut) for (const other of [a, c]) network.heal(b.system, other.system);
+        else machines[1]?.restart();
+        await sim.sleep(1_000);
+        expect(names()).toEqual(["a", "b", "c"]);
+        sim.sometimes("a cut", isCut);
+        sim.sometimes("a loss of power", !isCut);
+      },
+      { quick: 8, seed: 2, share: 0.02, sometimes: ["a cut", "a loss of power"] },
+    );
+  });
+
+  test("has consumer groups that span it [N1174]", async () => {
+    await explored(
+      async (sim) => {
+        const [a, b] = (await cluster(sim, ["a", "b"])).nodes as [ClusterNode, ClusterNode];
+        const here = new ConsumerGroup<number, number>({ name: "pickers", scope: a });
+        const there = new ConsumerGroup<number, number>({ name: "pickers", scope: b });
+        there.join(b.system.spawn(consumer((n: number) => 2 * n)), { id: "far" });
+        const outcome = await a.system.dispatch(here, 21);
+        expect(outcome).toMatchObject({ reply: 42, deliveredTo: "far", attempts: 1 });
+      },
+      { quick: 10, share: 0.02 },
+    );
+  });
+});
