@@ -200,9 +200,10 @@ export class Request<R = unknown> extends Entry implements Due, Abandonable, Abo
     this.to = to;
     this.timeoutMs = timeoutMs;
     if (timeoutMs !== Number.POSITIVE_INFINITY) kernel.calls.addTimeout(this as Request);
+    // A call to a pid of another node is in a list of its own (remote-calls.ts). What has no callee, such as a dispatch, has a name.
+    if (owner !== undefined && (callee !== undefined || typeof to === "string"))
+      owner.extras.waits = include(owner.extras.waits, this);
     if (callee !== undefined) {
-      // A call to another node is in a list of its own (remote-calls.ts).
-      if (owner !== undefined) owner.extras.waits = include(owner.extras.waits, this);
       this.callee = callee;
       const first = callee.requests;
       this.next = first;
