@@ -4,13 +4,13 @@ import { callable, text } from "../../process/options.js";
 import { hash } from "../../process/stable-hash.js";
 import type { Placement, ProgramNode } from "./placement.js";
 
-/** The node with the fewest processes; of several, the first. */
+/** Chooses the node with the fewest processes. If there are several, the first. */
 export function leastLoaded(): Placement {
   return (nodes) => nodes.reduce((least, node) => (node.load < least.load ? node : least));
 }
 
 /**
- * A node with this label; of several, the one that `then` chooses. No node when none has the label.
+ * Chooses a node with this label. If there are several, `then` decides. If there is none, the child waits.
  *
  * @param then - default {@link leastLoaded}
  * @throws OptionError
@@ -27,8 +27,8 @@ export function byLabel(label: string, value: string, then: Placement = leastLoa
 }
 
 /**
- * One node for each key, the same for all that ask (rendezvous hashing). When a node goes, only its keys move; a node that
- * comes takes only keys that are its own from then on.
+ * Gives each key one node (rendezvous hashing), the same on all nodes that know the same nodes. When a node goes, only its keys move.
+ * When a node joins, it takes only the keys that it has from then on.
  *
  * @param keyOf - the key of a child. Default: its first argument, as text
  * @throws OptionError
@@ -46,6 +46,6 @@ export function byKey(
 
 function isNearer(key: string, one: ProgramNode, other: ProgramNode): boolean {
   const [a, b] = [one, other].map(({ node }) => hash(key, hash(node.id))) as [number, number];
-  // Two nodes may have one hash: their ids decide then, and not the order in which they came.
+  // If two nodes have the same hash, their ids decide, so the order in which they joined does not matter.
   return a === b ? one.node.id > other.node.id : a > b;
 }

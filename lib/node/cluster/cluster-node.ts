@@ -1,4 +1,4 @@
-// A system as a node of a cluster: the nodes it sees, names on all of them, and programs that are started here or there.
+// A system as a node of a cluster: it lists the other nodes, looks up names on them, and starts programs there.
 
 import type { GroupScope, ScopedGroup, ScopedMembers } from "../../dispatch/scope.js";
 import { OptionError, SystemStoppedError } from "../../process/errors.js";
@@ -28,33 +28,33 @@ import { checkPrograms, type Programs, startStarter } from "./programs.js";
 
 /** Options of {@link joinCluster}. */
 export interface ClusterOptions extends Omit<SessionOptions, "versions"> {
-  /** What this node says of itself, for placements: where it is, what it has. Default none. */
+  /** Labels of this node, such as its zone or its hardware. Placements on other nodes can read them. Default none. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** How long the join waits for the answers of the nodes that are there, in milliseconds. Default 250. */
+  /** How long the join waits for answers of other nodes, in milliseconds. Default 250. */
   readonly settleMs?: number;
 }
 
-/** One node of a cluster, as another one sees it. */
+/** One node of a cluster, as this node knows it. */
 export interface ClusterMember {
   /** Name and id of the node. */
   readonly node: RemoteNode;
-  /** Whether it is the node that was asked. */
+  /** Whether it is this node itself. */
   readonly isHere: boolean;
-  /** What it says of itself. */
+  /** Its labels. */
   readonly labels: Readonly<Record<string, string>>;
-  /** The programs that others may start there. */
+  /** The programs that it offers: other nodes may start these there. */
   readonly programs: readonly string[];
-  /** How many processes run there, by its last word. */
+  /** How many processes run there, as the node last reported, plus the children that this node has placed there since. */
   readonly load: number;
   /** The session with it. Undefined for the node itself. */
   readonly session: SessionView | undefined;
 }
 
-/** Hears which nodes come and go. */
+/** Called when a node comes or goes. */
 export interface ClusterListener {
-  /** A node is there: it can be asked, and children can be placed on it. */
+  /** A node has joined. Children can be placed on it from now on. */
   up?(node: RemoteNode): void;
-  /** A node is lost, or has left. */
+  /** A node was lost, or has left. */
   down?(node: RemoteNode): void;
 }
 
@@ -66,7 +66,7 @@ export interface PlaceOptions {
   readonly placeTimeoutMs?: number;
 }
 
-/** The number of the process of the groups on every node; that of the agent is above. */
+/** The number of the groups process on every node. The number of the agent is one higher. */
 const GROUPS = Number.MAX_SAFE_INTEGER - 1;
 const WHEREIS_MS = 1_000;
 const LEAVE_MS = 5_000;
@@ -112,7 +112,7 @@ export async function joinCluster(
   }
 }
 
-/** The systems that are part of a cluster, or about to be. */
+/** The systems that have joined a cluster, or are joining one. */
 const members = new WeakSet<Kernel>();
 
 /** @throws OptionError */
@@ -123,8 +123,8 @@ function checkLabels(labels: unknown): void {
 }
 
 /**
- * Names the programs that other nodes may start here. All other programs are refused, by name. Programs of the same name are replaced for
- * children that start later.
+ * Offers programs, which other nodes may then start here by name. A node refuses to start any other program. A second program of the same name
+ * replaces the first one, for children that start later.
  *
  * @param given - by name: definitions of servers, supervisors and the like, and the bodies or callbacks of plain processes
  * @throws OptionError
@@ -192,7 +192,7 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
     });
     this.#kernel.remote.expose(GROUPS, groups.pid as Pid<unknown>);
     this.#groups = groups;
-    // Threads of this program that join the cluster are nodes of it over their ports.
+    // The transport has the sessions over all carriers: a thread that joins the cluster is a member over its port.
     const { transport } = sessions;
     this.#unwatch = transport.watch({
       up: ({ node, epoch }) => this.#met(node, epoch),
@@ -204,14 +204,14 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
     for (const { node, epoch } of transport.view()) if (epoch !== undefined) this.#met(node, epoch);
   }
 
-  /** A session has begun, or its node takes part in the cluster only now. */
+  /** A session has begun, or the node of a session has joined the cluster only now. */
   #met(node: RemoteNode, epoch: string): void {
     this.#groups.changed(node, true);
     this.#epochs.set(node.id, epoch);
     this.#kernel.send(this.#agent, new SessionBegin(node, epoch));
   }
 
-  /** At once, in the same turn as the ends of links: what is restarted then may not be placed on the node that is lost. */
+  /** Runs in the same turn in which links end with `noconnection`, so that no restart is placed on the lost node. */
   #lost(node: RemoteNode): void {
     this.#epochs.delete(node.id);
     this.#gone(node);
@@ -233,12 +233,12 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
     return this.#kernel.node;
   }
 
-  /** Whether the carrier can reach other nodes now. A carrier that does not know says yes. */
+  /** Whether the carrier can reach other nodes now. True for a carrier that does not know. */
   get isConnected(): boolean {
     return this.#leaving === undefined && (this.#carrier.isConnected ?? true);
   }
 
-  /** The nodes that are there, this one included, in the order in which they came. */
+  /** The nodes of the cluster, this one included, in the order in which they joined. */
   nodes(): ClusterMember[] {
     const sessions = new Map(this.#sessions.transport.view().map((view) => [view.node.id, view]));
     return this.#nodes.all.map(({ node, labels, programs: offered = [], load }) => ({
@@ -251,7 +251,7 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
     }));
   }
 
-  /** Hears which nodes come and go from now on. Returns the call that ends that. */
+  /** Calls the listener when a node comes or goes. Returns a function that removes the listener. */
   watch(listener: ClusterListener): () => void {
     only("listener", listener, ["up", "down"]);
     for (const name of ["up", "down"] as const)
@@ -261,8 +261,8 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
   }
 
   /**
-   * The process that is registered under a name, here or on another node. Of several, that of this node, or else of the node that answers
-   * first: only a name by lease is unique.
+   * Finds the process that is registered under a name, here or on another node. Names are not unique: this node comes first, and then
+   * the node that answers first. Only a lease makes a name unique.
    *
    * @param options.timeoutMs - how long the other nodes may take to answer. Default 1,000
    * @returns undefined when no node has the name
@@ -302,11 +302,11 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
   }
 
   /**
-   * The start of a child on a node that has the program, for child specs, or for `system.start`. The supervisor has a process here that
-   * stands for the child: it passes messages and calls on, ends when the child ends, with its reason, and with `noconnection` when the
-   * node of the child is lost. The restart chooses a node anew. When the supervisor is gone, or its node, the child is stopped.
+   * The start of a child on a node that offers the program, for child specs or for `system.start`. A process here stands for the child:
+   * it passes on messages and calls, and ends when the child ends, with the same reason. When the node of the child is lost, the reason
+   * is `noconnection`, and a restart chooses a node again. When the supervisor or its node is lost, the child is stopped.
    *
-   * @param program - a name that the other node gave to {@link programs}
+   * @param program - a name that the other node has offered by {@link programs}
    * @param args - arguments of its `init`. They travel, so functions and instances of classes are refused when the child starts
    * @throws OptionError
    * @example supervisor({ children: [{ id: "p", start: node.on("picker", [1]) }] });
@@ -330,7 +330,7 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
   }
 
   /**
-   * Runs a {@link job} on a node that has it among its programs. When that node is lost, the run rejects.
+   * Runs a {@link job} on a node that offers it. When that node is lost, the run rejects.
    *
    * @throws what the function throws; CalleeExitedError when the node is lost; the reason of the signal
    * @example
@@ -346,7 +346,7 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
     this.#kernel.send(this.#agent, new OfferChange());
   }
 
-  /** @internal Offers no programs from now on: no further child is placed here, and those that run here go on. */
+  /** @internal Stops offering programs. No further child is placed here; the children that run here continue. */
   withdraw(): void {
     if (this.#isWithdrawn || this.#leaving !== undefined || this.#kernel.stopped) return;
     this.#isWithdrawn = true;
@@ -354,8 +354,9 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
   }
 
   /**
-   * Leaves the cluster: starts nothing more for other nodes, stops what it runs for them, takes leave, and closes the connection. Links,
-   * monitors and calls to other nodes end with `noconnection`. The system goes on alone. The stop of the system leaves too.
+   * Leaves the cluster: starts no more children for other nodes, stops those that run here, tells the other nodes, and closes the
+   * connection. Links, monitors and calls to other nodes end with `noconnection`. The system keeps running alone. A system that stops
+   * leaves its cluster too.
    *
    * @param options.timeoutMs - how long the children may take, in milliseconds, before they are killed. Default 5,000
    */
@@ -372,7 +373,7 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
 
   async #leave(timeoutMs: number): Promise<void> {
     const kernel = this.#kernel;
-    // After this call: the agent sees then that the node is leaving.
+    // `leave` sets `#leaving` during this wait. From then on the offer that the agent sends has no programs.
     await undefined;
     kernel.send(this.#agent, new OfferChange());
     kernel.links.exit(kernel.outside, this.#starter, SHUTDOWN, "exit");

@@ -1,5 +1,6 @@
-// The process of a node that the other nodes ask: what it offers, and who has a name there. It has one number on all nodes, so that a
-// node can be asked as soon as its session is up. It asks each node that comes up in the same way, and only then other processes see it.
+// The agent of a node: a process that answers other nodes. It reports the programs and labels of its node, and looks up registered names.
+// It has the same number on all nodes, so that a node can be asked as soon as its session is up. The agent asks each new node for its
+// offer, and adds the node to the cluster when the answer is there.
 
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
@@ -13,15 +14,15 @@ import type { NodeOffer, ProgramNodes, StarterPid } from "./placement.js";
 
 /** The number of this process on every node, far above all others. */
 const AGENT = Number.MAX_SAFE_INTEGER;
-/** How often a node says how many processes it has, if that has changed. */
+/** How often a node reports how many processes it has, if the number has changed. */
 const LOAD_MS = 1_000;
-/** Periods are between three and five quarters of that: nodes do not speak together for long. */
+/** Each period is between three and five quarters of that, at random, so that nodes do not report at the same moment. */
 const JITTER_FROM = 0.75;
 const JITTER = 0.5;
-/** Most labels, programs and characters of each that are taken from another node. */
+/** The most labels or programs that are accepted from another node, and the most characters of each. */
 const MOST = 1_024;
 
-/** What a node says of itself. */
+/** The offer of a node, and the process that starts its programs. */
 export interface NodeCard extends NodeOffer {
   readonly starter: StarterPid;
   readonly programs: readonly string[];
@@ -34,7 +35,7 @@ export type AgentMessage =
   | SessionBegin
   | OfferChange;
 
-/** A session with another node has begun. A class, so that no other node can say so. */
+/** A session with another node has begun. It is a class, so that no message of another node can pass for one. */
 export class SessionBegin {
   readonly type = "session";
   readonly node: RemoteNode;
@@ -45,23 +46,23 @@ export class SessionBegin {
   }
 }
 
-/** This node offers something else than before. */
+/** The offer of this node has changed. */
 export class OfferChange {
   readonly type = "offer";
 }
 
-/** What the agent of a node is made of. */
+/** What the agent needs from its node. */
 export interface AgentGround {
   readonly nodes: ProgramNodes;
   readonly starter: StarterPid;
-  /** What this node offers now. */
+  /** The present offer of this node. */
   offer(): { readonly programs: readonly string[]; readonly labels: Readonly<Record<string, string>> };
   /** Whether the session with a node is still the same. */
   isCurrent(session: SessionBegin): boolean;
   up(node: RemoteNode): void;
-  /** A node has left the cluster, and its session goes on: it is a thread of this program, or this is one of its. */
+  /** A node has left the cluster, but its session continues, as between a program and its threads. */
   left(node: RemoteNode): void;
-  /** A node that was no part of the cluster when its session began asks this one. */
+  /** A node has asked this one that had not joined the cluster when their session began. */
   joined(node: RemoteNode): void;
 }
 
@@ -70,7 +71,7 @@ export function agentOf(kernel: Kernel, node: RemoteNode): Pid<AgentMessage> {
   return kernel.remote.pid({ node, id: AGENT }) as Pid<AgentMessage>;
 }
 
-/** Starts the agent of this node. Other nodes reach it from now on. */
+/** Starts the agent of this node, and makes it reachable for other nodes. */
 export function startAgent(kernel: Kernel, ground: AgentGround): Pid<AgentMessage> {
   const { pid } = kernel.spawn(new NodeAgent(ground), undefined, { label: "node" });
   kernel.remote.expose(AGENT, pid);
@@ -80,7 +81,7 @@ export function startAgent(kernel: Kernel, ground: AgentGround): Pid<AgentMessag
 class NodeAgent implements Callbacks<AgentMessage> {
   readonly isHelper = true;
   readonly #ground: AgentGround;
-  /** The agents of the nodes that are there, and of those that are asked: when they end without their node, it has left. */
+  /** Monitors of other agents. When an agent ends and its session continues, its node has left the cluster. */
   readonly #watched = new Map<Monitor, RemoteNode>();
   #saidLoad = -1;
 
@@ -100,7 +101,7 @@ class NodeAgent implements Callbacks<AgentMessage> {
     else this.#asked(ctx, message);
   }
 
-  /** A message of another node, so it may be anything. */
+  /** The message comes from another node, so it can have any form. */
   #asked(ctx: Context<AgentMessage>, message: AgentMessage): void {
     const { type } = (message ?? {}) as AgentMessage;
     if (type === "card") this.#learn((message as { readonly card: unknown }).card);
@@ -134,7 +135,7 @@ class NodeAgent implements Callbacks<AgentMessage> {
       agentOf(kernel, node),
       (replyTo: ReplyTo<NodeCard>) => ({ type: "meet" as const, replyTo }),
       (reply) => {
-        // A node that only has sessions, and no part in a cluster, has no agent.
+        // A node that has a session, but has not joined the cluster, has no agent, so the ask fails.
         if (!reply.ok || !isCurrent(session) || !isCardOf(reply.value, node)) return;
         nodes.add(node, reply.value.starter, reply.value);
         up(node);
@@ -154,7 +155,7 @@ class NodeAgent implements Callbacks<AgentMessage> {
     return { ...offer(), starter, load: kernel.population };
   }
 
-  /** Tells all nodes what this one offers. */
+  /** Sends the offer of this node to all nodes. */
   #say(ctx: Context<AgentMessage>): void {
     const card = this.#card(ctx);
     this.#saidLoad = card.load;
@@ -172,7 +173,7 @@ class NodeAgent implements Callbacks<AgentMessage> {
   }
 }
 
-/** Whether a value from another node is what it says of itself. */
+/** Whether a value is a card of this node. */
 function isCardOf(value: unknown, node: RemoteNode): value is NodeCard {
   const { starter, programs, labels, load } = (value ?? {}) as Partial<NodeCard>;
   return (

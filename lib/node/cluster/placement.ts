@@ -1,4 +1,4 @@
-// Where children on other nodes are started: the nodes that can be asked now, and the choice among them.
+// Where children on other nodes are started: the nodes that are known now, and the choice among them.
 
 import type { Pid, RemoteNode } from "../../process/pid.js";
 import type { StarterMessage } from "./programs.js";
@@ -9,15 +9,15 @@ export interface ProgramNode {
   readonly node: RemoteNode;
   /** How many children it runs for this node. */
   readonly children: number;
-  /** What it says of itself: where it is, what it has. */
+  /** Its labels, such as its zone or its hardware. */
   readonly labels: Readonly<Record<string, string>>;
-  /** How many processes run there: by its last word, and what was placed there since. */
+  /** How many processes run there, as the node last reported, plus the children that this node has placed there since. */
   readonly load: number;
 }
 
 /** What a node offers to others. */
 export interface NodeOffer {
-  /** The programs that it starts. Undefined: it decides when it is asked. */
+  /** The programs that it starts. Undefined: not known here, so the node decides when a start is requested. */
   readonly programs: readonly string[] | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly load: number;
@@ -25,19 +25,19 @@ export interface NodeOffer {
 
 const ANYTHING: NodeOffer = { programs: undefined, labels: {}, load: 0 };
 
-/** Chooses the node for a child among those that can be asked. They are in the order in which they came, at least one. */
+/** Chooses the node for a child among those that offer its program: at least one node, in the order in which they joined. */
 export type Placement = (
   nodes: readonly ProgramNode[],
   program: string,
   args: readonly unknown[],
 ) => ProgramNode | undefined;
 
-/** The node with the fewest children of this node; of several, the first. */
+/** Chooses the node that runs the fewest children for this node. If there are several, the first. */
 export function fewestChildren(): Placement {
   return (nodes) => nodes.reduce((least, node) => (node.children < least.children ? node : least));
 }
 
-/** One node after the other. */
+/** Chooses the nodes one after the other. */
 export function inTurn(): Placement {
   let last: RemoteNode | undefined;
   return (nodes) => {
@@ -57,7 +57,7 @@ export class KnownNode implements ProgramNode {
   readonly starter: StarterPid;
   children = 0;
   #offer: NodeOffer;
-  /** The children when the node said its load. */
+  /** The number of children when the node last reported its load. */
   #before = 0;
 
   constructor(node: RemoteNode, starter: StarterPid, offer: NodeOffer) {
@@ -74,7 +74,7 @@ export class KnownNode implements ProgramNode {
     return Math.max(0, this.#offer.load + this.children - this.#before);
   }
 
-  /** The programs that it starts. Undefined: it decides when it is asked. */
+  /** The programs that it starts. Undefined: not known here, so the node decides when a start is requested. */
   get programs(): readonly string[] | undefined {
     return this.#offer.programs;
   }
@@ -107,7 +107,7 @@ export class ProgramNodes {
     this.#tell();
   }
 
-  /** A node says what it offers now. */
+  /** A node has reported a new offer. */
   learn(nodeId: string, offer: NodeOffer): void {
     this.#nodes.get(nodeId)?.learn(offer);
     this.#tell();
@@ -121,7 +121,7 @@ export class ProgramNodes {
     this.#nodes.delete(nodeId);
   }
 
-  /** Calls `fn` for each node that comes, or says what it offers. Returns the call that ends it. */
+  /** Calls `fn` when a node joins or reports a new offer. Returns a function that ends the calls. */
   onNode(fn: () => void): () => void {
     this.#waiting.add(fn);
     return () => void this.#waiting.delete(fn);

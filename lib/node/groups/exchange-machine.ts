@@ -1,15 +1,15 @@
-// Which consumers of other nodes are members of the groups here, as a pure machine. Each node tells every other one which consumers have
-// joined its groups: all of them when the two meet, then each difference. A node tells only of its own, so no two can contradict each
-// other, and what a lost node told goes with it.
+// Decides which consumers of other nodes are members of the groups here, as a pure machine. Each node announces its own consumers to every
+// other node: all of them when the two meet, then each change. A node announces no consumers of others, so two nodes cannot contradict each
+// other. When a node is lost, its consumers are removed.
 //
-//     remote members here  =  what the nodes that are up have told of the groups that there are here
+//     remote members here  =  consumers that nodes which are up have announced, in groups that exist here
 //
-// `C` is what a node tells of a consumer. For speed the state changes in place: a group may have very many consumers, and no code keeps an
+// `C` is the announcement of a consumer. For speed the state changes in place: a group may have very many consumers, and no code keeps an
 // old state.
 
-/** What a node tells another one. */
+/** An announcement from one node to another. */
 export type News<C> =
-  /** All its consumers, by group. What it told before is void. */
+  /** All its consumers, by group. This replaces all earlier announcements. */
   | { readonly type: "all"; readonly groups: ReadonlyMap<string, readonly C[]> }
   | { readonly type: "joined"; readonly group: string; readonly member: C }
   | { readonly type: "left"; readonly group: string; readonly id: string };
@@ -22,31 +22,31 @@ type Members<C> = Map<string, C>;
 type Groups<C> = Map<string, Members<C>>;
 
 interface Told<C> {
-  /** False: its news came before the notice that it is up. It has been told nothing yet. */
+  /** False: its news came before the notice that the node is up, so nothing has been announced to it yet. */
   isUp: boolean;
   readonly groups: Groups<C>;
 }
 
 export interface Exchange<C> {
-  /** The groups that there are here, with the consumers of this node. */
+  /** The groups of this node, with its own consumers. */
   readonly own: Groups<C>;
-  /** What each node has told since its connection began. */
+  /** The consumers that each node has announced since its connection began. */
   readonly told: Map<string, Told<C>>;
 }
 
 export type ExchangeEvent<C> =
-  /** There is a group of this name here from now on. */
+  /** A group of this name was created here. */
   | { readonly type: "shared"; readonly group: string }
   /** A consumer of this node has joined a group, or left it. */
   | { readonly type: "joined"; readonly group: string; readonly member: C }
   | { readonly type: "left"; readonly group: string; readonly id: string }
-  /** The connection to a node begins, or is lost. */
+  /** The connection to a node has begun, or is lost. */
   | { readonly type: "up" | "down"; readonly node: string }
   | { readonly type: "news"; readonly node: string; readonly news: News<C> };
 
 export type ExchangeEffect<C> =
   | { readonly type: "tell"; readonly node: string; readonly news: News<C> }
-  /** A consumer of another node becomes a member here, or ceases to be one. `isLost`: the connection to it is. */
+  /** A consumer of another node becomes a member here, or is removed. `isLost`: it is removed because the connection is lost. */
   | { readonly type: "admit"; readonly node: string; readonly group: string; readonly member: C }
   | {
       readonly type: "dismiss";
@@ -118,7 +118,7 @@ function forget<C>({ own, told }: Exchange<C>, node: string, isLost: boolean): E
     );
 }
 
-/** News may come before the notice that the node is up. After the notice of its loss none comes. */
+/** News can come before the notice that the node is up, but not after the notice that it is lost. */
 function heard<C extends Named>(state: Exchange<C>, node: string, news: News<C>): Effects<C> {
   const told = state.told.get(node) ?? { isUp: false, groups: new Map<string, Members<C>>() };
   state.told.set(node, told);

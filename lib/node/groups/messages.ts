@@ -1,4 +1,4 @@
-// What the nodes of a cluster tell each other about their groups: who is a member, how busy it is, and the envelopes themselves.
+// The messages between the groups processes of a cluster: members, their load, and envelopes.
 
 import type { Envelope } from "../../dispatch/envelope.js";
 import type { Tags } from "../../dispatch/member.js";
@@ -7,7 +7,7 @@ import type { ExitReason } from "../../process/reason.js";
 import type { ReplyTo } from "../../process/request.js";
 import type { News } from "./exchange-machine.js";
 
-/** A consumer, as its node tells the others of it. */
+/** A consumer, as its node announces it to the others. */
 export interface RemoteMember {
   readonly id: string;
   readonly pid: Pid;
@@ -18,30 +18,30 @@ export interface RemoteMember {
 
 /** An envelope on its way to another node. */
 export interface SentEnvelope extends Envelope<unknown> {
-  /** A user gave it its id: deliveries of the same id are one delivery. */
+  /** The user chose the id, so deliveries with this id are one delivery. */
   readonly isOwn: boolean;
 }
 
 /** How a delivery on another node ended. */
 export type Ending =
-  /** There is no such consumer in the group any more. */
+  /** The consumer had left the group. */
   | { readonly type: "left" }
   | { readonly type: "acked"; readonly value: unknown; readonly replied: boolean }
   | { readonly type: "rejected"; readonly reason: ExitReason; readonly final: boolean }
-  /** The consumer ended before it took the envelope, or on another envelope that it worked on at the same time, or on this one. */
+  /** The consumer ended before it took the envelope, through another envelope that it worked on at the same time, or through this one. */
   | { readonly type: "returned" | "interrupted" | "crashed"; readonly reason: ExitReason };
 
-/** Slots of a consumer that dispatches take which are not the receiver's. */
+/** How many slots of a consumer are taken by nodes other than the receiver of this message. */
 export interface Load {
   readonly group: string;
   readonly id: string;
   readonly elsewhere: number;
 }
 
-/** A message to the process that stands for the groups of a node. `from`: the same process of the node that sends. */
+/** A message to the groups process of a node. `from` is the groups process of the node that sends. */
 export type GroupMessage =
   | {
-      /** The first words of two nodes, and each difference from then on. Who takes no part has nobody that answers. */
+      /** `meet` is the first message between two nodes, `news` each later change. A node without groups does not answer a `meet`. */
       readonly type: "meet" | "news";
       readonly from: Pid<GroupMessage>;
       readonly news: News<RemoteMember>;
@@ -54,12 +54,12 @@ export type GroupMessage =
       readonly group: string;
       readonly member: string;
       readonly envelope: SentEnvelope;
-      /** The number of the attempt at the envelope, from 1. A node of an older release does not say it. */
+      /** The number of the attempt at the envelope, from 1. A node of an older release leaves it out. */
       readonly attempt?: number;
       readonly replyTo: ReplyTo<Ending>;
     };
 
-/** Whether a message from another node is one: it may be anything. */
+/** Whether a value from another node is a message of groups. The value can have any form. */
 export function isGroupMessage(value: unknown): value is GroupMessage {
   if (!isObject(value) || !(value.from instanceof Pid)) return false;
   const { type, replyTo } = value;

@@ -1,5 +1,5 @@
-// A consumer of another node, here: a member of the group that passes each delivery on, and tells its dispatch how it ended there. It ends
-// with the consumer, for the same reason, so that a dispatch re-routes on its EXIT as on that of any consumer.
+// The stand-in for a consumer of another node. It is a member of the group here, passes each delivery on to the consumer, and settles the
+// delivery here as it ended there. It ends with the consumer, for the same reason, so a dispatch re-routes on its EXIT as for any consumer.
 
 import { Delivery } from "../../dispatch/delivery.js";
 import { type Envelope, OwnEnvelope } from "../../dispatch/envelope.js";
@@ -15,26 +15,26 @@ import { crash, type ExitReason, NORMAL } from "../../process/reason.js";
 import type { Reply } from "../../process/request.js";
 import type { Ending, GroupMessage, RemoteMember, SentEnvelope } from "./messages.js";
 
-/** Its consumer has left the group: it ends when what it has is done. */
+/** The consumer has left the group. The stand-in ends when its open deliveries have ended. */
 export const DISMISSED: { readonly type: "dismissed" } = { type: "dismissed" };
 
 type Message = Delivery | typeof DISMISSED;
 
 export class StandIn implements Callbacks<Message> {
   readonly isHelper = true;
-  /** The member of the group that it is, once it has begun. */
+  /** The stand-in as a member of the group. Undefined before `init`. */
   seat: Member | undefined;
   pid!: Pid<typeof DISMISSED>;
   readonly #group: ScopedGroup;
   readonly #member: RemoteMember;
-  /** The process that stands for the groups here, and the one on the consumer's node. */
+  /** The groups process of this node, and that of the consumer's node. */
   readonly #here: Pid<GroupMessage>;
   readonly #there: Pid<GroupMessage>;
   /** Deliveries whose end on the other node is not known yet. */
   readonly #open = new Set<Delivery>();
-  /** Why the consumer has ended. */
+  /** Why the consumer has ended. Undefined while it is alive. */
   #gone: ExitReason | undefined;
-  /** The consumer is no member any more. */
+  /** The consumer has left the group. */
   #isDismissed = false;
 
   constructor(group: ScopedGroup, member: RemoteMember, here: Pid<GroupMessage>, there: Pid<GroupMessage>) {
@@ -44,7 +44,7 @@ export class StandIn implements Callbacks<Message> {
     this.#there = there;
   }
 
-  /** It gets no more envelopes. @param isLost - the connection is: its monitors end it, for that reason */
+  /** Leaves the group, so that no more envelopes come. @param isLost - the connection to the node is lost, so the monitors end the stand-in with that reason */
   dismiss(isLost: boolean): void {
     this.#isDismissed = !isLost || this.seat === undefined;
     if (this.seat !== undefined) this.#group.leave(this.seat.pid);
@@ -56,9 +56,9 @@ export class StandIn implements Callbacks<Message> {
     ctx.trapExit(true);
     // Monitors, and no links: the end of this process must not end the consumer.
     ctx.monitor(pid);
-    // Whoever answers for the deliveries there may end alone.
+    // The groups process there answers for deliveries, and may end without the consumer.
     ctx.monitor(this.#there);
-    // The same name on every node, so that a choice by a hash of it is the same. Two users of one name are told apart.
+    // The id is the same on every node, so that a choice by its hash is the same. If the id is taken here, the node's id is added.
     const isTaken = this.#group.consumers.some((one) => one.id === id);
     const own = isTaken ? `${id}@${pid.node.id}` : id;
     this.seat = this.#group.join(ctx.self, { id: own, maxInFlight, weight, tags });
@@ -82,7 +82,7 @@ export class StandIn implements Callbacks<Message> {
       this.#there,
       (replyTo) => ({ type: "deliver", from, group, member, envelope, attempt, replyTo }),
       (reply) => this.#ended(delivery, reply),
-      // The dispatch has a deadline: its end aborts the signal, and withdraws the envelope there.
+      // The deadline of the dispatch is enough: its end aborts the signal, which withdraws the envelope there.
       { timeoutMs: Number.POSITIVE_INFINITY, signal: delivery.signal },
     );
     return undefined;
@@ -95,7 +95,7 @@ export class StandIn implements Callbacks<Message> {
     return this.#over();
   }
 
-  /** Whoever has told that the delivery ended with its consumer is right: the DOWN of the consumer is on its way here. */
+  /** A delivery has ended on the other node. After `crashed` or `interrupted` the stand-in settles nothing: the DOWN of the consumer follows. */
   #ended(delivery: Delivery, reply: Reply<Ending>): Stop | undefined {
     this.#open.delete(delivery);
     if (!reply.ok) this.#failed(delivery, reply.error);
@@ -109,7 +109,7 @@ export class StandIn implements Callbacks<Message> {
           delivery.reject(causeOf(reply.value.reason), { final: reply.value.final });
           break;
         case "left":
-          // Nothing more comes here, so that the envelope cannot come back at once.
+          // The stand-in leaves the group first. Otherwise the envelope could be routed to it again.
           this.dismiss(false);
           delivery.giveBack(NORMAL);
           break;
@@ -127,13 +127,13 @@ export class StandIn implements Callbacks<Message> {
     return this.#over();
   }
 
-  /** The loss of the node brings a DOWN, too. Anything else says that the envelope could not be passed on. */
+  /** After the loss of a node a DOWN follows, so nothing is done here. Any other error means that the envelope could not be passed on. */
   #failed(delivery: Delivery, error: unknown): void {
     if (delivery.isWithdrawn || error instanceof CalleeExitedError) return;
     delivery.reject(error);
   }
 
-  /** The end, once the consumer has ended and all is known of what it worked on. */
+  /** Stops when the consumer has ended or left, and all deliveries have ended. */
   #over(): Stop | undefined {
     const reason = this.#gone ?? (this.#isDismissed ? NORMAL : undefined);
     return reason === undefined || this.#open.size > 0 ? undefined : stop(reason);
@@ -147,7 +147,7 @@ function sent(envelope: Envelope<unknown>): SentEnvelope {
     : { id, payload, timestamp, isOwn: false };
 }
 
-/** What a rejection was given: an error, or another value. */
+/** The cause that the consumer gave for its rejection: an error, or another value. */
 function causeOf(reason: ExitReason): unknown {
   if (reason.type === "crash") return reason.error;
   return reason.type === "custom" ? reason.value : crash(reason);

@@ -1,10 +1,10 @@
-// What the owner of a thread and the thread say to each other, apart from frames.
+// The control messages between a thread and its owner. Frames go over ports of their own.
 
 import type { RemoteNode } from "../../process/pid.js";
 import type { HostPort } from "../../process/thread.js";
 import type { SessionOptions } from "../session/sessions.js";
 
-/** What a thread begins with. */
+/** The data with which a thread starts. */
 export interface ThreadStart {
   /** URL of the program. */
   readonly file: string;
@@ -15,7 +15,7 @@ export interface ThreadStart {
   readonly line: HostPort;
   /** The node of the main thread. */
   readonly main: RemoteNode;
-  /** Its event loop counts up here, so that its owner sees whether it hangs. */
+  /** The event loop of the thread increments a counter here, so that the owner can see whether it hangs. */
   readonly beats: Int32Array;
   readonly beatMs: number;
   readonly sessions: Omit<SessionOptions, "errors">;
@@ -33,7 +33,7 @@ export type FromThread =
   | { readonly type: "ready"; readonly node: RemoteNode; readonly starter: number }
   | { readonly type: "stopped" };
 
-/** Key of the function that a thread calls. Of all copies of the library, since the program may have its own. */
+/** Key of the function that a thread calls. All copies of the library share the key, since the program may have its own copy. */
 export const PROGRAM = "signalbox.threadProgram";
 
 /** Where the start is in the `workerData` of a thread. */

@@ -1,19 +1,20 @@
-// Finds threads that hang, as a pure machine. The event loop of a thread counts up; its owner looks at the count from time to time. Looks
-// are counted, not milliseconds: where the whole host slept, or the owner itself was busy, few looks have passed, and nobody is blamed.
+// Finds threads that hang, as a pure machine. The event loop of a thread increments a counter, and its owner looks at the counter from time
+// to time. The machine counts looks, not milliseconds. If the whole host slept, or the owner was busy, few looks have passed, so a thread
+// that is well is not ended.
 
-/** How many looks in a row must find nothing new. */
+/** After so many looks in a row without a change of the counter, the thread hangs. */
 export const LOOKS = 4;
 
-/** What the looks have seen so far. */
+/** The last count, and how long it has not changed. */
 export interface HangState {
   readonly beats: number;
-  /** Looks in a row that found nothing new. */
+  /** Looks in a row without a change of the counter. */
   readonly silent: number;
 }
 
 export const initial: HangState = { beats: 0, silent: 0 };
 
-/** One look. The second result: the thread hangs. */
+/** One look. The second result says whether the thread hangs. */
 export function decide(state: HangState, beats: number): readonly [HangState, boolean] {
   const silent = beats === state.beats ? state.silent + 1 : 0;
   return [{ beats, silent }, silent >= LOOKS];

@@ -1,6 +1,6 @@
-// Frames between the threads of one program: a pair of message ports for each two of them. A port that closes says at once that the
-// thread at its other end is gone, after the last frame from there. Then it may not be asked for messages any more, which ends Node 20
-// with a segmentation fault. How much may be on its way is the session's credit: a port has no limit of its own.
+// Carries frames between the threads of one program, over a pair of message ports for each two threads. When a thread ends, its ports close
+// at once, after the last frame from there. Do not receive from a port that has closed: Node 20 ends with a segmentation fault. A port has
+// no limit; the credit of the session bounds the frames in flight.
 
 import type { RemoteNode } from "../../process/pid.js";
 import type { HostPort } from "../../process/thread.js";
@@ -27,14 +27,14 @@ export class PortCarrier implements FrameCarrier {
     this.#receiver = receiver;
   }
 
-  /** The port to a node. What has arrived there already is received. */
+  /** Adds the port to a node, and receives the frames that have already arrived there. */
   add(node: RemoteNode, port: HostPort): void {
     const line: Line = { node, port };
     this.#lines.set(node.id, line);
     port.on("message", (frame) => {
       if (this.#isOpen(line)) this.#receiver?.frame(node, frame as string);
     });
-    // A frame that cannot be read here: what is missing ends the session.
+    // The frame could not be read. The session notices the gap and ends.
     port.on("messageerror", () => port.close());
     // Comes after the last message.
     port.on("close", () => {
@@ -50,19 +50,19 @@ export class PortCarrier implements FrameCarrier {
     return this.#lines.get(node.id)?.port === port;
   }
 
-  /** A node without a line is no thread of this program. */
+  /** A node without a port is no thread of this program. */
   reaches({ id }: RemoteNode): boolean {
     return this.#lines.has(id);
   }
 
   send(to: RemoteNode, frame: string): boolean {
     const line = this.#lines.get(to.id);
-    // A closed port takes messages and drops them; its notice is on its way.
+    // A closed port drops messages. Its `close` event follows.
     line?.port.postMessage(frame);
     return line !== undefined;
   }
 
-  /** The thread of this node has ended: resolves when all that it has sent is received. */
+  /** Called when the thread of a node has ended. Resolves when all frames from it are received. */
   async ended(nodeId: string): Promise<void> {
     const port = this.#lines.get(nodeId)?.port;
     if (port !== undefined) await new Promise<void>((resolve) => port.once("close", () => resolve()));

@@ -1,4 +1,4 @@
-// The process of one thread, in the main thread: it opens the thread, joins it to the others, looks whether it hangs, and ends it. When
+// The process of one thread, in the main thread: it opens the thread, connects it to the others, checks whether it hangs, and ends it. When
 // the process exits, for any reason, the thread ends; when the thread ends, the process exits and its reason says why.
 
 import { type Callbacks, deferStart, stop } from "../../process/behaviour.js";
@@ -45,7 +45,7 @@ export interface ThreadGround {
   readonly data: unknown;
   readonly carrier: PortCarrier;
   readonly nodes: ProgramNodes;
-  /** The threads that are joined to each other. */
+  /** The threads that are connected to each other. */
   readonly joined: Set<ThreadProcess>;
   /** Threads that begin to end. Each promise resolves when its thread is gone. */
   readonly ending: Set<Promise<unknown>>;
@@ -72,7 +72,7 @@ export class ThreadProcess implements Callbacks<never> {
     this.#main = main;
   }
 
-  /** The start lasts until the programs of the thread can be started. It traps no exits before that: a file may load for ever. */
+  /** The start ends when the thread can start programs. The process traps no exits before that, because a file may load for ever. */
   init(ctx: Context<never>): unknown {
     const [control, otherControl] = hostChannel();
     const [line, otherLine] = hostChannel();
@@ -91,7 +91,7 @@ export class ThreadProcess implements Callbacks<never> {
       data,
     };
     const options = { program: BOOTSTRAP, data: { [START]: start }, transfer: [otherControl, otherLine] };
-    // However the process ends, a kill included.
+    // This runs however the process ends, also when it is killed.
     ctx.signal.addEventListener("abort", () => void this.#end(), { once: true });
     this.#thread = new HostThread(limits === undefined ? options : { ...options, limits }, {
       said: () => undefined,
@@ -102,7 +102,7 @@ export class ThreadProcess implements Callbacks<never> {
   }
 
   handle(): void {
-    // Nobody sends messages to it.
+    // The process handles no messages.
   }
 
   /** Called by the host, outside of the process's turns. */
@@ -111,7 +111,7 @@ export class ThreadProcess implements Callbacks<never> {
     else if (ctx.alive) (ctx.self.process as Process).perform(() => this.#ready(ctx, message));
   }
 
-  /** The new thread meets the others before it is given anything to do. */
+  /** Connects the new thread to the others before any program is started in it. */
   #ready(ctx: Context<never>, { node, starter }: FromThread & { type: "ready" }): void {
     const { carrier, nodes, joined, hungMs, starterAt } = this.#ground;
     this.#node = node;
@@ -141,7 +141,7 @@ export class ThreadProcess implements Callbacks<never> {
     });
   }
 
-  /** Its children start elsewhere when it is gone for sure: two of one at a time would be worse than none. */
+  /** Children start elsewhere only when the thread is certainly gone. Otherwise a child could run twice at a time. */
   #hung(ctx: Context<never>): void {
     const { file, hungMs } = this.#ground;
     const fail = ctx.wrap(() => ctx.exit(crash(new ThreadHungError(file, hungMs))));
@@ -164,7 +164,7 @@ export class ThreadProcess implements Callbacks<never> {
     (ctx.self.process as Process).perform(() => stop(crash(why)));
   }
 
-  /** The system of the thread stops in order, for as long as it may. */
+  /** Stops the system of the thread in order, within `stopTimeoutMs`. */
   async terminate(ctx: Context<never>): Promise<void> {
     const { stopTimeoutMs, nodes } = this.#ground;
     const { kernel } = ctx.self.process as Process;
@@ -182,7 +182,7 @@ export class ThreadProcess implements Callbacks<never> {
     await this.#end();
   }
 
-  /** Ends the thread, and then its session: what it has sent is received first. */
+  /** Ends the thread, receives the frames that it has sent, and then ends its session. */
   #end(): Promise<unknown> {
     this.#gone ??= this.#close();
     return this.#gone;

@@ -1,4 +1,4 @@
-// The program of a thread: its own System, joined to those of the main thread and of the other threads, and what may be started in it.
+// The program of a thread: its own System, connected to those of the main thread and the other threads, and the programs that it offers.
 
 import type { ErrorClass } from "../../host/payload/error-record.js";
 import type { Callbacks } from "../../process/behaviour.js";
@@ -9,12 +9,12 @@ import { Sessions } from "../session/sessions.js";
 import { type FromThread, PROGRAM, type ThreadStart, type ToThread } from "./control.js";
 import { PortCarrier } from "./port-carrier.js";
 
-/** What a thread is and does; see {@link threadProgram}. */
+/** Options of {@link threadProgram}. */
 export interface ThreadProgramOptions {
-  /** What may be started here, by name. */
+  /** The programs that may be started in the thread, by name. */
   readonly programs: Programs;
   /**
-   * Runs before anything is started here: opens what the programs share. `data` is the option of `threads`. When it throws, the thread
+   * Runs before any program is started in the thread. Open here what the programs share. `data` is the option of `threads`. When it throws, the thread
    * fails its start.
    */
   readonly onStart?: (system: System, data: unknown) => unknown;
@@ -24,12 +24,12 @@ export interface ThreadProgramOptions {
 
 /** The default export of the module that `threads` loads in each thread. */
 export interface ThreadProgram {
-  /** What may be started here, by name. */
+  /** The programs that may be started in the thread, by name. */
   readonly programs: Programs;
 }
 
 /**
- * Says what may be started in a thread. The module that {@link threads} names exports the result by default.
+ * Names the programs that may be started in a thread. The module that {@link threads} names exports the result by default.
  *
  * @throws OptionError
  * @example
@@ -81,7 +81,7 @@ async function run(start: ThreadStart, options: CheckedProgram): Promise<void> {
   tell({ type: "ready", node: system.node, starter: system.address(starter).id });
 }
 
-/** Shows that the event loop turns. */
+/** Increments the counter by which the owner sees that the event loop turns. */
 class Heart implements Callbacks<"beat"> {
   readonly #beats: Int32Array;
   readonly #beatMs: number;

@@ -1,4 +1,4 @@
-// Threads of this program as nodes: a system in each, joined to this one and to each other. A supervisor holds them.
+// Threads of this program as nodes: a system in each, connected to this one and to each other. A supervisor starts and restarts them.
 
 import type { ErrorClass } from "../../host/payload/error-record.js";
 import type { Backoff } from "../../process/backoff.js";
@@ -38,7 +38,7 @@ export interface ThreadsOptions {
   readonly size?: number;
   /**
    * Milliseconds for which the event loop of a thread may stand still. A thread that hangs for longer is ended and started again, and its
-   * children start elsewhere. `Infinity`: no thread is ended for that. Default 5,000.
+   * children start elsewhere. `Infinity`: a thread that hangs is not ended. Default 5,000.
    */
   readonly hungMs?: number;
   /**
@@ -46,7 +46,7 @@ export interface ThreadsOptions {
    * `fewest`.
    */
   readonly placement?: "fewest" | "turns" | Placement;
-  /** Milliseconds that a child waits while no thread is there. Default 10,000. */
+  /** Milliseconds that a child waits while no thread is running. Default 10,000. */
   readonly placeTimeoutMs?: number;
   /** Milliseconds that a thread may take to start. Default 30,000. */
   readonly startTimeoutMs?: number;
@@ -74,7 +74,7 @@ export interface ThreadsOptions {
 export const THREADS_DEFAULTS: {
   /** Milliseconds for which the event loop of a thread may stand still. */
   readonly hungMs: number;
-  /** Milliseconds that a child waits while no thread is there. */
+  /** Milliseconds that a child waits while no thread is running. */
   readonly placeTimeoutMs: number;
   /** Milliseconds that a thread may take to start. */
   readonly startTimeoutMs: number;
@@ -97,7 +97,7 @@ export const THREADS_DEFAULTS: {
 export interface ThreadNode {
   /** Name and id of the system of the thread. */
   readonly node: RemoteNode;
-  /** How many children of supervisors of this thread it runs. */
+  /** How many children it runs for supervisors of this thread. */
   readonly children: number;
 }
 
@@ -110,9 +110,9 @@ function placement(path: string, value: unknown): Placement {
   throw new OptionError(path, value, '"fewest", "turns" or a function of the nodes');
 }
 
-/** The limit of a session, as a multiple of `hungMs`: a thread that hangs is found and ended before its session is. */
+/** `limitMs` of a session as a multiple of `hungMs`, so that a thread that hangs is ended before its session. */
 const SESSION_LIMIT = 4;
-/** Used for `hungMs: Infinity`. A thread may be silent for so long, and no longer. */
+/** The longest silence of a thread, used for `hungMs: Infinity`. */
 const LONGEST_SILENCE_MS = 86_400_000;
 
 /** Running threads; see {@link threads}. */
@@ -142,15 +142,15 @@ export class Threads implements AsyncDisposable {
     this.#close = close;
   }
 
-  /** The threads that are there now, and how many children each runs. */
+  /** The threads that are running now, and how many children each runs. */
   nodes(): readonly ThreadNode[] {
     return this.#nodes.all.map(({ node, children }) => ({ node, children }));
   }
 
   /**
-   * A program of the threads as the start of a child: for child specs, and for `system.start`. A process here stands for the child: it
-   * passes messages on, and ends when the child does, with its reason. When its thread is lost, the reason is `noconnection`, and a
-   * supervisor that restarts the child starts it in another thread.
+   * The start of a child in a thread, for child specs or for `system.start`. A process here stands for the child: it passes on messages,
+   * and ends when the child ends, with the same reason. When the thread is lost, the reason is `noconnection`, and a supervisor that
+   * restarts the child starts it in another thread.
    *
    * @throws OptionError
    * @example
@@ -168,8 +168,8 @@ export class Threads implements AsyncDisposable {
   }
 
   /**
-   * Starts a program in a thread, as a process that is no child of any other, and returns its pid. It can be sent messages, called,
-   * linked and monitored like any process.
+   * Starts a program in a thread, as a process without a supervisor, and returns its pid. You can send to it, call it, link to it and
+   * monitor it like any process.
    *
    * @throws NoNodeError when there is no thread, UnknownProgramError, the error with which its `init` failed
    * @example
@@ -195,8 +195,8 @@ export class Threads implements AsyncDisposable {
   }
 
   /**
-   * Runs a {@link job} in a thread: the step of a flow or of a pipeline, say, that computes. When its thread ends or hangs, it rejects as any
-   * step that fails, and its retries run it in another thread.
+   * Runs a {@link job} in a thread, such as a step of a flow or a pipeline that computes. When the thread ends or hangs, the run rejects. In
+   * a step, this is an ordinary failure, and the retries of the step run in another thread.
    *
    * @throws what the function throws; UnknownProgramError; CalleeExitedError when the thread is lost; the reason of the signal
    * @example
@@ -218,9 +218,9 @@ export class Threads implements AsyncDisposable {
 }
 
 /**
- * Starts threads: each loads a module that names its programs, and has a System of its own. Processes of all threads send, call, link,
- * monitor and supervise each other as within one. The system may be a node of a cluster as well. A thread that crashes or hangs is started again; what is linked to its processes gets
- * `noconnection` when it is gone. The threads keep the host alive until they stop.
+ * Starts worker threads. Each thread loads a module that names its programs, and has a System of its own. Processes of all threads send,
+ * call, link, monitor and supervise each other as within one thread. The system may be a node of a cluster as well. A thread that crashes or
+ * hangs is started again, and whatever is linked to its processes gets `noconnection`. The threads keep the host alive until they stop.
  *
  * @throws OptionError; WorkerFileError when a thread does not start
  * @example
@@ -255,7 +255,7 @@ export async function threads(system: System, options: ThreadsOptions): Promise<
     throw new OptionError("system", system.name, "a system of the host: the simulator runs no threads");
   const limitMs = SESSION_LIMIT * Math.min(given.hungMs, LONGEST_SILENCE_MS / SESSION_LIMIT);
   const nodes = new ProgramNodes();
-  // Children that are started again look for another thread at once.
+  // Children that are restarted look for another thread at once.
   const carrier = new PortCarrier((node) => nodes.remove(node.id));
   const limits = { limitMs, ...given.sessions };
   const { errors } = given;
@@ -279,7 +279,7 @@ export async function threads(system: System, options: ThreadsOptions): Promise<
       id: `thread ${i + 1}`,
       start: threadStart(ground, `${system.name}/${i + 1}`, system.node),
       startTimeoutMs,
-      // The thread is ended after its time, and not its process with it.
+      // The process ends the thread when `stopTimeoutMs` is over, so the supervisor must wait longer.
       shutdown: stopTimeoutMs + GRACE_MS,
     })),
   });
@@ -301,7 +301,7 @@ export async function threads(system: System, options: ThreadsOptions): Promise<
   }
 }
 
-/** All threads of a system are joined to each other, whichever call of {@link threads} they belong to. */
+/** All threads of a system are connected to each other, also those of different calls of {@link threads}. */
 const all = new WeakMap<Kernel, Set<ThreadProcess>>();
 
 function threadsOf(kernel: Kernel): Set<ThreadProcess> {
@@ -320,7 +320,7 @@ function causeOf(error: unknown, file: string, startTimeoutMs: number): unknown 
   return new WorkerFileError(file, `was not loaded within ${startTimeoutMs} ms`);
 }
 
-/** What the end of a thread may take beyond the stop of its system, in milliseconds. */
+/** How many milliseconds the end of a thread may take beyond the stop of its system. */
 const GRACE_MS = 1_000;
 
 function threadStart(ground: ThreadGround, name: string, main: RemoteNode): Startable<readonly [], Pid> {
