@@ -21,7 +21,7 @@ import { HEARTBEATS_PER_LIMIT, SESSION_DEFAULTS, type SessionLimits } from "./li
 import { PeerSession, type SessionGround, type SignalTexts } from "./peer-session.js";
 import { type NodeDown, type NodeUp, type SessionListener, tell } from "./session-events.js";
 import type { SessionConfig } from "./session-machine.js";
-import { type CarrierSessions, SessionTransport } from "./session-transport.js";
+import { SessionTransport } from "./session-transport.js";
 import { SystemPace } from "./system-pace.js";
 
 /** Options of the sessions of a node. */
@@ -86,7 +86,7 @@ const CHECKS = {
  * system.events.on("nodeUp", ({ node }) => console.log(`${node.name} is there`));
  * await sessions.close();
  */
-export class Sessions implements CarrierSessions {
+export class Sessions {
   readonly #kernel: Kernel;
   readonly #carrier: FrameCarrier;
   readonly #ground: SessionGround;
