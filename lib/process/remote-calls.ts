@@ -114,8 +114,9 @@ export class RemoteCalls {
   replied({ from, to: { ref }, outcome }: ReplySignal): void {
     const calls = this.#peers.get(from.node.id)?.calls;
     const end = calls?.get(ref);
-    // The callee's node knows the end of the call, and needs no `cancel`.
-    if (end !== undefined) calls?.delete(end);
+    // The request at the callee has ended, and needs no `cancel`. It is still there when code of that node answers that got the
+    // reply address in another way before the call: its replies come from number 0.
+    if (end !== undefined && from.id !== 0) calls?.delete(end);
     const answered = end?.request ?? this.#callOf(ref);
     if (answered?.owner !== undefined) this.#port.catchUp(answered.owner);
     if (answered !== undefined) settle(answered, outcome);

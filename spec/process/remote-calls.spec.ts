@@ -318,6 +318,22 @@ describe("a call to another node, with signals that arrive as copies,", () => {
     await third.stop();
   });
 
+  test("is withdrawn when a process of that node answers to which the caller sent the reply address ahead [N954]", async () => {
+    const busy = there.spawn<Question>({ handle: () => undefined, init: () => new Promise(() => undefined) });
+    const build = (replyTo: ReplyTo<number>): Question => {
+      here.send(server, { n: 1, replyTo });
+      return { n: 2, replyTo };
+    };
+    const call = here.call(known(busy), build, FOREVER);
+    await wire.settle();
+    expect([there.info(busy)?.mailboxDepth, tablesOf(there)]).toEqual([1, [0, 1]]);
+    await run((ctx) => ctx.reply(asked[0] as ReplyTo<number>, 5));
+    expect(await call).toBe(5);
+    await wire.settle();
+    expect([there.info(busy)?.mailboxDepth, tablesOf(there)]).toEqual([0, [0, 0]]);
+    there.exit(busy, "kill");
+  });
+
   test("may be answered at another node when it was made to a process of its own [N954]", async () => {
     let replyTo: ReplyTo<number> | undefined;
     const own = here.spawn<Question>({
