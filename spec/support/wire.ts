@@ -1,8 +1,19 @@
 // A wire between systems of one thread, which a test may cut.
 
-import { remoteNodes, System, type Transport, type WireSignal } from "signalbox";
+import { type Environment, remoteNodes, System, type Transport, type WireSignal } from "signalbox";
 import { SignalCodec } from "../../lib/node/codec/signal-codec.js";
 import { macrotask } from "./host.js";
+
+/** A signal on the wire. */
+interface UnderWay {
+  readonly from: System;
+  readonly to: System;
+  readonly signal: WireSignal;
+  arrive(): void;
+}
+
+/** How signals of one system to another fare: they arrive, are lost unnoticed, or are not accepted. */
+export type Passage = "open" | "silent" | "out";
 
 /** Carries signals between systems of one thread in the order of their sending, unless the wire is cut. */
 export class Wire {
@@ -10,8 +21,10 @@ export class Wire {
   /** Signals stay on the wire until `release`. */
   held = false;
   readonly log: WireSignal[] = [];
+  /** What becomes of signals from one system to another. A test may replace it. */
+  passage: (from: System, to: System) => Passage = () => "open";
   private readonly systems: System[] = [];
-  private readonly underWay: (() => void)[] = [];
+  private readonly underWay: UnderWay[] = [];
 
   private readonly copies: boolean;
 
@@ -26,10 +39,13 @@ export class Wire {
       send: (node, signal) => {
         const to = this.systems.find((system) => system.node.id === node.id);
         if (this.cut || to === undefined) return false;
+        const passage = this.passage(from(), to);
+        if (passage === "out") return false;
         this.log.push(signal);
-        const there = this.copies ? carried(signal, from(), to) : signal;
-        this.underWay.push(() => to.deliver(there));
-        if (!this.held) setImmediate(() => this.underWay.shift()?.());
+        if (passage === "silent") return true;
+        const there = this.copies ? carried(signal, from(), to) : () => signal;
+        this.underWay.push({ from: from(), to, signal, arrive: () => to.deliver(there()) });
+        if (!this.held) setImmediate(() => this.underWay.shift()?.arrive());
         return true;
       },
     };
@@ -49,12 +65,29 @@ export class Wire {
   /** Lets the signals arrive that were held. */
   release(): void {
     this.held = false;
-    for (const arrive of this.underWay.splice(0)) setImmediate(arrive);
+    for (const { arrive } of this.underWay.splice(0)) setImmediate(arrive);
   }
 
-  join(name: string): System {
+  /** The signals from one system to another that are held, the oldest first. */
+  waiting(from: System, to: System): WireSignal[] {
+    return this.underWay.filter((held) => held.from === from && held.to === to).map(({ signal }) => signal);
+  }
+
+  /** Lets the oldest of the signals from one system to another arrive that are held. */
+  deliver(from: System, to: System): void {
+    const index = this.underWay.findIndex((held) => held.from === from && held.to === to);
+    if (index >= 0) this.underWay.splice(index, 1)[0]?.arrive();
+  }
+
+  /** Loses the signals from one system to another that are held. */
+  lose(from: System, to: System): void {
+    const others = this.underWay.filter((held) => held.from !== from || held.to !== to);
+    this.underWay.splice(0, this.underWay.length, ...others);
+  }
+
+  join(name: string, options: { readonly environment?: Environment } = {}): System {
     const transport = remoteNodes(this.transport(() => system));
-    const system: System = new System({ name, transport, report: false });
+    const system: System = new System({ ...options, name, transport, report: false });
     this.systems.push(system);
     return system;
   }
@@ -69,8 +102,8 @@ export class Wire {
   }
 }
 
-/** The signal as text, and back. */
-function carried(signal: WireSignal, from: System, to: System): WireSignal {
+/** The signal as text, which its receiver reads as it arrives. */
+function carried(signal: WireSignal, from: System, to: System): () => WireSignal {
   const text = new SignalCodec(from.kernel, to.node).encode(signal);
-  return new SignalCodec(to.kernel, from.node).decode(text);
+  return () => new SignalCodec(to.kernel, from.node).decode(text);
 }
