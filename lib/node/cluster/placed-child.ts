@@ -1,5 +1,6 @@
-// A child on another node, as its supervisor sees it: a process here that stands for it. It has the child started (programs.ts), passes
-// messages on, and ends when the child does, with its reason; when the node is lost, with `noconnection`. Its own end ends the child.
+// The process that stands for a child on another node, on the side of its supervisor. It asks the other node to start the child (programs.ts)
+// and passes messages on. When the child ends, the process ends with the same reason; when the node is lost, with `noconnection`. When the
+// process ends, the child is stopped.
 
 import { type Callbacks, deferStart, ignore, Stop } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
@@ -14,7 +15,7 @@ import { NoNodeError } from "./errors.js";
 import type { KnownNode, Placement, ProgramNodes } from "./placement.js";
 import type { ProgramStart } from "./programs.js";
 
-/** What a child is, and where it may be. */
+/** The program of a child, and how its node is chosen. */
 export interface PlacedOptions {
   readonly nodes: ProgramNodes;
   readonly placement: Placement;
@@ -39,7 +40,7 @@ class PlacedChild implements Callbacks<unknown> {
   readonly #options: PlacedOptions;
   #at: KnownNode | undefined;
   #child: Pid<unknown> | undefined;
-  /** Messages that came before the child was there. */
+  /** Messages that came before the child had started. */
   #early: unknown[] = [];
   #giveUpWaiting: (() => void) | undefined;
 
@@ -49,7 +50,7 @@ class PlacedChild implements Callbacks<unknown> {
 
   init(ctx: Context<unknown>): unknown {
     const { nodes, program, placeTimeoutMs } = this.#options;
-    // However the process ends, a kill included.
+    // This runs however the process ends, also when it is killed.
     ctx.signal.addEventListener("abort", () => this.#leave(), { once: true });
     if (this.#place(ctx)) return deferStart;
     const process = ctx.self.process as Process;
@@ -64,7 +65,7 @@ class PlacedChild implements Callbacks<unknown> {
     return deferStart;
   }
 
-  /** False: there is no node. */
+  /** Places the child, unless it is placed already. False: no node can have it yet. */
   #place(ctx: Context<unknown>): boolean {
     const { nodes, placement, program, args } = this.#options;
     const all = nodes.all.filter((node) => node.offers(program));
@@ -94,12 +95,12 @@ class PlacedChild implements Callbacks<unknown> {
   #answered(ctx: Context<unknown>, reply: Reply<ProgramStart>): unknown {
     if (!reply.ok) {
       const { error } = reply;
-      // The DOWN of the starter says the same.
+      // The starter is gone. The reason is that of the DOWN that follows.
       return new Stop(error instanceof CalleeExitedError ? error.reason : crash(error));
     }
     const start = reply.value;
     if (start.type === "failed") return new Stop(start.reason);
-    // The supervisor forgets it, as a child here whose `init` returns `ignore`.
+    // The supervisor forgets the child, as it forgets a local child whose `init` returns `ignore`.
     if (start.type === "ignored") {
       const process = ctx.self.process as Process;
       process.kernel.started(process, ignore);
@@ -116,7 +117,7 @@ class PlacedChild implements Callbacks<unknown> {
     else this.#passOn(ctx, this.#child, message);
   }
 
-  /** What cannot travel is the sender's mistake, and must not end the child. */
+  /** A message that cannot travel is the sender's mistake, and must not end the child. */
   #passOn(ctx: Context<unknown>, child: Pid<unknown>, message: unknown): void {
     try {
       ctx.send(child, message);
@@ -129,7 +130,7 @@ class PlacedChild implements Callbacks<unknown> {
 
   signal(ctx: Context<unknown>, signal: Signal): unknown {
     const starter = this.#at?.starter;
-    // The only process that the starter has for this one is the child.
+    // The starter has only one process for this owner: the child.
     if (signal.type === "exit" && signal.from === starter) return new Stop(signal.reason);
     if (signal.type === "down" && signal.pid === starter) return new Stop(signal.reason);
     if (signal.type === "exit" && this.#child !== undefined && signal.reason !== NORMAL)
@@ -137,7 +138,7 @@ class PlacedChild implements Callbacks<unknown> {
     return undefined;
   }
 
-  /** The supervisor stops it: it ends when the child has. */
+  /** The supervisor stops this process, which ends after the child has ended. */
   parentExit(ctx: Context<unknown>, reason: ExitReason): unknown {
     if (this.#child === undefined) return new Stop(reason);
     this.#pass(ctx, reason);

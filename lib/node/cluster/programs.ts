@@ -1,5 +1,5 @@
 // Programs that other nodes may start here, by name. One process of the node, the starter, is the parent of all of them. Each child has an
-// owner, the process on the other node that ordered it (placed-child.ts). When one of the two ends, the other one ends too.
+// owner, the process on the other node that asked for the child (placed-child.ts). When one of the two ends, the other one ends too.
 
 import type { Callbacks, StartOutcome } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
@@ -27,7 +27,7 @@ export type ProgramStart =
   | { readonly type: "ignored" }
   | { readonly type: "failed"; readonly reason: ExitReason };
 
-/** What the starter of a node is asked. */
+/** A message to the starter of a node. */
 export type StarterMessage =
   | {
       readonly type: "start";

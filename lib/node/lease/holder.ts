@@ -1,4 +1,4 @@
-// Who holds a lease, as a text that its source keeps: people read it, and others find the process by it.
+// The holder of a lease as a text that its source keeps. People read it, and other systems find the process by it.
 
 import { text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";

@@ -11,7 +11,7 @@ import { PackageMissingError } from "../../process/package-missing.js";
 import { showThrown } from "../../process/show.js";
 import { LeaseBucketError } from "./errors.js";
 
-/** What a bucket is opened with. */
+/** Options with which a bucket is opened. */
 export interface BucketSettings {
   readonly servers: string[];
   readonly bucket: string;
@@ -34,7 +34,7 @@ export interface BucketWrite {
   readonly isMarker?: boolean;
 }
 
-/** The answer to a write. `busy`: another write to this key is in process, and nobody knows its end. */
+/** The answer to a write. `busy`: another write to this key is in process, with an unknown result. */
 export type BucketAnswer =
   | { readonly type: "stored"; readonly revision: number }
   | { readonly type: "refused" | "busy" };
@@ -43,7 +43,7 @@ export type BucketAnswer =
 export interface BucketEntry {
   readonly revision: number;
   readonly value: string;
-  /** It says that the key is free. */
+  /** Whether it is a marker that the key is free. */
   readonly isMarker: boolean;
 }
 
@@ -57,7 +57,7 @@ const VERSIONS = "^3.4.0";
 const LEAST_SERVER = "2.11";
 /** The wait before a connection is tried again, unless `connection.reconnectTimeWait` says otherwise. */
 const RECONNECT_MS = 250;
-/** How often the client asks the server whether it is there. After two questions without an answer it connects anew. */
+/** How often the client pings the server. After two pings without an answer it connects again. */
 const PING_MS = 2_000;
 const MS_PER_S = 1_000;
 
@@ -175,7 +175,7 @@ export class KvBucket {
     if (!this.#connection.isClosed()) this.#connection.publish(`${NEWS}.${this.#stream}.${key}`);
   }
 
-  /** Calls `heard` when a key may be free. Returns the call that ends it. */
+  /** Calls `heard` when a key may be free. Returns a function that ends the calls. */
   listen(key: string, heard: () => void): () => void {
     const callback = (error: Error | null): void => {
       if (error === null) heard();
@@ -184,7 +184,7 @@ export class KvBucket {
     return () => subscription.unsubscribe();
   }
 
-  /** Calls `again` whenever the connection was made anew: what was told meanwhile is lost. Ends with the connection. */
+  /** Calls `again` whenever the connection was made again, because notices in between are lost. Ends with the connection. */
   async reconnects(again: () => void): Promise<void> {
     for await (const { type } of this.#connection.status()) if (type === "reconnect") again();
   }

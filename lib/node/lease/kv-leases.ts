@@ -2,7 +2,7 @@
 // by writes that replace the last one. Each write names the revision that it replaces, and that alone decides.
 //
 // A write without an answer may have been stored, and so may an earlier one arrive later. A holder whose write is refused looks at what is
-// there: if it is a write of its own, the next one expects that. Whoever sees an old state there is refused again.
+// there: if it is a write of its own, the next write expects that revision. If the state it saw was old, the next write is refused, too.
 
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -41,14 +41,14 @@ export interface KvLeasesOptions {
 /** Leases of a bucket of JetStream, and their connection. */
 export interface KvLeases extends LeaseSource, AsyncDisposable {
   /**
-   * Writes to the bucket, and rejects when it takes no write: a bucket may call itself healthy, and refuse all writes. A check of readiness.
+   * Writes to the bucket, and rejects when the bucket takes no write. Use it as a readiness check: a bucket can report itself healthy and refuse all writes.
    */
   check(): Promise<void>;
-  /** Ends the connection. The stop of the system does it too. */
+  /** Ends the connection. A system that stops does the same. */
   close(): Promise<void>;
 }
 
-/** What a key of a lease has. */
+/** The message at the key of a lease. */
 interface LeaseText {
   readonly holder: string;
   /** The same in all writes of a lease, and in no other. */
@@ -75,7 +75,7 @@ const ANSWER_MS = 5_000;
 const MOST_REPLICAS = 5;
 /** Writes for one request: each but the first follows a look at what is there. */
 const MOST_TRIES = 3;
-/** How long the note that a key is free stays. Nobody needs it: a key without any message is free too. */
+/** How long the marker stays that a key is free. A key without any message is free too. */
 const MARKER_MS = 1_000;
 const MICROSECONDS = 1_000;
 
@@ -169,7 +169,7 @@ class Leases implements KvLeases {
     return orAborted(acquired, signal);
   }
 
-  /** What a key has from this holder is from an acquisition that it has given up, or from a lease that it has lost. */
+  /** A message of this holder at the key is from an acquisition that it has given up, or from a lease that it has lost. */
   async #acquire(
     key: string,
     holder: string,
@@ -266,7 +266,7 @@ function textOf(lease: LeaseText): string {
   return JSON.stringify(lease);
 }
 
-/** What a message says. Of another program it may say anything. */
+/** The content of a message. A message of another program can have any form. */
 function leaseIn({ value }: BucketEntry): Partial<LeaseText> {
   try {
     return (JSON.parse(value) ?? {}) as Partial<LeaseText>;

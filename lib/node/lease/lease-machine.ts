@@ -55,7 +55,7 @@ interface Renewal {
   readonly askedAt: number;
 }
 
-/** Where a contender is. */
+/** The state of a contender. */
 export type LeasePhase =
   | { readonly type: "waiting"; readonly at: number; readonly failures: number }
   | {
@@ -113,10 +113,10 @@ export type LeaseEvent = { readonly now: number; readonly roll: number } & (
   | { readonly type: "stop" }
 );
 
-/** What the process around the machine does. */
+/** An effect that the process around the machine carries out. */
 export type LeaseEffect =
   | { readonly type: "acquire" | "renew" | "release"; readonly request: number }
-  /** Nobody waits for the answers of these requests. */
+  /** The answers to these requests are no longer needed. */
   | { readonly type: "abandon"; readonly requests: readonly number[] }
   /** The answer of an acquisition came after it was given up, or too late. */
   | { readonly type: "give-back"; readonly request: number }

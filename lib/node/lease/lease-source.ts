@@ -1,11 +1,11 @@
-// Where leases are kept: one small interface, behind which a store and a bucket of JetStream stand.
+// The interface of a source of leases. A store and a bucket of JetStream implement it.
 
 import type { Environment } from "../../process/environment.js";
 import { withMethod } from "../../process/options.js";
 
-/** A lease as its source gave it. */
+/** A lease that its source has granted. */
 export interface HeldLease {
-  /** The name under which its source has it. */
+  /** The name of the lease in its source. */
   readonly name: string;
   /** The fencing token: a whole number, larger than that of any earlier holder of this name. */
   readonly token: number;
@@ -15,7 +15,7 @@ export interface HeldLease {
 
 /** A source of leases, such as {@link storeLeases}. Every decision of it is one compare-and-set, never a read. */
 export interface LeaseSource {
-  /** For people. */
+  /** A description for people. */
   readonly label: string;
   /** How long a lease of this source holds without renewal, in milliseconds, unless a singleton says otherwise. */
   readonly ttlMs: number;
@@ -30,13 +30,13 @@ export interface LeaseSource {
   renew(lease: HeldLease, signal: AbortSignal): Promise<boolean>;
   /** Gives a lease back, if it is still held with this token. */
   release(lease: HeldLease, signal: AbortSignal): Promise<void>;
-  /** The holder that the source shows, if there is one. For those who look for it: nothing is decided by it. */
+  /** The holder that the source shows, if there is one. It is for finding the process: no decision depends on it. */
   find(name: string, signal: AbortSignal): Promise<LeaseHolder | undefined>;
-  /** Calls `freed` when the lease may be free, as soon as the source knows. Returns the call that ends it. Absent: contenders ask now and then. */
+  /** Calls `freed` when the lease may be free, as soon as the source knows. Returns a function that ends the calls. Absent: contenders ask now and then. */
   watch?(name: string, freed: () => void): () => void;
 }
 
-/** Who holds a lease. */
+/** The holder of a lease. */
 export interface LeaseHolder {
   /** The text that the holder gave. */
   readonly holder: string;

@@ -88,7 +88,7 @@ export class SingletonProcess implements Callbacks<SingletonMessage | ChildStart
       this.#carryOut(effect),
     );
     this.#unwatch = source.watch?.(name, () => this.#post({ type: "event", event: { type: "freed" } }));
-    // Killed or crashed, it leaves the lease to its time; whatever is asked of the source ends.
+    // After a kill or a crash the lease expires by itself. All requests to the source are aborted.
     ctx.signal.addEventListener("abort", () => this.#leave(), { once: true });
     this.#dispatch({ type: "start" });
   }
@@ -216,7 +216,7 @@ export class SingletonProcess implements Callbacks<SingletonMessage | ChildStart
     );
   }
 
-  /** False: this process has ended. */
+  /** Returns false when this process has ended. */
   #post(message: SingletonMessage): boolean {
     const ctx = this.#ctx;
     if (!ctx.alive) return false;
@@ -224,7 +224,7 @@ export class SingletonProcess implements Callbacks<SingletonMessage | ChildStart
     return true;
   }
 
-  /** Nobody waits for it: if it fails, the lease ends when its time is over. */
+  /** The result is not awaited: if the release fails, the lease ends when its time is over. */
   #giveBack(lease: HeldLease): void {
     this.#parts.source.release(lease, new AbortController().signal).catch(() => undefined);
   }
@@ -261,7 +261,7 @@ export class SingletonProcess implements Callbacks<SingletonMessage | ChildStart
     }
   }
 
-  /** First the signal, then the orderly stop, then the kill: before the lease ends. */
+  /** Before the lease ends: first the signal aborts, then the process is stopped in order, then it is killed. */
   #vacate(isLost: boolean, until: number): void {
     const occupant = this.#occupant;
     if (occupant === undefined) return;
@@ -281,7 +281,7 @@ export class SingletonProcess implements Callbacks<SingletonMessage | ChildStart
       : `was lost: it was not renewed in time (${showThrown(this.#trouble)})`;
   }
 
-  /** The process under the lease has ended. By itself: then this one ends as it did. */
+  /** The process under the lease has ended. If it ended by itself, this process ends with the same reason. */
   #vacated({ lost, token }: Omit<Occupant, "pid">, reason: ExitReason): void {
     const { phase } = this.#loop.state;
     if (!lost.signal.aborted) lost.abort(new LeaseLostError(this.#parts.name, token, "is given back"));

@@ -1,4 +1,4 @@
-// Singletons as users define them: a process of which one at most runs in all systems that contend for its lease.
+// Singletons as users define them: a process that runs at most once among all systems that contend for its lease.
 
 import type { BodyContext } from "../../process/body-context.js";
 import { checkCallOptions } from "../../process/calls.js";
@@ -20,20 +20,20 @@ import { LEAST_TTL_MS, storeLeases } from "./store-leases.js";
  * The lease under which a singleton runs. A write set of the store that keeps the lease may name it as its `claim`; other stores that can fence get the token.
  */
 export interface Lease {
-  /** The name under which its source has it. */
+  /** The name of the lease in its source. */
   readonly name: string;
   /** The fencing token: a whole number, larger than that of any earlier holder. */
   readonly token: number;
-  /** Aborts when the lease is lost, before anything else is done about it, and when it was given back. */
+  /** Aborts when the lease is lost, before the process is stopped, and when the lease was given back. */
   readonly lost: AbortSignal;
   /**
-   * Whether the lease is held at this moment, by the clock of this system. Ask before an effect that cannot be fenced. After a pause of
-   * the whole process it is false before `lost` could abort.
+   * Whether the lease is held at this moment, by the clock of this system. Check it before an effect that cannot be fenced. After a pause of
+   * the whole program it is false at once, also while `lost` has not aborted yet.
    */
   readonly isHeld: boolean;
 }
 
-/** What runs as a singleton: a definition whose `init` gets the lease first, or needs no arguments; or a function of its context and the lease. */
+/** The code of a singleton: a definition whose `init` gets the lease first, or needs no arguments; or a function of its context and the lease. */
 export type SingletonStart = Startable<never, unknown> | SingletonBody;
 
 type Anything = ReturnType<JSON["parse"]>;
@@ -57,11 +57,11 @@ export type LeasedArgs<S> =
       ? Readonly<R>
       : never;
 
-/** The handle of what runs as a singleton: that of its definition, or the pid of a function. */
+/** The handle of a singleton's process: that of its definition, or the pid of a function. */
 export type SingletonHandle<S> = S extends Startable<never, infer Ref> ? Ref : Pid<unknown>;
 
 interface SingletonSettings {
-  /** The name of the lease: those that contend for the same one in the same source are one singleton. */
+  /** The name of the lease. Contenders for the same name in the same source are one singleton. */
   readonly name: string;
   /** The source of the lease, or a store: then `storeLeases(store)`. */
   readonly lease: LeaseSource | Store;
@@ -133,10 +133,10 @@ export class SingletonRef<Ref> {
 const SHUTDOWN_MS = 5_000;
 
 /**
- * A process of which one at most runs, in whichever system holds the lease of this name. Each system that has the singleton contends; one
- * gets the lease, starts the process and renews. When the holder stops in order, the next one starts at once; when it is killed, hangs or
- * is cut off, when the time of the lease is over. A process that ends by itself ends the contender too, with the same reason, so
- * that a supervisor decides on its restart, and another system may be faster.
+ * A process that runs at most once, on the system that holds the lease of this name. Each system with the singleton contends for the lease.
+ * One gets it, starts the process and renews the lease. When the holder stops in order, the next one starts at once. When the holder is
+ * killed, hangs or is cut off, the next one starts when the lease has expired. A process that ends by itself ends its contender too, with
+ * the same reason: a supervisor decides on the restart, and another system may be faster.
  *
  * The holder ends before its lease does: it counts from the moment at which it asked, by its own clock, and a lease that was not renewed until a
  * quarter of its time is left is lost. Then `lost` aborts, the process gets its `shutdown`, and it is killed before the time is over. This needs clocks that run
@@ -190,7 +190,7 @@ export function singleton<S extends SingletonStart>(
     [supervising]: true,
     [launch]: (): Launch<SingletonRef<SingletonHandle<S>>> => ({
       behaviour: new SingletonProcess({ name, source, times, spec: { ...spec, start }, args }),
-      // It ends when the process has, and gives the lease back: its own times limit that.
+      // The contender ends after its process, and gives the lease back. Its own limits bound that time.
       options: { label: `singleton ${name}`, trapExit: true, shutdown: Number.POSITIVE_INFINITY },
       ref: (pid, kernel) =>
         new SingletonRef(pid as Pid<SingletonMessage>, kernel, (child) =>

@@ -10,8 +10,8 @@ import type { HeldLease, LeaseHolder, LeaseSource } from "./lease-source.js";
 /** Options of {@link storeLeases}. */
 export interface StoreLeasesOptions {
   /**
-   * How long a lease holds without renewal, in milliseconds, unless a singleton says otherwise. So long others wait for a holder that
-   * was killed, hangs or is cut off. At least 500. Default 2,000.
+   * How long a lease holds without renewal, in milliseconds, unless a singleton says otherwise. Others wait for so long when the
+   * holder was killed, hangs or is cut off. At least 500. Default 2,000.
    */
   readonly ttlMs?: number;
   /** The names of the claims begin so. Default `leases/`. */
@@ -68,7 +68,7 @@ class StoreLeases implements LeaseSource {
     const claimed = this.#claim(this.#prefix + text("name", name), holder, ttlMs);
     claimed
       .then(
-        // It came too late for the contender, which asks anew.
+        // The lease came too late for the contender, which will ask again.
         (claim) => (claim !== undefined && signal.aborted ? this.#giveBack(claim) : undefined),
       )
       .catch(() => undefined)
@@ -93,7 +93,7 @@ class StoreLeases implements LeaseSource {
     this.#unreleased.add(claim);
     await claim.release();
     this.#unreleased.delete(claim);
-    // Contenders that have missed it ask now and then.
+    // Contenders that have missed this notice ask now and then.
     await this.#store.commit({ writes: [], notify: [claim.name] }).catch(() => undefined);
   }
 

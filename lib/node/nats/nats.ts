@@ -20,7 +20,7 @@ import { neighbourOf } from "./neighbour.js";
 import { LONGEST_NAME, type Presence, readPresence, writePresence } from "./presence.js";
 import { type LostFrame, Subjects, type Way } from "./subjects.js";
 
-/** What {@link nats} is given. */
+/** Options of {@link nats}. */
 export interface NatsOptions {
   /** Where the servers are, such as `127.0.0.1:4222`. */
   readonly servers: string | readonly string[];
@@ -29,13 +29,13 @@ export interface NatsOptions {
   /** How long the server may take to accept a connection, in milliseconds. Default 5,000. */
   readonly answerMs?: number;
   /**
-   * How often a node says that it is here, in milliseconds; 100 or more. Two nodes that lost each other meet again within about this time.
+   * How often a node announces itself, in milliseconds; 100 or more. Two nodes that lost each other meet again within about this time.
    * Default 1,000.
    */
   readonly presenceMs?: number;
   /**
-   * How often a node looks whether another one is still there, in milliseconds; 5 or more. Each node watches one other, and tells the rest
-   * when that one is gone: a node that is killed is noticed within about this time. Default 20. `Infinity`: by the next frame for it.
+   * How often a node checks whether another one is alive, in milliseconds; 5 or more. Each node watches one other, and tells the rest when
+   * that one is gone, so a killed node is noticed within about this time. Default 20. `Infinity`: noticed by the next frame to it.
    */
   readonly probeMs?: number;
   /**
@@ -49,7 +49,7 @@ export interface NatsOptions {
   readonly connection?: object;
 }
 
-/** The connection of a node to its cluster, for metrics and for people. */
+/** The state of a node's connection to its cluster, for metrics and for people. */
 export interface NatsState {
   /** Whether the node is connected to a server now. */
   readonly isConnected: boolean;
@@ -74,9 +74,9 @@ interface Settings {
 const VERSIONS = "^3.4.0";
 /** The wait before a connection is tried again, unless `connection.reconnectTimeWait` says otherwise. */
 const RECONNECT_MS = 250;
-/** How often the client asks the server whether it is there. After two questions without an answer it connects anew. */
+/** How often the client pings the server. After two pings without an answer it connects again. */
 const PING_MS = 2_000;
-/** The server is asked to confirm after so many bytes. */
+/** After so many bytes the server is asked to confirm them. */
 const CONFIRM_BYTES = 65_536;
 /** How long a carrier that closes waits until the server has taken what was sent. */
 const FAREWELL_MS = 1_000;
@@ -101,8 +101,8 @@ export async function loadTransport(
 
 /**
  * NATS as the carrier between the nodes of a cluster: it finds them, and carries their frames. It needs the package
- * `@nats-io/transport-node`, version 3.4, and a server of version 2.9 or later; JetStream is not needed. A connection that is lost is
- * made again, for ever. Meanwhile no other node can be reached.
+ * `@nats-io/transport-node`, version 3.4, and a server of version 2.9 or later; JetStream is not needed. When the connection is lost, the
+ * node connects again for as long as that takes. Meanwhile it reaches no other node.
  *
  * @throws OptionError
  * @example
@@ -234,7 +234,7 @@ export class NatsCarrier implements FrameCarrier {
     const { frames, notices, seen, answers } = this.#subjects;
     this.#listen(frames, (message) => {
       const from = this.#subjects.senderOf(message.reply);
-      // Without a byte, it only asks whether somebody listens here.
+      // A message of no bytes is a probe: it only checks whether this node listens.
       if (from !== undefined && message.data.length > 0) receiver.frame(from, message.string());
     });
     this.#listen(notices, (message) => {
@@ -264,7 +264,7 @@ export class NatsCarrier implements FrameCarrier {
   #wayTo(to: RemoteNode): Way {
     const known = this.#ways.get(to.id);
     if (known !== undefined) return known;
-    // A node that was killed has not taken its leave.
+    // A node that was killed has sent no `leave`.
     for (const id of this.#ways.keys()) if (this.#ways.size >= MOST_WAYS) this.#ways.delete(id);
     const way = this.#subjects.to(to);
     this.#ways.set(to.id, way);
@@ -281,9 +281,9 @@ export class NatsCarrier implements FrameCarrier {
     return bytes < CONFIRM_BYTES ? 0 : bytes;
   }
 
-  /** Says that the node leaves, and ends the connection. Resolves when it has ended: soon, also when the server hangs. */
+  /** Announces that the node leaves, and ends the connection. Resolves when it has ended: soon, even when the server hangs. */
   close(): Promise<void> {
-    // A system that has stopped has no timers, and waits for nothing.
+    // A system that has stopped has no timers, so nothing can be waited for.
     if (this.#kernel.stopped) this.#hurry?.();
     this.#closing ??= this.#close();
     return this.#closing;
@@ -337,7 +337,7 @@ export class NatsCarrier implements FrameCarrier {
     }
   }
 
-  /** Asks the server to confirm what it has taken, if that is much. One question at a time. */
+  /** Asks the server to confirm the bytes it has taken, once there are many. One request at a time. */
   #confirm(): void {
     if (this.#isConfirming || this.#isClosed || this.#sentBytes - this.#takenBytes < CONFIRM_BYTES) return;
     this.#isConfirming = true;
@@ -392,7 +392,7 @@ export class NatsCarrier implements FrameCarrier {
     return neighbourOf(this.#kernel.node.id, this.#seen.keys());
   }
 
-  /** Looks again and again whether the neighbour is still there. */
+  /** Checks periodically whether the neighbour is alive. */
   #watchNeighbour(): void {
     const { probeMs } = this.#settings;
     if (probeMs === Number.POSITIVE_INFINITY) return;
@@ -405,7 +405,7 @@ export class NatsCarrier implements FrameCarrier {
     });
   }
 
-  /** Only a node that is gone leads to an answer: the notice of the server, as for the last frame to it. */
+  /** Probes a node. Only a node that is gone leads to an answer: the same notice of the server as for a frame to it. */
   #ask(id: string | undefined): void {
     const way = id === undefined ? undefined : this.#ways.get(id);
     if (way?.lastReply !== undefined && this.#isConnected) this.#publish(way.subject, "", way.lastReply);
@@ -419,7 +419,7 @@ export class NatsCarrier implements FrameCarrier {
     if (this.#isConnected) this.#publish(subject, writePresence({ type, node }));
   }
 
-  /** Says again and again that the node is here: nodes that lost each other meet again by it. */
+  /** Announces the node periodically, so that nodes that lost each other meet again. */
   #present(): void {
     const kernel = this.#kernel;
     const delayMs = this.#settings.presenceMs * (JITTER_FROM + kernel.env.random() * JITTER);
@@ -441,7 +441,7 @@ export class NatsCarrier implements FrameCarrier {
     }
   }
 
-  /** What is in the buffers is lost, and nobody knows how much of it. So the sessions with all nodes end. */
+  /** The contents of the buffers are lost, and their size is unknown. So the sessions with all nodes end. */
   #disconnected(): void {
     if (!this.#isConnected) return;
     this.#isConnected = false;
@@ -475,6 +475,6 @@ function abandonDial(connection: NatsConnection): void {
   protocol?.transport?.discard?.();
 }
 
-/** Nodes that began together do not speak together for long: a period is between three and five quarters of `presenceMs`. */
+/** Each period is between three and five quarters of `presenceMs`, at random, so that nodes do not send at the same moment. */
 const JITTER_FROM = 0.75;
 const JITTER = 0.5;

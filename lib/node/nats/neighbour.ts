@@ -1,5 +1,5 @@
-// Who watches whom: the nodes of a cluster stand in a ring, by their ids, and each one watches the next. So a node that is killed is
-// noticed soon at a cost that does not grow with the number of nodes.
+// Decides which node watches which. The nodes of a cluster form a ring by their ids, and each one watches the next. So a killed node is
+// noticed soon, at a cost for each node that does not grow with their number.
 
 /** The node that a node watches: the one with the next id, or the least. Undefined when there is no other node. */
 export function neighbourOf(here: string, others: Iterable<string>): string | undefined {

@@ -1,11 +1,11 @@
-// What nodes of a cluster tell each other outside of all sessions: that they have joined, are here, or
-// leave, and that another node is lost.
+// The presence messages of a cluster, which go outside of all sessions: a node has joined, is here or leaves, or another
+// node is lost.
 
 import type { RemoteNode } from "../../process/pid.js";
 
 export interface Presence {
   readonly type: "join" | "here" | "leave" | "lost";
-  /** The node that speaks. With `lost`, a node at which nobody listens: those that hear of it look for themselves. */
+  /** The node that sends. With `lost`, the node that is gone: each receiver checks that for itself. */
   readonly node: RemoteNode;
 }
 
@@ -17,7 +17,7 @@ export function writePresence({ type, node: { id, name } }: Presence): string {
   return JSON.stringify({ type, id, name });
 }
 
-/** Undefined for anything that {@link writePresence} did not write: a later release may say more, and others may write there. */
+/** Undefined for any text that {@link writePresence} did not write. Later releases may send more, and other programs may publish there. */
 export function readPresence(text: string): Presence | undefined {
   try {
     const { type, id, name } = JSON.parse(text) as { type: unknown; id: unknown; name: unknown };

@@ -24,7 +24,7 @@ export class Way {
     this.#replies = replies;
   }
 
-  /** Where the notice about the last frame comes. Undefined before the first frame. */
+  /** The subject for the notice about the last frame. Undefined before the first frame. */
   get lastReply(): string | undefined {
     return this.#tag === undefined ? undefined : this.#reply;
   }
@@ -39,7 +39,7 @@ export class Way {
   }
 }
 
-/** A frame that found nobody. */
+/** A frame at whose subject nobody listened. */
 export interface LostFrame {
   /** The id of the node that it was for. */
   readonly id: string;

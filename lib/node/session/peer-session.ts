@@ -28,7 +28,7 @@ export interface SignalTexts {
   decodeAll(body: string): readonly WireSignal[];
 }
 
-/** What the sessions of one node have in common. */
+/** The parts that all sessions of a node share. */
 export interface SessionGround {
   readonly kernel: Kernel;
   readonly carrier: FrameCarrier;
@@ -234,7 +234,7 @@ export class PeerSession {
   #down({ epoch, reason, by, lost }: Extract<SessionEffect, { readonly type: "down" }>): void {
     const { kernel } = this.#ground;
     kernel.remote.nodeDown(this.node.id);
-    // A node that takes its leave in order has no more letters.
+    // When this node leaves in order, its lost messages are not dead letters.
     if (reason !== "left" || by === "there")
       for (const { signal } of lost as readonly { readonly signal: WireSignal }[])
         if (signal.type === "message")

@@ -1,4 +1,4 @@
-// What a node tells of its sessions: events of the system, and reports.
+// The events and reports that sessions emit.
 
 import type { Kernel } from "../../process/kernel.js";
 import type { RemoteNode } from "../../process/pid.js";
@@ -13,7 +13,7 @@ export interface NodeUp {
   readonly epoch: string;
   /** The version of the protocol that both nodes have. */
   readonly version: number;
-  /** What both nodes can do. */
+  /** The capabilities that both nodes have. */
   readonly capabilities: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface NodeUp {
  *
  * | reason | |
  * |---|---|
- * | `left` | the other node has taken its leave, or this one has |
+ * | `left` | the other node has left, or this one has |
  * | `unreachable` | nobody listens there |
  * | `timeout` | nothing was heard for the limit |
  * | `stalled` | heartbeats came, but nothing was acknowledged for the limit |

@@ -102,7 +102,7 @@ interface Epoch extends EpochEnds {
   // in
   received: number;
   receivedSize: number;
-  /** What the other side knows of that. */
+  /** The part of what arrived that the other side knows of. */
   toldFrames: number;
   toldSize: number;
   mustTell: boolean;
@@ -131,7 +131,7 @@ interface Absent {
 
 type Phase = Absent | Hello | Epoch | { readonly type: "refused" } | { readonly type: "left" };
 
-/** What happened at this end so far. */
+/** Counts of what happened at this end so far. */
 export interface SessionCounts {
   gaps: number;
   ends: number;
@@ -485,7 +485,7 @@ function bye(from: number, to: number, reason: ByeReason): SessionEffect {
   return { type: "transmit", frame: { type: "bye", from, to, reason } };
 }
 
-/** A hello was in vain. */
+/** A hello has failed, so no epoch has begun. */
 function fail(s: Session, phase: Hello, now: number, reason: SessionEnd, by: "here" | "there"): Effects {
   const delayMs = retryMs(s);
   s.retries++;

@@ -30,7 +30,7 @@ export interface SessionOptions extends Partial<SessionLimits> {
   readonly errors?: readonly ErrorClass[];
   /** The largest message, call or reply, in bytes. Default 16 MiB. */
   readonly maxBytes?: number;
-  /** Words for what this node can do. The other node learns those that both have. */
+  /** Names of capabilities of this node. Each session knows those that both nodes have. */
   readonly capabilities?: readonly string[];
   /** @internal The versions of the protocol that this node has. */
   readonly versions?: VersionRange;
@@ -39,7 +39,7 @@ export interface SessionOptions extends Partial<SessionLimits> {
 /** The version of the protocol between nodes. */
 const VERSIONS: VersionRange = { least: 1, most: 1 };
 
-/** What signals have beside their values: addresses and names. */
+/** The room for the parts of a signal beside its value: addresses and names. */
 const SIGNAL_HEAD = 65_536;
 
 const LONGEST_CAPABILITIES = 512;
@@ -248,7 +248,7 @@ export class Sessions {
     this.#closeCarrier();
   }
 
-  /** The carrier has yet to send something. */
+  /** Whether the carrier still has something to send. */
   #isBusy(): boolean {
     return [...this.#peers.values()].some(({ node }) => (this.#carrier.pending?.(node) ?? 0) > 0);
   }
