@@ -129,8 +129,8 @@ export class StandIn implements Callbacks<Message> {
 
   /** After the loss of a node a DOWN follows, so nothing is done here. Any other error means that the envelope could not be passed on. */
   #failed(delivery: Delivery, error: unknown): void {
-    if (delivery.isWithdrawn || error instanceof CalleeExitedError) return;
-    delivery.reject(error);
+    if (delivery.isWithdrawn) delivery.free();
+    else if (!(error instanceof CalleeExitedError)) delivery.reject(error);
   }
 
   /** Stops when the consumer has ended or left, and all deliveries have ended. */

@@ -178,6 +178,26 @@ describe("a dispatch to a consumer of another node", () => {
     });
   });
 
+  test("that is withdrawn frees its slot, so that the consumer gets the next envelope [N1176]", async () => {
+    const waiting = consumer((n: number, { signal }: Delivery<number>) =>
+      n > 2
+        ? n
+        : new Promise<number>((_, fail) => signal.addEventListener("abort", () => fail(signal.reason))),
+    );
+    far.join(there.system.spawn(waiting), { id: "south", maxInFlight: 1 });
+    await peers.wire.settle();
+    for (const n of [1, 2]) {
+      const giveUp = new AbortController();
+      const outcome = here.system.dispatch(near, n, { signal: giveUp.signal });
+      await peers.wire.settle();
+      giveUp.abort(new Error("changed my mind"));
+      await expect(outcome).rejects.toThrow("changed my mind");
+      await peers.wire.settle();
+      expect(near.consumers.map(({ inFlight }) => inFlight)).toEqual([0]);
+    }
+    expect((await here.system.dispatch(near, 3)).reply).toBe(3);
+  });
+
   test("is withdrawn there when its caller gives up [N1123]", async () => {
     const seen: string[] = [];
     const waiting = consumer((_n: number, { signal }: Delivery<number>) => {
