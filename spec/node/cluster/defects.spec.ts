@@ -147,6 +147,42 @@ describe("the loss of one node", () => {
     for (const one of nodes.slice(3)) expect(one.nodes().filter(well).length).toBeGreaterThanOrEqual(31);
   });
 
+  it("10: is heard by those who begin to watch again while they handle the one before", async () => {
+    const [a, b, c] = (await joined("a", "b", "c")) as [ClusterNode, ClusterNode, ClusterNode];
+    const watched: string[] = [];
+    const told: string[] = [];
+    function watch(): void {
+      const end = a.watch({
+        down: ({ name }) => {
+          watched.push(name);
+          end();
+          watch();
+        },
+      });
+    }
+    function listen(): void {
+      a.system.events.once("nodeDown", ({ node }) => {
+        told.push(node.name);
+        listen();
+      });
+    }
+    watch();
+    listen();
+    const losses: string[] = [];
+    // Two nodes at one moment, then one of them again and again.
+    for (const lost of [[b, c], [b], [b], [c]]) {
+      cluster.network.lose = (from, to) => lost.some(({ node }) => node === from || node === to);
+      await cluster.settle(2 * LIMIT);
+      losses.push(...lost.map(({ node }) => node.name));
+      expect(watched.toSorted()).toEqual(losses.toSorted());
+      expect(told.toSorted()).toEqual(losses.toSorted());
+      cluster.network.heal();
+      await cluster.settle(30_000);
+      await cluster.meet();
+      expect(a.nodes()).toHaveLength(3);
+    }
+  });
+
   it("17: leaves what the others have of each other", async () => {
     const [a, b, c] = (await joined("a", "b", "c")) as [ClusterNode, ClusterNode, ClusterNode];
     const there = answering(b, "stock", "there");
