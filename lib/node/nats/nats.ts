@@ -265,7 +265,7 @@ export class NatsCarrier implements FrameCarrier {
     const known = this.#ways.get(to.id);
     if (known !== undefined) return known;
     // A node that was killed has sent no `leave`.
-    for (const id of this.#ways.keys()) if (this.#ways.size >= MOST_WAYS) this.#ways.delete(id);
+    makeRoom(this.#ways);
     const way = this.#subjects.to(to);
     this.#ways.set(to.id, way);
     return way;
@@ -373,7 +373,7 @@ export class NatsCarrier implements FrameCarrier {
       return;
     }
     if (type === "join") this.#announce("here", this.#subjects.answersTo(node));
-    for (const id of this.#seen.keys()) if (this.#seen.size >= MOST_WAYS) this.#seen.delete(id);
+    if (!this.#seen.has(node.id)) makeRoom(this.#seen);
     this.#seen.set(node.id, node);
     receiver.seen(node);
   }
@@ -463,6 +463,14 @@ export class NatsCarrier implements FrameCarrier {
     if (!reports.admits("transport")) return;
     const text = `${node.name}: the cluster ${show(this.#settings.cluster)} over NATS: ${what}`;
     reports.write({ level: "error", event: "transport", path: node.name, text });
+  }
+}
+
+/** Forgets the nodes that were remembered first, when there are too many. */
+function makeRoom(nodes: Map<string, unknown>): void {
+  for (const id of nodes.keys()) {
+    if (nodes.size < MOST_WAYS) return;
+    nodes.delete(id);
   }
 }
 
