@@ -11,6 +11,7 @@ import { PackageMissingError } from "../../../lib/process/package-missing.js";
 import { Loopback } from "../../chaos/loopback.js";
 import { describeNats, describeNatsLeases, type NatsServer, startNats } from "../../support/nats.js";
 import { type NatsCluster, startNatsCluster } from "../../support/nats-cluster.js";
+import { proving } from "../../support/proof.js";
 import { seen, until } from "../../support/until.js";
 
 const never = new AbortController().signal;
@@ -42,6 +43,9 @@ async function held(leases: KvLeases, name: string, ttlMs = TTL, holder = "a"): 
   if (lease === undefined) throw new Error(`${name} was refused`);
   return lease;
 }
+
+/** These wait for the real time of leases. */
+const onNats = proving ? describeNatsLeases : describe.skip;
 
 describe("the options of kvLeases", () => {
   it.each([
@@ -134,7 +138,7 @@ describe("a place that cannot keep leases", () => {
   });
 });
 
-describeNatsLeases("a lease of JetStream", () => {
+onNats("a lease of JetStream", () => {
   let server: NatsServer;
   beforeAll(async () => {
     server = await startNats();
@@ -286,7 +290,7 @@ describeNats("a source of leases", () => {
   });
 });
 
-describeNatsLeases("a lease of JetStream on three servers", () => {
+onNats("a lease of JetStream on three servers", () => {
   let cluster: NatsCluster;
   beforeAll(async () => {
     cluster = await startNatsCluster();

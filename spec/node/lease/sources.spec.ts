@@ -9,7 +9,12 @@ import { PostgresBench } from "../../store/postgres/bench.js";
 import { describeNatsLeases, type NatsServer, startNats } from "../../support/nats.js";
 import { type NatsCluster, startNatsCluster } from "../../support/nats-cluster.js";
 import { describePostgres } from "../../support/postgres.js";
+import { proving } from "../../support/proof.js";
 import { type LeasePlace, realTime, sourceSuite } from "./sources.js";
+
+/** On servers the tests wait for the real time of leases, which takes most of a minute. */
+const onPostgres = proving ? describePostgres : describe.skip;
+const onNats = proving ? describeNatsLeases : describe.skip;
 
 describe("leases of a store in memory", () => {
   const clock = testClock();
@@ -26,7 +31,7 @@ describe("leases of a store in memory", () => {
   }));
 });
 
-describePostgres("leases of a store on PostgreSQL", () => {
+onPostgres("leases of a store on PostgreSQL", () => {
   const bench = new PostgresBench({ name: "leases", version: 1, tables: [] });
   const at = bench.place();
   sourceSuite(() => ({
@@ -51,7 +56,7 @@ function buckets(options: () => Parameters<typeof kvLeases>[1]): LeasePlace & { 
   };
 }
 
-describeNatsLeases("leases of JetStream on one server", () => {
+onNats("leases of JetStream on one server", () => {
   let server: NatsServer;
   const place = buckets(() => ({ servers: server.address }));
   beforeAll(async () => {
@@ -64,7 +69,7 @@ describeNatsLeases("leases of JetStream on one server", () => {
   sourceSuite(() => place);
 });
 
-describeNatsLeases("leases of JetStream on three servers", () => {
+onNats("leases of JetStream on three servers", () => {
   let cluster: NatsCluster;
   const place = buckets(() => ({ servers: cluster.addresses, replicas: 3 }));
   beforeAll(async () => {
