@@ -9,6 +9,7 @@
  *     host-life.ts  start, services and stop of the process of a host
  *     versions.ts   the definitions that a host can run
  *     signals.ts    what hosts say to an autoscaler
+ *     nats-client.ts  the client of NATS, which queues, nodes and leases use
  *     payload/    how values become durable: codecs, limits, errors
  *     background/ work that a failing store only puts off, and the heartbeats of work that takes long
  *     handles/    how a handle outlives its host: call-machine.ts decides, host-calls.ts asks, running-hosts.ts knows which hosts run

@@ -7,18 +7,15 @@
 
 import type { JetStreamClient, JetStreamManager, StreamConfig } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { PackageMissingError } from "../../process/package-missing.js";
+import { connectNats, type JetStreamPackages, type NatsSettings } from "../../host/nats-client.js";
 import { showThrown } from "../../process/show.js";
 import { LeaseBucketError } from "./errors.js";
 
 /** Options with which a bucket is opened. */
-export interface BucketSettings {
-  readonly servers: string[];
+export interface BucketSettings extends NatsSettings {
   readonly bucket: string;
   /** Undefined: as it is, and one for a bucket that is made. */
   readonly replicas: number | undefined;
-  readonly answerMs: number;
-  readonly connection: object;
   /** The number of the first revision of a bucket that is made. */
   readonly firstRevision: number;
 }
@@ -47,18 +44,8 @@ export interface BucketEntry {
   readonly isMarker: boolean;
 }
 
-interface Packages {
-  readonly transport: typeof import("@nats-io/transport-node");
-  readonly jetstream: typeof import("@nats-io/jetstream");
-}
-
-const VERSIONS = "^3.4.0";
 /** The release that has times to live for single messages. */
 const LEAST_SERVER = "2.11";
-/** The wait before a connection is tried again, unless `connection.reconnectTimeWait` says otherwise. */
-const RECONNECT_MS = 250;
-/** How often the client pings the server. After two pings without an answer it connects again. */
-const PING_MS = 2_000;
 const MS_PER_S = 1_000;
 
 /** Codes of JetStream's answers. */
@@ -67,21 +54,6 @@ const NAME_IN_USE = 10_058;
 const NO_MESSAGE = 10_037;
 const WRONG_REVISION = 10_071;
 const WRITE_IN_PROCESS = 10_164;
-
-/** @internal Loads the client. @throws PackageMissingError */
-export async function loadPackages(
-  load: () => Promise<Packages> = async () => ({
-    transport: await import("@nats-io/transport-node"),
-    jetstream: await import("@nats-io/jetstream"),
-  }),
-): Promise<Packages> {
-  try {
-    return await load();
-  } catch (error) {
-    const names = "@nats-io/transport-node @nats-io/jetstream";
-    throw new PackageMissingError(names, VERSIONS, "leases over JetStream", error);
-  }
-}
 
 /** Where a bucket is, for errors and reports. */
 export function bucketLabel({ bucket, servers }: Pick<BucketSettings, "bucket" | "servers">): string {
@@ -92,14 +64,14 @@ export function bucketLabel({ bucket, servers }: Pick<BucketSettings, "bucket" |
 export class KvBucket {
   readonly #subjects: string;
   readonly #stream: string;
-  readonly #packages: Packages;
+  readonly #packages: JetStreamPackages;
   readonly #connection: NatsConnection;
   readonly #client: JetStreamClient;
   readonly #manager: JetStreamManager;
 
   private constructor(
     { bucket, answerMs }: BucketSettings,
-    packages: Packages,
+    packages: JetStreamPackages,
     connection: NatsConnection,
     manager: JetStreamManager,
   ) {
@@ -112,7 +84,7 @@ export class KvBucket {
   }
 
   /** Connects, and makes the bucket if it is not there. @throws LeaseBucketError */
-  static async open(settings: BucketSettings, packages: Packages): Promise<KvBucket> {
+  static async open(settings: BucketSettings, packages: JetStreamPackages): Promise<KvBucket> {
     const label = bucketLabel(settings);
     const connection = await connected(label, settings, packages);
     try {
@@ -210,20 +182,11 @@ const subjectsOf = (bucket: string): string => `$KV.${bucket}.>`;
 
 async function connected(
   label: string,
-  { servers, answerMs, connection }: BucketSettings,
-  { transport }: Packages,
+  settings: BucketSettings,
+  { transport }: JetStreamPackages,
 ): Promise<NatsConnection> {
   try {
-    return await transport.connect({
-      reconnectTimeWait: RECONNECT_MS,
-      pingInterval: PING_MS,
-      noAsyncTraces: true,
-      ...connection,
-      servers,
-      timeout: answerMs,
-      maxReconnectAttempts: -1,
-      ignoreAuthErrorAbort: true,
-    });
+    return await connectNats(transport, settings);
   } catch (error) {
     throw new LeaseBucketError(label, `no server can be reached: ${showThrown(error)}`, error);
   }
@@ -239,7 +202,7 @@ function checkServer(label: string, version = "of an unknown version"): void {
 async function managerOf(
   label: string,
   { answerMs }: BucketSettings,
-  { jetstream }: Packages,
+  { jetstream }: JetStreamPackages,
   connection: NatsConnection,
 ): Promise<JetStreamManager> {
   try {
@@ -258,7 +221,7 @@ async function managerOf(
 async function madeBucket(
   label: string,
   settings: BucketSettings,
-  { jetstream }: Packages,
+  { jetstream }: JetStreamPackages,
   { streams }: JetStreamManager,
 ): Promise<StreamConfig> {
   const { bucket, replicas = 1, firstRevision } = settings;

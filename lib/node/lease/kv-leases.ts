@@ -4,14 +4,15 @@
 // A write without an answer may have been stored, and so may an earlier one arrive later. A holder whose write is refused looks at what is
 // there: if it is a write of its own, the next write expects that revision. If the state it saw was old, the next write is refused, too.
 
+import { clientOptions, loadJetStream, natsServers } from "../../host/nats-client.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { exclude, include } from "../../process/one-or-many.js";
 import { checked, maybe, ms, whole } from "../../process/option-schema.js";
-import { kernelOf, text } from "../../process/options.js";
+import { kernelOf } from "../../process/options.js";
 import { orAborted } from "../../process/or-aborted.js";
 import type { ProcessSystem } from "../../process/system.js";
-import { type BucketEntry, bucketLabel, KvBucket, loadPackages } from "./kv-bucket.js";
+import { type BucketEntry, bucketLabel, KvBucket } from "./kv-bucket.js";
 import { keyOf } from "./kv-key.js";
 import type { HeldLease, LeaseHolder, LeaseSource } from "./lease-source.js";
 import type { HasSystem } from "./singleton.js";
@@ -99,7 +100,7 @@ export async function kvLeases(node: ProcessSystem | HasSystem, options: KvLease
     "",
     options,
     {
-      servers: addresses,
+      servers: natsServers,
       bucket: bucketName,
       replicas: maybe(whole(1, MOST_REPLICAS)),
       ttlMs: ms(LEAST_TTL_MS),
@@ -111,7 +112,10 @@ export async function kvLeases(node: ProcessSystem | HasSystem, options: KvLease
   // Whoever deletes a bucket deletes its revisions. Those of a new one begin at the time in microseconds, which is above the old ones: they
   // rise by less than a million each second.
   const firstRevision = Math.floor(kernel.env.wallTime()) * MICROSECONDS;
-  const bucket = await KvBucket.open({ ...given, servers, firstRevision }, await loadPackages());
+  const bucket = await KvBucket.open(
+    { ...given, servers, firstRevision },
+    await loadJetStream("leases over JetStream"),
+  );
   return new Leases(
     kernel,
     bucketLabel({ bucket: given.bucket, servers }),
@@ -121,20 +125,9 @@ export async function kvLeases(node: ProcessSystem | HasSystem, options: KvLease
   );
 }
 
-function addresses(path: string, given: unknown): string[] {
-  const all = (Array.isArray(given) ? given : [given]).map((one, i) => text(`${path}[${i}]`, one));
-  if (all.length === 0) throw new OptionError(path, given, "the address of a server, or several");
-  return all;
-}
-
 function bucketName(path: string, given: unknown): string {
   if (typeof given === "string" && /^[\w-]{1,64}$/.test(given)) return given;
   throw new OptionError(path, given, "a name of letters, digits, _ and -, at most 64");
-}
-
-function clientOptions(path: string, given: unknown): object {
-  if (typeof given === "object" && given !== null) return given;
-  throw new OptionError(path, given, "an object of options of @nats-io/transport-node");
 }
 
 class Leases implements KvLeases {

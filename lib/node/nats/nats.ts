@@ -4,11 +4,18 @@
 // client gives up after ten attempts to reconnect unless it is configured to go on.
 
 import type { Msg, NatsConnection } from "@nats-io/transport-node";
+import {
+  clientOptions,
+  connectNats,
+  loadTransport,
+  type NatsSettings,
+  natsServers,
+  type Transport,
+} from "../../host/nats-client.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
-import { count, delay, text } from "../../process/options.js";
-import { PackageMissingError } from "../../process/package-missing.js";
+import { count, delay } from "../../process/options.js";
 import type { RemoteNode } from "../../process/pid.js";
 import { show, showThrown } from "../../process/show.js";
 import type { Timer } from "../../process/timer-queue.js";
@@ -61,21 +68,13 @@ export interface NatsState {
   readonly pendingBytes: number;
 }
 
-interface Settings {
-  readonly servers: string[];
+interface Settings extends NatsSettings {
   readonly cluster: string;
-  readonly answerMs: number;
   readonly presenceMs: number;
   readonly probeMs: number;
   readonly maxPendingBytes: number;
-  readonly connection: object;
 }
 
-const VERSIONS = "^3.4.0";
-/** The wait before a connection is tried again, unless `connection.reconnectTimeWait` says otherwise. */
-const RECONNECT_MS = 250;
-/** How often the client pings the server. After two pings without an answer it connects again. */
-const PING_MS = 2_000;
 /** After so many bytes the server is asked to confirm them. */
 const CONFIRM_BYTES = 65_536;
 /** How long a carrier that closes waits until the server has taken what was sent. */
@@ -85,19 +84,6 @@ const NO_RESPONDERS = 503;
 /** Nodes whose subjects are remembered. */
 const MOST_WAYS = 4_096;
 const DEFAULT_PENDING_BYTES = 64 * 1_048_576;
-
-type Package = typeof import("@nats-io/transport-node");
-
-/** @internal Loads the client. @throws PackageMissingError */
-export async function loadTransport(
-  load: () => Promise<Package> = () => import("@nats-io/transport-node"),
-): Promise<Package> {
-  try {
-    return await load();
-  } catch (error) {
-    throw new PackageMissingError("@nats-io/transport-node", VERSIONS, "a cluster over NATS", error);
-  }
-}
 
 /**
  * NATS as the carrier between the nodes of a cluster: it finds them, and carries their frames. It needs the package
@@ -112,23 +98,20 @@ export function nats(options: NatsOptions): CarrierSource<NatsCarrier> {
   only("", options, OPTIONS);
   const { servers, cluster, answerMs = 5_000, presenceMs = 1_000, probeMs = 20 } = options;
   const { maxPendingBytes = DEFAULT_PENDING_BYTES, connection = {} } = options;
-  const all = (Array.isArray(servers) ? servers : [servers]).map((one, i) => text(`servers[${i}]`, one));
-  if (all.length === 0) throw new OptionError("servers", servers, "the address of a server, or several");
-  if (typeof connection !== "object" || connection === null)
-    throw new OptionError("connection", connection, "an object of options of @nats-io/transport-node");
   const settings: Settings = {
-    servers: all,
+    servers: natsServers("servers", servers),
     cluster: clusterName(cluster),
     answerMs: delay("answerMs", answerMs, 1),
     presenceMs: delay("presenceMs", presenceMs, LEAST_PRESENCE_MS),
     probeMs: delay("probeMs", probeMs, LEAST_PROBE_MS, true),
     maxPendingBytes: count("maxPendingBytes", maxPendingBytes, CONFIRM_BYTES),
-    connection,
+    connection: clientOptions("connection", connection),
   };
-  const label = `the cluster ${cluster} over NATS at ${all.join(", ")}`;
+  const label = `the cluster ${cluster} over NATS at ${settings.servers.join(", ")}`;
   return {
     label,
-    connect: async ({ kernel }) => NatsCarrier.connect(label, settings, kernel, await loadTransport()),
+    connect: async ({ kernel }) =>
+      NatsCarrier.connect(label, settings, kernel, await loadTransport("a cluster over NATS")),
   };
 }
 
@@ -186,23 +169,13 @@ export class NatsCarrier implements FrameCarrier {
     label: string,
     settings: Settings,
     kernel: Kernel,
-    { connect }: Package,
+    transport: Transport,
   ): Promise<NatsCarrier> {
     const { name, id } = kernel.node;
     if (encodeURIComponent(name + id).length > LONGEST_NAME)
       throw new OptionError("system.name", name, `shorter: it is a part of subjects of NATS`);
     try {
-      const connection = await connect({
-        name: `signalbox ${name}.${id}`,
-        reconnectTimeWait: RECONNECT_MS,
-        pingInterval: PING_MS,
-        noAsyncTraces: true,
-        ...settings.connection,
-        servers: settings.servers,
-        timeout: settings.answerMs,
-        maxReconnectAttempts: -1,
-        ignoreAuthErrorAbort: true,
-      });
+      const connection = await connectNats(transport, settings, `signalbox ${name}.${id}`);
       return new NatsCarrier(settings, kernel, connection);
     } catch (error) {
       throw new ClusterConnectError(label, error);

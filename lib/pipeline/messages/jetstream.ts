@@ -12,10 +12,17 @@ import type {
   JsMsg,
 } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
+import {
+  clientOptions,
+  connectNats,
+  type JetStreamPackages,
+  loadJetStream,
+  type NatsSettings,
+  natsServers,
+} from "../../host/nats-client.js";
 import { backoffMs } from "../../process/backoff.js";
 import { only } from "../../process/known-options.js";
-import { count, delay, text } from "../../process/options.js";
-import { PackageMissingError } from "../../process/package-missing.js";
+import { count, delay } from "../../process/options.js";
 import { checkName } from "../definition/queue.js";
 import type {
   Carrier,
@@ -45,35 +52,12 @@ export interface JetStreamOptions {
   readonly connection?: object;
 }
 
-const VERSIONS = "^3.4.0";
-/** The wait before a connection is tried again, unless `connection.reconnectTimeWait` says otherwise. */
-const RECONNECT_MS = 250;
 /** How long a server waits for an acknowledgement before it delivers again. Nothing depends on it: the store decides. */
 const ACK_WAIT_NS = 2_000_000_000;
 /** Most letters that are delivered and not acknowledged, over all subscribers of a queue. */
 const MOST_UNACKED = 100_000;
 /** Bytes that a server counts besides the body: subject and headers. */
 const OVERHEAD_BYTES = 1_024;
-
-interface Packages {
-  readonly transport: typeof import("@nats-io/transport-node");
-  readonly jetstream: typeof import("@nats-io/jetstream");
-}
-
-/** @internal Loads the client. @throws PackageMissingError */
-export async function loadNats(
-  load: () => Promise<Packages> = async () => ({
-    transport: await import("@nats-io/transport-node"),
-    jetstream: await import("@nats-io/jetstream"),
-  }),
-): Promise<Packages> {
-  try {
-    return await load();
-  } catch (error) {
-    const names = "@nats-io/transport-node @nats-io/jetstream";
-    throw new PackageMissingError(names, VERSIONS, "a queue over JetStream", error);
-  }
-}
 
 /**
  * NATS JetStream, for queues whose messages it is to carry. The store still decides: it holds the messages, drops duplicates, delays, and
@@ -89,31 +73,28 @@ export async function loadNats(
 export function jetstream(options: JetStreamOptions): CarrierSource {
   only("", options, ["servers", "prefix", "answerMs", "replicas", "connection"]);
   const { servers, prefix = "signalbox", answerMs = 5_000, replicas = 1, connection = {} } = options;
-  const all = (Array.isArray(servers) ? servers : [servers]).map((one, i) => text(`servers[${i}]`, one));
   const settings: Settings = {
-    servers: all,
+    servers: natsServers("servers", servers),
     prefix: checkName("prefix", prefix),
     answerMs: delay("answerMs", answerMs, 1),
     replicas: count("replicas", replicas, 1),
-    connection,
+    connection: clientOptions("connection", connection),
   };
-  const label = `JetStream at ${all.join(", ")}`;
-  return { label, open: async (context) => JetStream.connect(label, settings, context, await loadNats()) };
+  const label = `JetStream at ${settings.servers.join(", ")}`;
+  const load = (): Promise<JetStreamPackages> => loadJetStream("a queue over JetStream");
+  return { label, open: async (context) => JetStream.connect(label, settings, context, await load()) };
 }
 
-interface Settings {
-  readonly servers: string[];
+interface Settings extends NatsSettings {
   readonly prefix: string;
-  readonly answerMs: number;
   readonly replicas: number;
-  readonly connection: object;
 }
 
 class JetStream implements Carrier {
   readonly label: string;
   readonly #settings: Settings;
   readonly #context: CarrierContext;
-  readonly #packages: Packages;
+  readonly #packages: JetStreamPackages;
   readonly #connection: NatsConnection;
   readonly #client: JetStreamClient;
   readonly #manager: JetStreamManager;
@@ -122,7 +103,7 @@ class JetStream implements Carrier {
     of: Pick<JetStream, "label">,
     settings: Settings,
     context: CarrierContext,
-    packages: Packages,
+    packages: JetStreamPackages,
     connection: NatsConnection,
     manager: JetStreamManager,
   ) {
@@ -139,18 +120,11 @@ class JetStream implements Carrier {
     label: string,
     settings: Settings,
     context: CarrierContext,
-    packages: Packages,
+    packages: JetStreamPackages,
   ): Promise<JetStream> {
     let connection: NatsConnection | undefined;
     try {
-      connection = await packages.transport.connect({
-        reconnectTimeWait: RECONNECT_MS,
-        ...settings.connection,
-        servers: settings.servers,
-        timeout: settings.answerMs,
-        maxReconnectAttempts: -1,
-        ignoreAuthErrorAbort: true,
-      });
+      connection = await connectNats(packages.transport, settings);
       const manager = await packages.jetstream.jetstreamManager(connection, { timeout: settings.answerMs });
       return new JetStream({ label }, settings, context, packages, connection, manager);
     } catch (error) {

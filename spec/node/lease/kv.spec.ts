@@ -6,8 +6,6 @@ import { connect } from "@nats-io/transport-node";
 import { OptionError, System } from "signalbox";
 import { type HeldLease, type KvLeases, type KvLeasesOptions, kvLeases, singleton } from "signalbox/nodes";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { loadPackages } from "../../../lib/node/lease/kv-bucket.js";
-import { PackageMissingError } from "../../../lib/process/package-missing.js";
 import { Loopback } from "../../chaos/loopback.js";
 import { describeNats, describeNatsLeases, type NatsServer, startNats } from "../../support/nats.js";
 import { type NatsCluster, startNatsCluster } from "../../support/nats-cluster.js";
@@ -62,12 +60,6 @@ describe("the options of kvLeases", () => {
     const options = { servers: "127.0.0.1:1", ...wrong } as KvLeasesOptions;
     await expect(kvLeases(quiet(), options)).rejects.toThrow(OptionError);
     await expect(kvLeases(quiet(), options)).rejects.toThrow(says);
-  });
-
-  it("need the client of NATS: without it the error names the packages and their versions [N1197]", async () => {
-    const missing = loadPackages(() => Promise.reject(new Error("not there")));
-    await expect(missing).rejects.toThrow(PackageMissingError);
-    await expect(missing).rejects.toThrow("@nats-io/transport-node@^3.4.0 @nats-io/jetstream@^3.4.0");
   });
 });
 

@@ -1,9 +1,8 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { connect } from "@nats-io/transport-node";
 import { OptionError, type RemoteNode, System } from "signalbox";
 import { type NatsCarrier, type NatsOptions, nats } from "signalbox/nodes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { loadTransport } from "../../../lib/node/nats/nats.js";
-import { PackageMissingError } from "../../../lib/process/package-missing.js";
 import { Loopback } from "../../chaos/loopback.js";
 import { describeNats, type NatsServer, startNats } from "../../support/nats.js";
 import { until } from "../../support/until.js";
@@ -28,12 +27,6 @@ describe("the options of nats()", () => {
     const options = { servers: "127.0.0.1:4222", cluster: "shop", ...wrong } as NatsOptions;
     expect(() => nats(options)).toThrow(OptionError);
     expect(() => nats(options)).toThrow(says);
-  });
-
-  test("need the client of NATS: without it the error names the package and its versions [N1030]", async () => {
-    const missing = loadTransport(() => Promise.reject(new Error("not there")));
-    await expect(missing).rejects.toThrow(PackageMissingError);
-    await expect(missing).rejects.toThrow("npm install @nats-io/transport-node@^3.4.0");
   });
 });
 
@@ -97,7 +90,7 @@ describeNats("a carrier over NATS", () => {
   });
 
   test("believes nobody that another node is lost, and looks for itself [N1231]", async () => {
-    const liar = await (await loadTransport()).connect({ servers: server.address });
+    const liar = await connect({ servers: server.address });
     await using a = await join(server, "a");
     await using b = await join(server, "b");
     await met(a, b);
