@@ -45,13 +45,17 @@ import org.apache.storm.tuple.Values;
  *
  * <p>Arguments: a directory, the number of lines, the word counts as `spout-mode` with commas between them, and the command
  * of our components, which is given the number of lines, the file of lines that are done, and the mode. Exits with 0 when
- * all lines of all word counts are done, and with 3 when that took too long.
+ * all lines of all word counts are done, with 3 when that took too long, and with 4 after an exception: threads of Storm and
+ * of ZooKeeper would keep the JVM alive after either.
  */
 public final class LocalStorm {
   private static final int WORDS_OF_A_LINE = 10;
   private static final int KILLS = 3;
   private static final int WORKER_DIED = 11;
-  private static final long LIMIT_NANOS = 120_000_000_000L;
+  private static final int TOO_LONG = 3;
+  private static final int FAILED = 4;
+  private static final long LIMIT_MILLIS = 90_000;
+  private static final long LIMIT_OF_KILLS_MILLIS = 60_000;
 
   /** One word count, and the files it leaves. */
   private record Count(String spout, String mode, int lines, String directory, List<String> command)
@@ -242,7 +246,35 @@ public final class LocalStorm {
     }
   }
 
-  public static void main(String[] args) throws Exception {
+  public static void main(String[] args) {
+    // From the first moment: a cluster may stand still while it starts.
+    long limit = args[2].contains("kills") ? LIMIT_OF_KILLS_MILLIS : LIMIT_MILLIS;
+    Thread watchdog = new Thread(() -> haltAfter(limit), "watchdog");
+    watchdog.setDaemon(true);
+    watchdog.start();
+    try {
+      count(args);
+      // An orderly shutdown takes Storm some five seconds. The end of its input ends a component of ours.
+      Runtime.getRuntime().halt(0);
+    } catch (Throwable error) {
+      error.printStackTrace();
+      Runtime.getRuntime().halt(FAILED);
+    }
+  }
+
+  private static void haltAfter(long millis) {
+    try {
+      Thread.sleep(millis);
+    } catch (InterruptedException error) {
+      Thread.currentThread().interrupt();
+    }
+    for (Map.Entry<Thread, StackTraceElement[]> thread : Thread.getAllStackTraces().entrySet())
+      if (thread.getKey().getName().equals("main")) System.err.println("main stood at " + Arrays.toString(thread.getValue()));
+    Runtime.getRuntime().halt(TOO_LONG);
+  }
+
+  /** Returns when all lines of all word counts are done. */
+  private static void count(String[] args) throws Exception {
     String directory = args[0];
     int lines = Integer.parseInt(args[1]);
     List<String> command = Arrays.asList(args).subList(3, args.length);
@@ -275,13 +307,9 @@ public final class LocalStorm {
       conf.setNumWorkers(1);
       cluster.submitTopology(count.name(), conf, count.topology());
     }
-    long until = System.nanoTime() + LIMIT_NANOS;
-    while (System.nanoTime() < until && counts.stream().anyMatch(count -> count.done() < lines)) {
+    while (counts.stream().anyMatch(count -> count.done() < lines)) {
       Thread.sleep(50);
       for (Killer killer : killers) killer.look();
     }
-    // An orderly shutdown takes Storm some five seconds. The end of its input ends a component of ours.
-    boolean done = counts.stream().allMatch(count -> count.done() == lines);
-    Runtime.getRuntime().halt(done ? 0 : 3);
   }
 }
