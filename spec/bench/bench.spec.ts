@@ -30,7 +30,17 @@ import { poolJob } from "./pool.js";
 import * as pqueue from "./pqueue.js";
 import { median, onSystem, type Program, runOnce, runRounds, WrongCountError } from "./program.js";
 import { queueOn } from "./queues.js";
-import { nodeDown, remoteCall, remoteCallCost, remoteSend } from "./remote.js";
+import {
+  nodeDown,
+  remoteCall,
+  remoteCallCost,
+  remoteSend,
+  wireCall,
+  wireCallCost,
+  wireSend,
+  wireServerCall,
+  wireServerCallCost,
+} from "./remote.js";
 import { format, judge, table } from "./result.js";
 import { buildRevision } from "./revision.js";
 import * as sdk from "./sdk.js";
@@ -73,6 +83,11 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["remote-send", 300, remoteSend(300)],
   ["remote-call", 300, remoteCall(300)],
   ["remote-call-cost", 3_000, remoteCallCost(300)],
+  ["wire-send", 300, wireSend(300)],
+  ["wire-call", 300, wireCall(300)],
+  ["wire-call-cost", 3_000, wireCallCost(300)],
+  ["wire-server-call", 300, wireServerCall(300)],
+  ["wire-server-call-cost", 3_000, wireServerCallCost(300)],
   ["node-down", 1, nodeDown(20, 10)],
   ["state-machine", 10, stateMachine(10)],
   ["call-telemetry", 10, call(10, countAll)],

@@ -159,6 +159,11 @@ export const CATALOGUE: readonly Entry[] = [
   { name: "remote-send", unit: "perSecond", peers: [] },
   { name: "remote-call", unit: "perSecond", peers: [] },
   { name: "remote-call-cost", unit: "times", peers: [], target: { type: "at-most", value: 3 } },
+  { name: "wire-send", unit: "perSecond", peers: [] },
+  { name: "wire-call", unit: "perSecond", peers: [] },
+  { name: "wire-call-cost", unit: "times", peers: [], target: { type: "at-most", value: 3 } },
+  { name: "wire-server-call", unit: "perSecond", peers: [] },
+  { name: "wire-server-call-cost", unit: "times", peers: [], target: { type: "at-most", value: 3 } },
   { name: "node-down", unit: "ms", peers: [], target: { type: "at-most", value: 2 } },
   { name: "node-down-of-20k", unit: "ms", peers: [], target: { type: "at-most", value: 10 } },
   {

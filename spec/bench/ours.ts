@@ -15,7 +15,17 @@ import { programs as pipelines } from "./pipelines.js";
 import { poolJob } from "./pool.js";
 import type { Program } from "./program.js";
 import { programs as queues } from "./queues.js";
-import { nodeDown, remoteCall, remoteCallCost, remoteSend } from "./remote.js";
+import {
+  nodeDown,
+  remoteCall,
+  remoteCallCost,
+  remoteSend,
+  wireCall,
+  wireCallCost,
+  wireSend,
+  wireServerCall,
+  wireServerCallCost,
+} from "./remote.js";
 import { serverCall, serverCallAwait, serverCallOutside } from "./servers.js";
 import { simulatedAsyncSteps, simulatedDispatch, simulatedHostSteps, simulatedSteps } from "./simulator.js";
 import { SIZES } from "./sizes.js";
@@ -45,6 +55,11 @@ export const programs: Readonly<Record<string, Program>> = {
   "remote-send": remoteSend(SIZES.remote),
   "remote-call": remoteCall(SIZES.remote),
   "remote-call-cost": remoteCallCost(SIZES.remote),
+  "wire-send": wireSend(SIZES.remote),
+  "wire-call": wireCall(SIZES.remote),
+  "wire-call-cost": wireCallCost(SIZES.remote),
+  "wire-server-call": wireServerCall(SIZES.remote),
+  "wire-server-call-cost": wireServerCallCost(SIZES.remote),
   "node-down": nodeDown(100_000, 0),
   "node-down-of-20k": nodeDown(20_000, 20_000),
   "state-machine": stateMachine(SIZES.stateMachine),

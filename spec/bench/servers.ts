@@ -3,12 +3,13 @@
 import { defineServer, type Reply, type ServerDefinition, type System } from "signalbox";
 import { onSystem, type Program } from "./program.js";
 
-interface EchoCalls {
+export interface EchoCalls {
   readonly echo: (state: never, value: number) => number;
 }
 
 const echo = defineServer({ init: () => ({}), calls: { echo: (_state, value: number) => value } });
-const Echo: ServerDefinition<[], EchoCalls, Record<never, never>> = echo;
+/** Gives back what it gets. */
+export const Echo: ServerDefinition<[], EchoCalls, Record<never, never>> = echo;
 
 const sumOf = (count: number): number => (count * (count + 1)) / 2;
 
