@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLogUpdate } from "log-update";
+import { command, type Output } from "../flights/command-line.js";
 import { bundledFile } from "../flights/data-file.js";
 import { InputError } from "../flights/input-error.js";
 import { DAMAGED_LINES, withDamage } from "./damage.js";
@@ -14,35 +15,21 @@ import { run } from "./run.js";
 import { progressLine, type Show, screenLines } from "./screen.js";
 import { differences, type Straight, straightTotals } from "./straight.js";
 
-/** Where text goes: `process.stdout`, or something like it. */
-export interface Output {
-  write(text: string): unknown;
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-}
-
 /**
  * @param service - what Node is given to run the process of the pipeline
  * @returns the exit code: 0 all is well, 1 something differs, 2 the options are wrong
  */
-export async function main(
+export function main(
   args: readonly string[],
   out: Output,
   err: Output,
   service: readonly string[],
 ): Promise<number> {
-  try {
-    const options = parseOptions(args);
-    if (options === "help") {
-      out.write(HELP);
-      return 0;
-    }
-    return await withFolder(options.store, (folder) => job(options, folder, out, service));
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    err.write(`${error.message}\n`);
-    return 2;
-  }
+  return command(args, out, err, {
+    parse: parseOptions,
+    help: HELP,
+    run: (options) => withFolder(options.store, (folder) => job(options, folder, out, service)),
+  });
 }
 
 async function withFolder(

@@ -1,11 +1,10 @@
 // The application: arguments in, a run, the sums, one last line and an exit code out.
 
-import type { Output } from "../flights/app.js";
+import { command, type Output } from "../flights/command-line.js";
 import { type Flight, readFlights } from "../flights/flights.js";
-import { InputError } from "../flights/input-error.js";
 import { compare, type HourTotals, ledgerTotals, straightTotals } from "../flights/totals.js";
 import { findServer, HOW_TO_INSTALL, startServer } from "./nats-server.js";
-import { HELP, parseOptions } from "./options.js";
+import { HELP, type Options, parseOptions } from "./options.js";
 import { type Flown, fly } from "./tower.js";
 
 /**
@@ -21,12 +20,7 @@ export async function main(
   folders?: readonly string[],
 ): Promise<number> {
   const say = (line: string): void => void out.write(`${line}\n`);
-  try {
-    const options = parseOptions(args);
-    if (options === "help") {
-      out.write(HELP);
-      return 0;
-    }
+  const run = async (options: Options): Promise<number> => {
     const flights = await readFlights(options.file);
     const program = findServer(folders);
     if (program === undefined) {
@@ -42,13 +36,13 @@ export async function main(
     const { lines, good } = result(flights, options.nodes, flown);
     for (const line of lines) say(line);
     return good ? 0 : 1;
+  };
+  try {
+    return await command(args, out, err, { parse: parseOptions, help: HELP, run });
   } catch (error) {
-    if (signal.aborted) {
-      err.write("stopped: the nodes and nats-server have ended\n");
-      return 130;
-    }
-    err.write(`${(error as Error).message}\n`);
-    return error instanceof InputError ? 2 : 1;
+    const isStopped = signal.aborted;
+    err.write(`${isStopped ? "stopped: the nodes and nats-server have ended" : (error as Error).message}\n`);
+    return isStopped ? 130 : 1;
   }
 }
 

@@ -1,8 +1,7 @@
 // The application: takes arguments, runs, and writes a report, one last line and an exit code.
 
 import { repaintDashboard } from "signalbox/topology";
-import type { Output } from "../flights/app.js";
-import { InputError } from "../flights/input-error.js";
+import { command, type Output } from "../flights/command-line.js";
 import { type Flight, readFlights } from "./flights.js";
 import { HELP, parseOptions } from "./options.js";
 import { progressLine, reportLines, screenLines } from "./report.js";
@@ -12,25 +11,20 @@ import { differences, straightAnswer } from "./straight.js";
 import type { Plan } from "./stream.js";
 
 /** @returns the exit code: 0 for success, 1 for a wrong window, 2 for wrong options or a wrong file */
-export async function main(args: readonly string[], out: Output, err: Output): Promise<number> {
-  try {
-    const options = parseOptions(args);
-    if (options === "help") {
-      out.write(HELP);
-      return 0;
-    }
-    const flights = await readFlights(options.file);
-    const paper = paperOn(out);
-    const results = await run({ ...options, flights, show: paper.show });
-    paper.end(reportLines(results, options.top));
-    const { line, good } = lastLine(flights, options, results);
-    out.write(`${line}\n`);
-    return good ? 0 : 1;
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    err.write(`${error.message}\n`);
-    return 2;
-  }
+export function main(args: readonly string[], out: Output, err: Output): Promise<number> {
+  return command(args, out, err, {
+    parse: parseOptions,
+    help: HELP,
+    run: async (options) => {
+      const flights = await readFlights(options.file);
+      const paper = paperOn(out);
+      const results = await run({ ...options, flights, show: paper.show });
+      paper.end(reportLines(results, options.top));
+      const { line, good } = lastLine(flights, options, results);
+      out.write(`${line}\n`);
+      return good ? 0 : 1;
+    },
+  });
 }
 
 interface Paper {

@@ -1,40 +1,27 @@
 // The application: arguments in, a run, one last line and an exit code out.
 
 import { createLogUpdate } from "log-update";
+import { command, type Output } from "./command-line.js";
 import { type Flight, readFlights } from "./flights.js";
-import { InputError } from "./input-error.js";
 import { HELP, parseOptions } from "./options.js";
 import { type RunResult, run } from "./run.js";
 import { progressLine, type Show, screenLines } from "./screen.js";
 import { compare, straightTotals } from "./totals.js";
 
-/** Where text goes: `process.stdout`, or something like it. */
-export interface Output {
-  write(text: string): unknown;
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  readonly rows?: number;
-}
-
 /** @returns the exit code: 0 all is well, 1 the ledger is wrong, 2 the options or the file are */
-export async function main(args: readonly string[], out: Output, err: Output): Promise<number> {
-  try {
-    const options = parseOptions(args);
-    if (options === "help") {
-      out.write(HELP);
-      return 0;
-    }
-    const flights = await readFlights(options.file);
-    const result = await run({ ...options, flights, show: showOn(out) });
-    out.write(`${summary(flights)}\n`);
-    const { line, good } = lastLine(flights, result);
-    out.write(`${line}\n`);
-    return good ? 0 : 1;
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    err.write(`${error.message}\n`);
-    return 2;
-  }
+export function main(args: readonly string[], out: Output, err: Output): Promise<number> {
+  return command(args, out, err, {
+    parse: parseOptions,
+    help: HELP,
+    run: async (options) => {
+      const flights = await readFlights(options.file);
+      const result = await run({ ...options, flights, show: showOn(out) });
+      out.write(`${summary(flights)}\n`);
+      const { line, good } = lastLine(flights, result);
+      out.write(`${line}\n`);
+      return good ? 0 : 1;
+    },
+  });
 }
 
 /** A terminal is drawn over, ten times a second; anything else gets a line each second. */

@@ -1,7 +1,43 @@
-// What the command lines of the examples share: Node's parser, and errors in one line.
+// What the command lines of the examples share: Node's parser, the help, and errors in one line.
 
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { InputError } from "./input-error.js";
+
+/** Where text goes: `process.stdout`, or something like it. */
+export interface Output {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+}
+
+/** A command, for {@link command}. */
+export interface Command<Options> {
+  /** @throws InputError */
+  readonly parse: (args: readonly string[]) => Options | "help";
+  readonly help: string;
+  /** @returns the exit code. @throws InputError */
+  readonly run: (options: Options) => Promise<number>;
+}
+
+/** Runs a command. @returns its exit code; 0 for `--help`; 2 for a mistake of the person at the keyboard, told in one line */
+export async function command<Options>(
+  args: readonly string[],
+  out: Output,
+  err: Output,
+  { parse, help, run }: Command<Options>,
+): Promise<number> {
+  try {
+    const options = parse(args);
+    if (options !== "help") return await run(options);
+    out.write(help);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    err.write(`${error.message}\n`);
+    return 2;
+  }
+}
 
 /** Options of a command line. */
 export const TEXT = { type: "string" } as const;

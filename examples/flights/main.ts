@@ -11,7 +11,7 @@
 //
 // The other examples use these, too:
 //
-//   command-line.ts   Node's parser, with errors in one line      data-file.ts   files of data
+//   command-line.ts   parser, help, errors in one line            data-file.ts   files of data
 //   input-error.ts    what the person at the keyboard got wrong
 
 import { main } from "./app.js";

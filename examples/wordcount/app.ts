@@ -1,20 +1,12 @@
 // The application: takes arguments, runs, and writes one last line and an exit code.
 
 import { repaintDashboard } from "signalbox/topology";
-import { InputError } from "../flights/input-error.js";
+import { command, type Output } from "../flights/command-line.js";
 import { HELP, parseOptions } from "./options.js";
 import { type RunResult, run } from "./run.js";
 import { progressLine, type Show, screenLines, type View } from "./screen.js";
 import { bundledFiles, type Chunks, checkFiles, linesOf } from "./text.js";
 import { compare, top } from "./totals.js";
-
-/** The output: `process.stdout`, or something like it. */
-export interface Output {
-  write(text: string): unknown;
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  readonly rows?: number;
-}
 
 export interface Streams {
   readonly out: Output;
@@ -24,26 +16,21 @@ export interface Streams {
 }
 
 /** @returns the exit code: 0 for success, 1 for wrong counts, 2 for wrong options or a wrong file */
-export async function main(args: readonly string[], { out, err, input }: Streams): Promise<number> {
-  try {
-    const options = parseOptions(args);
-    if (options === "help") {
-      out.write(HELP);
-      return 0;
-    }
-    const files = options.files.length === 0 ? await bundledFiles() : options.files;
-    await checkFiles(files);
-    const lines = linesOf(files, options.limit, input);
-    const result = await run({ ...options, lines, show: showOn(out) });
-    out.write(topTen(result.counts));
-    const { line, good } = lastLine(result, options.dedupe);
-    out.write(`${line}\n`);
-    return good ? 0 : 1;
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    err.write(`${error.message}\n`);
-    return 2;
-  }
+export function main(args: readonly string[], { out, err, input }: Streams): Promise<number> {
+  return command(args, out, err, {
+    parse: parseOptions,
+    help: HELP,
+    run: async (options) => {
+      const files = options.files.length === 0 ? await bundledFiles() : options.files;
+      await checkFiles(files);
+      const lines = linesOf(files, options.limit, input);
+      const result = await run({ ...options, lines, show: showOn(out) });
+      out.write(topTen(result.counts));
+      const { line, good } = lastLine(result, options.dedupe);
+      out.write(`${line}\n`);
+      return good ? 0 : 1;
+    },
+  });
 }
 
 /** A terminal is redrawn four times a second. Any other output gets one line a second. */

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fc, test } from "@fast-check/vitest";
 import type { Pid } from "signalbox";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Output } from "../../examples/flights/app.js";
+import type { Output } from "../../examples/flights/command-line.js";
 import { lastLine, main } from "../../examples/flights-stream/app.js";
 import { bars, sparkline } from "../../examples/flights-stream/charts.js";
 import { dateText, type Flight, parseFlights, readFlights } from "../../examples/flights-stream/flights.js";
