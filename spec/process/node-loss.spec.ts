@@ -123,35 +123,34 @@ describe("the loss of a node", () => {
     expect([remote().calls.open, remote().calls.answering]).toEqual([0, 0]);
   });
 
-  test("lets a process end by it before the process acts, and then nothing of the act is sent [N957]", async () => {
+  /** A process that the loss of the node ends, and that has not learned of the loss yet. */
+  async function mortal(): Promise<[Pid<Order>, Context<Order>]> {
     await linked(MANY);
-    const mortal = puppet(here);
-    const ctx = await mortal.do((own) => {
+    const { pid, ...made } = puppet(here);
+    const ctx = await made.do((own) => {
       own.link(farPid);
       return own;
     });
     await wire.settle();
     reconnect();
-    expect(here.isAlive(mortal.pid)).toBe(true);
+    return [pid, ctx];
+  }
+
+  test("lets a process end by it before the process acts, and then nothing of the act is sent [N957]", async () => {
+    const [pid, ctx] = await mortal();
+    expect(here.isAlive(pid)).toBe(true);
     const sent = wire.log.length;
     ctx.send(farPid, () => undefined);
-    expect(here.isAlive(mortal.pid)).toBe(false);
+    expect(here.isAlive(pid)).toBe(false);
     expect(wire.log.slice(sent).filter(({ type }) => type === "message")).toEqual([]);
   });
 
   test("lets a process end by it before it calls, and the call ends with its caller [N957]", async () => {
-    await linked(MANY);
-    const mortal = puppet(here);
-    const ctx = await mortal.do((own) => {
-      own.link(farPid);
-      return own;
-    });
-    await wire.settle();
-    reconnect();
+    const [pid, ctx] = await mortal();
     const sent = wire.log.length;
     const call = ctx.call(farPid as Pid<unknown>, (to: ReplyTo<number>) => to, FOREVER);
     await expect(call).rejects.toMatchObject({ code: "ERR_PROCESS_EXITED" });
-    expect([here.isAlive(mortal.pid), wire.log.slice(sent).map(({ type }) => type)]).toEqual([false, []]);
+    expect([here.isAlive(pid), wire.log.slice(sent).map(({ type }) => type)]).toEqual([false, []]);
   });
 
   test("is forgotten for a process that ends [N956]", async () => {
