@@ -1,5 +1,5 @@
 // The table "What happens when" of docs/guide/nodes.md and its tests are held to each other: each cell is the title of a test in the
-// describe of its row.
+// row of that name.
 
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
@@ -22,13 +22,13 @@ function cellsOfGuide(): string[] {
   );
 }
 
-/** The tests, as `describe > title`. */
+/** The tests, as `row > title`. */
 function cellsOfTests(): string[] {
-  const found = readFileSync(TESTS, "utf8").matchAll(/\b(describe|it)\("(.+)", /g);
+  const found = readFileSync(TESTS, "utf8").matchAll(/\brow\(\s*"([^"]+)",|^ +"([^"]+)": /gm);
   let row = "";
   const cells: string[] = [];
-  for (const [, kind, title = ""] of found)
-    if (kind === "describe") row = title;
+  for (const [, name, title] of found)
+    if (name !== undefined) row = name;
     else cells.push(`${row} > ${title}`);
   return cells;
 }
