@@ -6,6 +6,7 @@
  *     lease/      leases with rising tokens, kept by a store or a bucket of JetStream; singletons, which run where a lease is held
  *     cluster/    joinCluster: the nodes that are there, names on all of them, and children that are started on other nodes
  *     groups/     consumer groups that span the nodes: a stand-in for each consumer elsewhere
+ *     local/      a network inside one program: a cluster without a server, for tests and demonstrations
  *     nats/       NATS as the carrier of a cluster: it finds the nodes, and says at once that one is gone
  *     threads/    a system in each of several worker threads, joined by message ports
  *
@@ -49,6 +50,7 @@ export {
   singleton,
 } from "./lease/singleton.js";
 export { type StoreLeasesOptions, storeLeases } from "./lease/store-leases.js";
+export { type LocalNetwork, localNetwork } from "./local/local-network.js";
 export { ClusterConnectError } from "./nats/errors.js";
 export { type NatsCarrier, type NatsOptions, type NatsState, nats } from "./nats/nats.js";
 export type { FrameCarrier, FrameReceiver } from "./session/carrier.js";

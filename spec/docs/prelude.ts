@@ -87,6 +87,7 @@ import {
   joinCluster,
   kvLeases,
   type Lease,
+  localNetwork,
   nats,
   programs,
   Sessions,
@@ -491,7 +492,19 @@ declare const workers: Threads;
 declare const Picker: ServerDefinition<[number], { pick(state: Desk): number }, Record<never, never>>;
 declare const carrier: FrameCarrier;
 export const nodes: readonly unknown[] = [
-  ...[byKey, byLabel, job, joinCluster, kvLeases, nats, programs, Sessions, singleton, storeLeases],
+  ...[
+    byKey,
+    byLabel,
+    job,
+    joinCluster,
+    kvLeases,
+    localNetwork,
+    nats,
+    programs,
+    Sessions,
+    singleton,
+    storeLeases,
+  ],
   (lease: Lease) => lease.token,
   threadProgram,
   threads,
