@@ -1,55 +1,20 @@
 // The signals of a flow host for an autoscaler: what is due in its store, against a count by hand, and what the host can take.
 
-import type { PGlite } from "@electric-sql/pglite";
 import * as fc from "fast-check";
 import { System } from "signalbox";
 import { defineFlow } from "signalbox/flow";
 import { prometheus } from "signalbox/service";
-import { memory, openStore, pglite, postgres, type Store, type StoreSource, sqlite } from "signalbox/store";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openStore, type Store } from "signalbox/store";
+import { describe, expect, it } from "vitest";
 import { FLOW_SCHEMA, type FlowRow, flows } from "../../lib/flow/journal/tables.js";
 import { dueFlows } from "../../lib/flow/runtime/signals.js";
 import { newRow } from "../../lib/flow/runtime/starting.js";
 import { MOST_DUE } from "../../lib/host/signals.js";
-import { newFolder } from "../store/sqlite/support.js";
-import { sharedPglite } from "../support/pglite.js";
-import { noPostgres, type PostgresServer, startPostgres } from "../support/postgres.js";
+import { storeKinds } from "../support/store-kinds.js";
 import { bench } from "./runtime/bench.js";
 
 const NOW = 1_000_000;
 const MINUTE = 60_000;
-
-let server: PostgresServer | undefined;
-let database: PGlite;
-beforeAll(async () => {
-  database = await sharedPglite();
-  if (noPostgres === undefined) server = await startPostgres();
-});
-afterAll(async () => {
-  await server?.stop();
-});
-
-const folder = newFolder();
-afterAll(() => folder[Symbol.dispose]());
-
-interface Kind {
-  readonly name: string;
-  readonly source: () => StoreSource;
-}
-
-const KINDS: readonly Kind[] = [
-  { name: "memory", source: () => memory() },
-  { name: "SQLite", source: () => sqlite(folder.file("due.db"), { thread: false }) },
-  { name: "PGlite", source: () => pglite(database, { schema: "due" }) },
-  ...(noPostgres === undefined
-    ? [
-        {
-          name: "PostgreSQL",
-          source: () => postgres((server as PostgresServer).connection, { schema: "due" }),
-        },
-      ]
-    : []),
-];
 
 /** When a flow is due, whether a host holds it, and when its row was written. */
 const ROW = fc.record({
@@ -76,7 +41,7 @@ async function fill(store: Store, rows: readonly Sketch[]): Promise<void> {
   });
 }
 
-describe.each(KINDS)("on $name", ({ source }) => {
+describe.each(storeKinds("due"))("on $name", ({ source }) => {
   it("what is due and what has waited longest is what a count by hand gives [N1140]", async () => {
     await using system = new System({ report: false });
     await using store = await openStore(system, source(), [FLOW_SCHEMA]);

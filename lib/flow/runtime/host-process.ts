@@ -4,6 +4,7 @@
 import { takeClaim } from "../../host/claims/claims.js";
 import { HostLife } from "../../host/host-life.js";
 import { type Evidence, hostEvidence, STANDING_SCHEMA } from "../../host/index.js";
+import { SignalLooks } from "../../host/signals.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
@@ -30,7 +31,6 @@ import type { HostSettings, ServedHost } from "./options.js";
 import { inputOf } from "./outgoing.js";
 import { findFlow } from "./reading.js";
 import { OPERATED_SCHEMAS } from "./schemas.js";
-import { FlowSignals, type SignalPort } from "./signals.js";
 
 /** The symptoms of a store that was out of order as a whole. */
 const OUTAGE_KINDS: readonly SymptomKind[] = ["connection", "exhausted"];
@@ -97,13 +97,13 @@ export class HostProcess implements Callbacks<HostMessage> {
     await life.whenSpace(() => host.schedules.declare(settings.schedules));
     life.started();
     tell({ type: "poll" });
-    host.signals = new FlowSignals(this.#signalPort(() => tell({ type: "signals wanted" })));
-  }
-
-  #signalPort(ask: () => void): SignalPort {
-    const { kernel, store, settings, now, acquisition, loaded } = this.#host;
-    const places = () => ({ room: this.#host.isStopping ? 0 : acquisition.room, held: loaded.size });
-    return { kernel, store, name: settings.name, now, places, ask };
+    host.signals = new SignalLooks({
+      kernel: host.kernel,
+      kind: "flows",
+      host: settings.name ?? "flow host",
+      read: () => host.readSignals(),
+      ask: () => tell({ type: "signals wanted" }),
+    });
   }
 
   #openEvidence(): Evidence {

@@ -14,6 +14,7 @@ import type { Background } from "../../host/background/background.js";
 import type { HostLife } from "../../host/host-life.js";
 import type { Evidence } from "../../host/index.js";
 import type { Values } from "../../host/payload/values.js";
+import type { HostSignals, SignalLooks } from "../../host/signals.js";
 import type { Context } from "../../process/context.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Claim, Store } from "../../store/index.js";
@@ -30,7 +31,7 @@ import { Outgoing } from "./outgoing.js";
 import type { FlowLimits } from "./port.js";
 import { Requests } from "./requests.js";
 import { type Loaded, Runs } from "./runs.js";
-import type { FlowSignals } from "./signals.js";
+import { dueFlows } from "./signals.js";
 import { Starting } from "./starting.js";
 
 export class HostState {
@@ -55,7 +56,8 @@ export class HostState {
   readonly starting: Starting;
   readonly requests: Requests;
   readonly notifications: Notifications;
-  signals!: FlowSignals;
+  /** The signals on the pages of metrics. */
+  signals!: SignalLooks;
   #offsetMs = 0;
 
   constructor(settings: HostSettings, ctx: Context<HostMessage>, life: HostLife<HostMessage>) {
@@ -105,6 +107,12 @@ export class HostState {
     const timer = ctx.runAfter(ms, fn);
     return () => void (ctx.alive && ctx.cancel(timer));
   };
+
+  /** What it says to an autoscaler. */
+  async readSignals(): Promise<HostSignals> {
+    const found = await dueFlows(this.store, this.now());
+    return { ...found, room: this.isStopping ? 0 : this.acquisition.room, held: this.loaded.size };
+  }
 
   /** The host ends when it is to stop and no flow is in memory, or on its way there. */
   mayStop(): void {

@@ -62,7 +62,7 @@ export class Requests {
       case "find":
         return host.ctx.reply(request.replyTo, await findFlow(host.store, request.id));
       case "signals":
-        return host.ctx.reply(request.replyTo, await host.signals.read());
+        return host.ctx.reply(request.replyTo, await host.readSignals());
       case "result":
         return this.#awaitEnd(request.id, request.replyTo);
       case "send": {

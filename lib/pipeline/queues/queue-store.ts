@@ -129,7 +129,7 @@ export class QueueStore {
       held: null,
       ready: isDelayed ? null : this.name,
       delayed: isDelayed ? this.name : null,
-      due: isDelayed ? Math.ceil(now + delayMs) : null,
+      due: isDelayed ? Math.ceil(now + delayMs) : now,
       unsent: this.carried && !isDelayed ? this.name : null,
       round: 0,
       ...{ heartbeats: null, alive: null, quarantines: 0 },
@@ -180,7 +180,7 @@ export class QueueStore {
     return rows.map((row) => (row?.held === claim.token ? row : undefined));
   }
 
-  /** Makes delayed messages ready whose time has come. */
+  /** Makes delayed messages ready whose time has come: they wait since that time. */
   async wake(): Promise<void> {
     const { name } = this;
     const range = {
@@ -189,7 +189,7 @@ export class QueueStore {
       below: this.time.now() + 1,
       limit: MESSAGE_LIMITS.portion,
     };
-    const set = { delayed: null, due: null, ready: name };
+    const set = { delayed: null, ready: name };
     if (!this.carried) await this.store.take(queued, { ...range, set });
     else {
       const rows = await this.store.scan(queued, range);
@@ -246,11 +246,12 @@ export class QueueStore {
   /** The message is tried again after a time. */
   #later({ number, round }: QueuedRow, delayMs: number, changes: Partial<QueuedRow>): Write {
     const isDelayed = delayMs > 0;
+    const now = this.time.now();
     const set = {
       ...{ held: null, ...changes },
       ready: isDelayed ? null : this.name,
       delayed: isDelayed ? this.name : null,
-      due: isDelayed ? Math.ceil(this.time.now() + delayMs) : null,
+      due: isDelayed ? Math.ceil(now + delayMs) : now,
       unsent: this.carried && !isDelayed ? this.name : null,
       round: round + 1,
     };

@@ -10,6 +10,7 @@ import {
   STANDING_SCHEMA,
 } from "../../host/index.js";
 import { type PayloadOptions, Payloads } from "../../host/payload/payloads.js";
+import type { HostSignals } from "../../host/signals.js";
 import { checkBackoff } from "../../process/backoff.js";
 import type { Duration } from "../../process/duration.js";
 import { duration } from "../../process/duration.js";
@@ -46,6 +47,7 @@ import { queueService } from "./operations-table.js";
 import { OutboxProcess, type QueueBroker, queuedRows } from "./outbox.js";
 import { carriedQueues } from "./queue-channels.js";
 import { type QueueCounts, readCounts } from "./queue-counts.js";
+import { QueueSignals } from "./queue-signals.js";
 import { type Child, type NewMessage, QueueStore } from "./queue-store.js";
 import { SharedEnds } from "./shared-ends.js";
 import type { Status } from "./status.js";
@@ -214,6 +216,8 @@ export class Queues implements AsyncDisposable {
   readonly #carried = new Map<string, QueueStore>();
   /** The policies that queues were asked for with, where these are not the defaults. */
   readonly #policies = new Map<string, QueuePolicy>();
+  /** The signals of the queues that were asked for. */
+  readonly #signals = new Map<string, QueueSignals>();
   #carrying: Carrying | undefined;
   /** The process of the admin socket. */
   #socket: Pid | undefined;
@@ -254,6 +258,8 @@ export class Queues implements AsyncDisposable {
     const carrying = this.#carrying;
     const store = new QueueStore(name, this.#store, this.#time, rules, carrying !== undefined);
     if (carrying !== undefined) this.#carried.set(name, store);
+    const signals = this.#signals.get(name) ?? new QueueSignals(this.#system.kernel, store);
+    this.#signals.set(name, signals);
     return new MessageQueue<T>(store, {
       system: this.#system,
       payloads: this.#payloads,
@@ -263,6 +269,7 @@ export class Queues implements AsyncDisposable {
         return () => void this.#opened.delete(fn);
       },
       ends: this.#ends,
+      signals,
       subscriptions: this.#subscriptions,
       isClosed: () => this.#isClosed,
       broker: carrying,
@@ -336,6 +343,7 @@ interface Home {
   readonly evidence: Evidence;
   readonly opened: SubscriberSettings["opened"];
   readonly ends: SharedEnds;
+  readonly signals: QueueSignals;
   readonly subscriptions: Set<Subscription>;
   isClosed(): boolean;
   readonly broker: QueueBroker | undefined;
@@ -406,6 +414,7 @@ export class MessageQueue<in out T> {
       evidence: this.#home.evidence,
       opened: this.#home.opened,
       ends: this.#home.ends,
+      count: this.#home.signals.count,
       broker: this.#home.broker,
     });
     const label = `subscriber of ${this.name}`;
@@ -423,6 +432,25 @@ export class MessageQueue<in out T> {
   async counts(): Promise<QueueCounts> {
     this.#open();
     return readCounts(this.#store.store, this.name);
+  }
+
+  /**
+   * What an autoscaler asks: how many messages of this queue are due and held by no subscriber, for how many milliseconds the oldest of them
+   * has waited, how many more messages the subscribers of this program could take, and how many they hold. A delayed message is due from its
+   * time on. One that is tried again has waited since it could be; one that was given back, since before it was taken.
+   *
+   * The store counts by its indexes, and stops at 100,000. The metrics `signalbox_host_*` have the same numbers for each queue with a
+   * subscriber in this program, with the kind `queues` and the name of the queue.
+   *
+   * @throws QueueClosedError, StoreError
+   * @example
+   * const orders = (await openQueues(system, { store: memory() })).queue<string>("orders");
+   * const { due, oldestDueMs, room, held } = await orders.signals();
+   * console.log(due, oldestDueMs, room, held);
+   */
+  async signals(): Promise<HostSignals> {
+    this.#open();
+    return this.#home.signals.read();
   }
 
   /**

@@ -4,6 +4,7 @@
 // A delivery is one attempt at one message. Its number is the fence within this process: an event that comes late for a delivery that is over
 // changes nothing. Between processes the store is the fence: only the holder of a message settles it.
 
+import type { PlaceSignals } from "../../host/signals.js";
 import { type Backoff, backoffMs } from "../../process/backoff.js";
 import { InvariantError } from "../../process/errors.js";
 
@@ -116,6 +117,20 @@ export function decide<M, V>(
   react(state, event, effects);
   advance(state, effects);
   return [state, effects];
+}
+
+/** What it holds, and how many more messages it could take. Messages that wait for evidence take no place of others. */
+export function placesOf<M, V>({
+  config,
+  phase,
+  buffer,
+  inFlight,
+  waiting,
+  opened,
+}: SubscriberState<M, V>): PlaceSignals {
+  const taken = buffer.length + inFlight.size;
+  const room = phase === "running" ? Math.max(0, config.prefetch - taken) : 0;
+  return { room, held: taken + waiting.length + opened.length };
 }
 
 function react<M, V>(

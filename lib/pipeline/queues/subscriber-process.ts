@@ -24,10 +24,17 @@ import { TimedAttempt } from "../messages/timed-attempt.js";
 import type { SubscriberPolicy } from "./limits.js";
 import { type Beats, MessageBeats } from "./message-beats.js";
 import { letterOf, numberIn, type QueueBroker } from "./outbox.js";
+import type { QueueSignals } from "./queue-signals.js";
 import type { Child, QueueStore, Settlement, Taken } from "./queue-store.js";
 import type { SharedEnds } from "./shared-ends.js";
 import { endsOf, isStatus, type Outcome, type Verdict, verdictOf, verdictOnEnd } from "./status.js";
-import { decide, initial, type SubscriberEffect, type SubscriberEvent } from "./subscriber-machine.js";
+import {
+  decide,
+  initial,
+  placesOf,
+  type SubscriberEffect,
+  type SubscriberEvent,
+} from "./subscriber-machine.js";
 import { type QueuedRow, topicOf } from "./tables.js";
 
 type Event = SubscriberEvent<QueuedRow, Settlement>;
@@ -57,6 +64,8 @@ export interface SubscriberSettings extends SubscriberPolicy {
   /** Calls `fn` when messages that wait for evidence may run by now. Returns the call that ends that. */
   opened(fn: () => void): () => void;
   readonly ends: SharedEnds;
+  /** Counts what this subscriber holds among the signals of its queue. Returns the call that ends that. */
+  readonly count: QueueSignals["count"];
   /** The broker that carries the messages, if one does: it says which of them are ready. Without one, the store is asked. */
   readonly broker: QueueBroker | undefined;
 }
@@ -90,6 +99,7 @@ export class SubscriberProcess implements Callbacks<Note> {
   #inbox: Inbox<number> | undefined;
   #unwatch: (() => void) | undefined;
   #unlisten: (() => void) | undefined;
+  #uncount: (() => void) | undefined;
   #stopping: ExitReason = NORMAL;
   #dueAt: number | undefined;
 
@@ -120,6 +130,7 @@ export class SubscriberProcess implements Callbacks<Note> {
     const news = (): void => this.#tell({ type: "news" });
     this.#unwatch = this.#queue.store.watch(topicOf(this.#queue.name), { notified: news, again: news });
     this.#unlisten = this.#settings.opened(() => this.#tell({ type: "opened" }));
+    this.#uncount = this.#settings.count(() => placesOf(this.#loop.state));
     this.#openInbox(news);
     this.#tell({ type: "claimed", claim: this.#loop.state.claim });
     this.#note({ type: "look" });
@@ -415,6 +426,7 @@ export class SubscriberProcess implements Callbacks<Note> {
   async #letGo(): Promise<void> {
     this.#unwatch?.();
     this.#unlisten?.();
+    this.#uncount?.();
     void this.#inbox?.close();
     const claim = this.#claim;
     this.#claim = undefined;

@@ -26,7 +26,10 @@ const MESSAGE_COLUMNS = {
   held: "integer?",
   /** The queue, if the message waits for its time … */
   delayed: "text?",
-  /** … and that time, by the clock of the store. */
+  /**
+   * … and that time, by the clock of the store. If the message can be taken: since when it can. A subscriber that has taken it leaves this as
+   * it was, so that a message which is given back has waited since then. Null: an older release has made it ready.
+   */
   due: "integer?",
   /** The queue, if a broker still has to confirm the message. */
   unsent: "text?",

@@ -42,6 +42,7 @@ const OF_QUEUE: Record<Exclude<keyof Jobs, "name" | "deadLetters">, Drill | NoDr
   // What a handler returns is settled in a commit, and nobody gets an answer.
   subscribe: "reads",
   counts: "reads",
+  signals: "reads",
   heartbeats: "reads",
   child: "reads",
 };

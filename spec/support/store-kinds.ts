@@ -1,0 +1,44 @@
+// The kinds of store of which a count must not depend: memory, SQLite, PGlite, and PostgreSQL where the machine has it.
+
+import type { PGlite } from "@electric-sql/pglite";
+import { memory, pglite, postgres, type StoreSource, sqlite } from "signalbox/store";
+import { afterAll, beforeAll } from "vitest";
+import { newFolder } from "../store/sqlite/support.js";
+import { sharedPglite } from "./pglite.js";
+import { noPostgres, type PostgresServer, startPostgres } from "./postgres.js";
+
+/** A kind of store. */
+export interface StoreKind {
+  readonly name: string;
+  /** The same store each time, empty before the first one. */
+  readonly source: () => StoreSource;
+}
+
+/** Called once at the top of a spec. @param name - of the file, and of the schema of a database */
+export function storeKinds(name: string): readonly StoreKind[] {
+  let server: PostgresServer | undefined;
+  let database: PGlite;
+  const folder = newFolder();
+  beforeAll(async () => {
+    database = await sharedPglite();
+    if (noPostgres === undefined) server = await startPostgres();
+  });
+  afterAll(async () => {
+    await server?.stop();
+    folder[Symbol.dispose]();
+  });
+  const inMemory = memory();
+  return [
+    { name: "memory", source: () => inMemory },
+    { name: "SQLite", source: () => sqlite(folder.file(`${name}.db`), { thread: false }) },
+    { name: "PGlite", source: () => pglite(database, { schema: name }) },
+    ...(noPostgres === undefined
+      ? [
+          {
+            name: "PostgreSQL",
+            source: () => postgres((server as PostgresServer).connection, { schema: name }),
+          },
+        ]
+      : []),
+  ];
+}
