@@ -265,6 +265,8 @@ export function decide(s: Session, event: SessionEvent): readonly [Session, Effe
 /** The process was stopped, or a turn was long: the tick that was asked for comes far too late. */
 function wake(s: Session, now: number): Effects {
   if (s.phase.type !== "up" || !s.hasHeartbeats || now - s.armedAt < s.config.limitMs / 2) return NONE;
+  // The tick that is late says nothing of the next epoch, which may begin before it.
+  s.armedAt = NEVER;
   return end(s, s.phase, now, "slept", "here");
 }
 

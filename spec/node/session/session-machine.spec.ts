@@ -120,4 +120,15 @@ describe("an end of a session", () => {
     expect(now).toBeGreaterThan(20 * LIMIT_MS);
     expect(typesOf(end.do({ type: "seen", now }))).toContain("hello");
   });
+
+  test("that slept ends its epoch once, also if the next one begins before the tick that is late [N1391]", () => {
+    const end = new End().up(1, 1);
+    const now = end.state.armedAt + LIMIT_MS;
+    expect(typesOf(end.hello(2, 0, now))).toEqual(expect.arrayContaining(["bye", "down", "hello"]));
+    const { phase } = end.state;
+    end.hello(2, phase.type === "hello" ? phase.mine : -1, now);
+    expect(end.state.phase).toMatchObject({ type: "up", theirs: 2 });
+    expect(typesOf(end.do({ type: "tick", now, random: 0 }))).not.toContain("down");
+    expect(end.state.counts.ends).toBe(1);
+  });
 });
