@@ -42,7 +42,12 @@ export type {
   NetworkLinkOptions,
   NetworkOptions,
 } from "./devices/network-options.js";
-export { type NodeBoot, SimulatedNode, type SimulatedNodeOptions } from "./devices/node.js";
+export {
+  type NodeBoot,
+  type NodePauseOptions,
+  SimulatedNode,
+  type SimulatedNodeOptions,
+} from "./devices/node.js";
 export type { SimulatedStoreOptions } from "./devices/store-port.js";
 export { explore, simulate } from "./exploration/explore.js";
 export type { Exploration, ExplorationEnd } from "./exploration/findings.js";
@@ -103,8 +108,9 @@ export { InvalidTokenError, type TokenProblem } from "./report/token.js";
 export type { ProcessChange, RequestOutcome, Trace, TraceEffect, TraceStep } from "./report/trace.js";
 export type { BuiltInChecks } from "./simulator/built-in-checks.js";
 export type { ClockOptions } from "./simulator/clock.js";
-export type { CrashRule, FaultOptions, FaultRule, NodeCrashRule, PauseRule } from "./simulator/faults.js";
+export type { CrashRule, FaultOptions, FaultRule, PauseRule } from "./simulator/faults.js";
 export type { SharedMemory } from "./simulator/memory.js";
+export type { NodeCrashRule, NodePauseRule, PausedClock } from "./simulator/node-faults.js";
 export type { ProcessPattern } from "./simulator/process-pattern.js";
 export { type DelayBoundedOptions, delayBounded } from "./strategies/delay-bounded.js";
 export { type ExhaustiveOptions, exhaustive } from "./strategies/exhaustive.js";

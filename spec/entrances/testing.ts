@@ -79,6 +79,7 @@ export async function testing(system: System): Promise<Lines> {
       {},
     ],
     "SimulatedNode.system": () => [inSimulation((sim) => on(sim.node("a", nothing as never), "system")), {}],
+    "SimulatedNode.pause": () => [inSimulation((sim) => on(sim.node("a", nothing as never), "pause")), {}],
     "Monitors.eventually": () => [inSimulation((sim) => on(sim.monitor, "eventually")), "m", () => true, {}],
     "Monitors.leadsTo": () => [
       inSimulation((sim) => on(sim.monitor, "leadsTo")),

@@ -101,7 +101,7 @@ export class NetworkChannel {
   #arrived(packet: Packet): void {
     if (this.#held !== undefined) this.#held.push(packet);
     else if (this.#isArriving) this.#task.held.push(packet);
-    else if (this.#task.pending === 0 && packet.isQuiet()) packet.arrive();
+    else if (this.#task.pending === 0 && this.#to.parked === undefined && packet.isQuiet()) packet.arrive();
     else this.#world.agenda.post(this.#task, packet);
   }
 

@@ -24,8 +24,12 @@ export interface NetworkEnd {
   lost(node: RemoteNode): void;
   /** There is a connection again. */
   found(node: RemoteNode): void;
-  /** From now on the end of a connection is noticed, or it is not, because signals are held. */
+  /** From now on the end of a connection is noticed, or it is not, because signals are held or a machine is paused. */
   relies(node: RemoteNode, isSure: boolean): void;
+  /** Its machine is paused. */
+  pause(): void;
+  /** Its machine goes on. */
+  resume(): void;
 }
 
 const SIDES: readonly SideIndex[] = [0, 1];
@@ -44,6 +48,10 @@ export class NetworkLink {
   #connection: Connection = CONNECTED;
   /** Counts the connections that have ended. */
   #epoch = 0;
+  /** The sides whose machines are paused. */
+  readonly #paused: [boolean, boolean] = [false, false];
+  /** The end of the connection is noticed by itself: nothing is held, and no side is paused. */
+  #isSure = true;
 
   constructor(world: World, a: NetworkEnd, b: NetworkEnd, noticeMs: () => number) {
     this.#world = world;
@@ -139,13 +147,39 @@ export class NetworkLink {
           effect satisfies never;
       }
     }
-    const isHeld = after.ways.includes("held");
+    const isOther = this.#judge();
     for (const side of SIDES) {
       const node = this.ends[side === 0 ? 1 : 0].system.node;
-      if (isHeld !== before.ways.includes("held")) this.ends[side].relies(node, !isHeld);
+      if (isOther) this.rely(side);
       const isBack = event.type === "heal" || before.sides[side] !== "up";
       if (isBack && after.sides[side] === "up") this.ends[side].found(node);
     }
+  }
+
+  /** The machine of a side is paused. */
+  pause(side: SideIndex): void {
+    this.#paused[side] = true;
+    this.#world.footprints.wrote(this.#key);
+    if (this.#judge()) for (const one of SIDES) this.rely(one);
+  }
+
+  /** The machine of a side goes on. That side is told in a step of its own, since its session may end then. */
+  resume(side: SideIndex): void {
+    this.#paused[side] = false;
+    this.#world.footprints.wrote(this.#key);
+    if (this.#judge()) this.rely(side === 0 ? 1 : 0);
+  }
+
+  /** Tells a side whether the end of the connection is noticed by itself. */
+  rely(side: SideIndex): void {
+    this.ends[side].relies(this.ends[side === 0 ? 1 : 0].system.node, this.#isSure);
+  }
+
+  /** Returns whether the end of the connection is noticed from now on, or is not any more. */
+  #judge(): boolean {
+    const before = this.#isSure;
+    this.#isSure = !this.#connection.ways.includes("held") && !this.#paused.includes(true);
+    return before !== this.#isSure;
   }
 
   /** The notice queues behind the signals in transit, and before those of the next connection. */

@@ -12,6 +12,7 @@ import { remoteNodes } from "../../process/remote.js";
 import type { ProcessSystem } from "../../process/system.js";
 import type { System } from "../../system.js";
 import { Packet } from "../simulator/packet.js";
+import type { SimulatedTimers } from "../simulator/timers.js";
 import type { World } from "../simulator/world.js";
 import type { SideIndex } from "./connection-machine.js";
 import { type NetworkEnd, NetworkLink } from "./network-link.js";
@@ -62,6 +63,7 @@ export class SimulatedNetwork implements CarrierSource {
     };
     world.strikes.push(() => this.#strike());
     world.systems.powerLosses.push((kernel) => this.#lost(kernel));
+    world.systems.pauses.push((kernel, isPaused) => this.#paused(kernel, isPaused));
     world.faults.remedies.push(() => this.#reconnect());
   }
 
@@ -152,6 +154,19 @@ export class SimulatedNetwork implements CarrierSource {
     }
   }
 
+  /** The machine of a system is paused, or goes on. Nobody notices that but by the silence of its sessions. */
+  #paused(kernel: Kernel, isPaused: boolean): void {
+    const end = this.#ends.find(({ system }) => system.kernel === kernel);
+    if (end === undefined) return;
+    if (!isPaused) end.resume();
+    for (const link of this.#port.linksOf(end)) {
+      const side = link.sideOf(end.system);
+      if (isPaused) link.pause(side);
+      else link.resume(side);
+    }
+    if (isPaused) end.pause();
+  }
+
   /** @throws OptionError */
   #link(a: System, b: System): NetworkLink {
     const [one, other] = [a, b].map((system) => {
@@ -173,6 +188,8 @@ export class SimulatedNetwork implements CarrierSource {
     );
     this.#links.set(key, link);
     first.linked(second.system.node);
+    for (const { system } of [first, second])
+      if ((system.kernel.timers as SimulatedTimers).isHeld) link.pause(link.sideOf(system));
     return link;
   }
 

@@ -7,6 +7,8 @@
 //      │                  ▼ ▼
 //      └──── restart ──── down
 //
+// While it has power it may be paused: nothing of it runs until it goes on.
+//
 // Each boot is a life of its own: an actor for its code, and the systems that the code creates. A power loss ends the life; the
 // simulator never continues code of a life that has ended.
 
@@ -22,6 +24,7 @@ import { System } from "../../system.js";
 import type { Actor } from "../simulator/actor.js";
 import { type ClockOptions, SimulatedClock } from "../simulator/clock.js";
 import { environmentOf } from "../simulator/environment.js";
+import { checkPausedClock, type FaultyNode, type PausedClock } from "../simulator/node-faults.js";
 import type { World } from "../simulator/world.js";
 import type { SimulatedDisk } from "./disk.js";
 import { diskOf, type SimulatedDiskOptions } from "./disk-port.js";
@@ -35,6 +38,12 @@ export interface SimulatedNodeOptions {
   readonly clock?: ClockOptions;
   /** Options of its store. */
   readonly store?: SimulatedStoreOptions;
+}
+
+/** Options of a pause of a {@link SimulatedNode}. */
+export interface NodePauseOptions {
+  /** Whether its monotonic clock goes on meanwhile. Default `runs`. */
+  readonly clock?: PausedClock;
 }
 
 /**
@@ -84,13 +93,15 @@ export class SimulatedNode<T = unknown> {
   /** Ends the time for which a fault keeps it down. */
   #return: (() => void) | undefined;
   #waiting: ((value: T) => void)[] = [];
+  /** It is paused. `end` cancels the end of a pause that is a fault. */
+  #pause: { readonly end: (() => void) | undefined } | undefined;
 
   /** @internal */
   constructor(world: World, name: string, boot: NodeBoot<T>, options: SimulatedNodeOptions) {
     only("node", options, ["disk", "clock", "store"]);
     if (typeof boot !== "function") throw new OptionError("boot", boot, "a function of the node");
     this.name = text("name", name);
-    if (world.faults.nodes.some((node) => node.name === name))
+    if (world.faults.nodes.names.includes(name))
       throw new OptionError("name", name, "a name that no other node of this simulation has");
     this.#world = world;
     this.#boot = boot;
@@ -98,9 +109,10 @@ export class SimulatedNode<T = unknown> {
     this.#clock = new SimulatedClock(world, name, options.clock);
     this.#storeOptions = options.store ?? {};
     checkStore(this.#storeOptions);
-    world.faults.register(this);
+    world.faults.nodes.add(this.#target());
     world.faults.remedies.push(() => {
       if (this.#return !== undefined) this.restart();
+      if (this.#pause?.end !== undefined) this.#goOn();
     });
     this.restart();
   }
@@ -109,6 +121,12 @@ export class SimulatedNode<T = unknown> {
   get powered(): boolean {
     this.#world.footprints.read(this.#key);
     return this.#life !== undefined;
+  }
+
+  /** It is paused: it has power, and nothing of it runs. */
+  get paused(): boolean {
+    this.#world.footprints.read(this.#key);
+    return this.#pause !== undefined;
   }
 
   /** Its boot has ended, and it has not lost power since. */
@@ -174,6 +192,38 @@ export class SimulatedNode<T = unknown> {
     this.#lose();
   }
 
+  /**
+   * Pauses it until {@link SimulatedNode.resume}, as a process that is stopped, a long turn of the event loop, or a virtual machine that is
+   * suspended. None of its code runs and none of its timers fires. What others send to it waits, and so do answers to its requests. When it
+   * goes on, all of that is due at once. Does nothing when it is down or paused.
+   *
+   * @throws OptionError
+   * @example
+   * await explore(async (sim) => {
+   *   const node = sim.node("bank", (machine) => machine.system().start(Stock, 1));
+   *   const stock = await node.ready();
+   *   node.pause();
+   *   const left = stock.call.take(1);
+   *   await sim.sleep(60_000);
+   *   node.resume();
+   *   await left.catch(() => "it took too long");
+   * });
+   */
+  pause(options: NodePauseOptions = {}): void {
+    only("pause", options, ["clock"]);
+    const clock = checkPausedClock("pause.clock", options.clock ?? "runs");
+    if (this.#life === undefined || this.#pause !== undefined) return;
+    this.#world.options.recorder?.note(`the scenario pauses ${this.name}`);
+    this.#stop(clock, undefined);
+  }
+
+  /** Ends a pause. Does nothing when it is not paused. */
+  resume(): void {
+    if (this.#pause === undefined) return;
+    this.#world.options.recorder?.note(`the scenario resumes ${this.name}`);
+    this.#goOn();
+  }
+
   /** Boots again, in a step of its own. Does nothing when it has power. */
   restart(): void {
     this.#return?.();
@@ -194,20 +244,49 @@ export class SimulatedNode<T = unknown> {
     this.#clock.jump(byMs);
   }
 
-  /** @internal */
-  lose(downMs: number): void {
-    this.#lose();
-    this.#return = this.#world.time.after(downMs, { fire: () => this.restart() });
+  /** It, as faults strike it. */
+  #target(): FaultyNode {
+    const { time } = this.#world;
+    const node = this;
+    return {
+      name: this.name,
+      get powered() {
+        return node.powered;
+      },
+      get paused() {
+        return node.paused;
+      },
+      lose: (downMs) => {
+        this.#lose();
+        this.#return = time.after(downMs, { fire: () => this.restart() });
+      },
+      sleep: (forMs, clock) => this.#stop(clock, time.after(forMs, { fire: () => this.#goOn() })),
+    };
+  }
+
+  #stop(clock: PausedClock, end: (() => void) | undefined): void {
+    const { actor, systems } = this.#life as Life<T>;
+    this.#pause = { end };
+    this.#world.footprints.wrote(this.#key);
+    this.#world.systems.pause(actor, kernelsOf(systems));
+    if (clock === "stands") this.#clock.stop();
+  }
+
+  #goOn(): void {
+    const { actor, systems } = this.#life as Life<T>;
+    this.#pause?.end?.();
+    this.#pause = undefined;
+    this.#world.footprints.wrote(this.#key);
+    this.#clock.goOn();
+    this.#world.systems.resume(actor, kernelsOf(systems));
   }
 
   #lose(): void {
+    if (this.#pause !== undefined) this.#goOn();
     const life = this.#life as Life<T>;
     this.#life = undefined;
     this.#world.footprints.wrote(this.#key);
-    this.#world.systems.lose(
-      life.actor,
-      life.systems.map(({ kernel }): Kernel => kernel),
-    );
+    this.#world.systems.lose(life.actor, kernelsOf(life.systems));
     this.disk.crash();
     this.#store?.lose();
   }
@@ -232,4 +311,8 @@ export class SimulatedNode<T = unknown> {
       failed(error);
     }
   }
+}
+
+function kernelsOf(systems: readonly System[]): readonly Kernel[] {
+  return systems.map(({ kernel }): Kernel => kernel);
 }

@@ -14,6 +14,13 @@ import type { SimulatedTimers } from "../simulator/timers.js";
 import type { NetworkEnd } from "./network-link.js";
 import { endsOf, type NetworkPort, type PacketFaults, type Reached } from "./signal-end.js";
 
+/** A timer of a session, by the clock of its system. */
+interface EndTimer {
+  readonly deadline: number;
+  readonly due: () => void;
+  cancel: () => void;
+}
+
 const FRAME: PacketFaults = { isLossy: true, mayRepeat: true };
 
 export class SessionEnd implements FrameCarrier, NetworkEnd {
@@ -24,6 +31,10 @@ export class SessionEnd implements FrameCarrier, NetworkEnd {
   /** The nodes that learn that it has joined, when it is a node of a cluster. */
   readonly #others: readonly NetworkEnd[] | undefined;
   #receiver: FrameReceiver | undefined = undefined;
+  readonly #timers = new Set<EndTimer>();
+  #isPaused = false;
+  /** It is paused, or its sessions have not been told that it goes on: anything that arrives may end one. */
+  #isWaking = false;
 
   constructor(port: NetworkPort, system: System, others?: readonly NetworkEnd[]) {
     this.#port = port;
@@ -98,7 +109,8 @@ export class SessionEnd implements FrameCarrier, NetworkEnd {
       this.#receiver?.frame(node, text);
     };
     if (kind === "hello" || kind === "heartbeat") {
-      const isQuiet = (): boolean => kind === "heartbeat" || this.#receiver?.isUp(node) !== true;
+      const isQuiet = (): boolean =>
+        !this.#isWaking && (kind === "heartbeat" || this.#receiver?.isUp(node) !== true);
       const apart = (): void => world.code.apart(world.systems.rootOf(this.system.node), arrive);
       return new Packet(kind, undefined, apart, undefined, isQuiet);
     }
@@ -118,33 +130,66 @@ export class SessionEnd implements FrameCarrier, NetworkEnd {
     return new Packet(first.type, contentOf(first), arrive, () => endsOf(first, from, this.system));
   }
 
+  /** From now on nothing of it runs. The first step after the pause tells the sessions, unless something else comes before it. */
+  pause(): void {
+    this.#isPaused = this.#isWaking = true;
+    for (const timer of this.#timers) timer.cancel();
+    this.#step("end of the pause", () => {
+      this.#isWaking = false;
+      if (this.system.stopped) return;
+      for (const link of this.#port.linksOf(this)) {
+        link.touched(true);
+        link.rely(link.sideOf(this.system));
+      }
+    });
+  }
+
+  /** All that is due is due at once. */
+  resume(): void {
+    this.#isPaused = false;
+    for (const timer of this.#timers) this.#wait(timer);
+  }
+
   /** A timer of a session. It is a step only when a session ends by it. */
   #after(ms: number, fire: () => void, isEnd: () => boolean): SessionTimer {
-    const { world } = this.#port;
-    const { clock } = this.system.kernel.timers as SimulatedTimers;
     let isCancelled = false;
     const run = (): void => {
       if (!isCancelled && !this.system.stopped) fire();
     };
     const due = (): void => {
+      this.#timers.delete(timer);
       if (!isEnd()) run();
-      else if (!this.system.stopped) this.#step(run);
+      else if (!this.system.stopped) this.#step("end of the session", run);
     };
-    const at = clock === undefined ? world.time.now + ms : clock.trueTime(clock.now() + ms);
-    const cancel = world.time.silently(at, { fire: due });
+    const timer: EndTimer = { deadline: this.#clock.now() + ms, due, cancel: () => undefined };
+    this.#timers.add(timer);
+    if (!this.#isPaused) this.#wait(timer);
     return {
       cancel: () => {
         isCancelled = true;
-        cancel();
+        this.#timers.delete(timer);
+        timer.cancel();
       },
     };
   }
 
-  #step(run: () => void): void {
+  #wait(timer: EndTimer): void {
+    const at = this.#clock.trueTime(timer.deadline);
+    timer.cancel = this.#port.world.time.silently(at, { fire: timer.due });
+  }
+
+  get #clock(): { now(): number; trueTime(local: number): number } {
+    const { time } = this.#port.world;
+    return (
+      (this.system.kernel.timers as SimulatedTimers).clock ?? { now: () => time.now, trueTime: (at) => at }
+    );
+  }
+
+  #step(kind: PacketKind, run: () => void): void {
     const { agenda, actors, systems } = this.#port.world;
     const root = systems.rootOf(this.system.node) ?? actors.main;
     const task = agenda.channel(root, root, (packet) => (packet as Packet).arrive());
-    agenda.post(task, new Packet("end of the session", undefined, run));
+    agenda.post(task, new Packet(kind, undefined, run));
   }
 }
 

@@ -71,6 +71,10 @@ export class SignalEnd implements NetworkEnd {
 
   relies(): void {}
 
+  pause(): void {}
+
+  resume(): void {}
+
   #packet(from: System, text: string): Packet {
     const signal = this.#codec(from.node).decode(text);
     const arrive = (): void => this.system.deliver(signal);

@@ -176,7 +176,7 @@ function start(scenario: Scenario, sim: Simulation, world: World): void {
 function matchesOf({ faults, actors }: World): Pick<ScheduleResult, "idle" | "paths"> {
   if (faults.idle.size === 0) return { idle: [], paths: [] };
   const processes = actors.all.filter(({ process }) => process !== undefined).map(({ path }) => path);
-  return { idle: [...faults.idle.keys()], paths: [...processes, ...faults.nodes.map(({ name }) => name)] };
+  return { idle: [...faults.idle.keys()], paths: [...processes, ...faults.nodes.names] };
 }
 
 /** The living processes, how much each has handled, and the states of the scenario. */

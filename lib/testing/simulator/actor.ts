@@ -48,6 +48,8 @@ export class Actor {
   lost = false;
   /** Tasks held back by a pause; undefined when the actor is not paused. */
   parked: SimulatedTask[] | undefined = undefined;
+  /** Pauses of it and of its node that have not ended. */
+  pauses = 0;
   /** The last step in which its code began to await a promise that the simulator settles. */
   gatedIn = -1;
   /** Counters for `random` and `id`: the numbers of one actor do not depend on other actors. */

@@ -51,8 +51,9 @@ export class Agenda {
     for (const task of this.tasks.filter(fits)) this.disable(task);
   }
 
-  /** Pauses an actor: its tasks are held back until {@link Agenda.release}. */
+  /** Pauses an actor: its tasks are held back until {@link Agenda.release}, which is called as often as this. */
   park(actor: Actor): void {
+    if (actor.pauses++ > 0) return;
     // Its timers fire all the same.
     const parked = this.tasks.filter((task) => task.owner === actor && task.kind !== "timer");
     for (const task of parked) this.disable(task);
@@ -60,6 +61,7 @@ export class Agenda {
   }
 
   release(actor: Actor): void {
+    if (actor.lost || --actor.pauses > 0) return;
     const { parked } = actor;
     actor.parked = undefined;
     for (const task of parked ?? []) this.tasks.push(task);

@@ -34,6 +34,10 @@ export class SimulatedClock {
   #jumpsLeft: number;
   /** The sum of all jumps. */
   #offsetMs = 0;
+  /** True time for which it stood in all. */
+  #stoodMs = 0;
+  /** The true time at which it has come to a stand. */
+  #standsSince: number | undefined = undefined;
 
   /** @throws OptionError */
   constructor(world: World, name: string, options: ClockOptions = {}) {
@@ -55,8 +59,27 @@ export class SimulatedClock {
 
   /** Monotonic milliseconds of this clock. */
   now(): number {
+    return this.#at(this.#standsSince ?? this.#world.time.now);
+  }
+
+  #at(trueTime: number): number {
+    const ran = trueTime - this.#stoodMs;
+    return ran + (ran * this.#driftPpm) / MILLION;
+  }
+
+  /** It comes to a stand, as in a virtual machine that is suspended. */
+  stop(): void {
+    this.#standsSince ??= this.#world.time.now;
+  }
+
+  /** It goes on from where it stood. The wall time is right again: the host, or a time server, has set it. */
+  goOn(): void {
+    if (this.#standsSince === undefined) return;
     const { now } = this.#world.time;
-    return now + (now * this.#driftPpm) / MILLION;
+    this.#offsetMs += this.#at(now) - this.#at(this.#standsSince);
+    this.#stoodMs += now - this.#standsSince;
+    this.#standsSince = undefined;
+    this.#world.footprints.wrote(this.#key);
   }
 
   wallTime(): number {
@@ -67,9 +90,9 @@ export class SimulatedClock {
   /** The true time at which this clock has come to `local`. */
   trueTime(local: number): number {
     const rate = 1 + this.#driftPpm / MILLION;
-    let time = local / rate;
+    let time = local / rate + this.#stoodMs;
     // Rounding must not leave a timer that is due and not yet due.
-    while (time + (time * this.#driftPpm) / MILLION < local) time += Math.max(time, 1) * Number.EPSILON;
+    while (this.#at(time) < local) time += Math.max(time, 1) * Number.EPSILON;
     return time;
   }
 

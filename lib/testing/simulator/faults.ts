@@ -7,7 +7,15 @@ import { crash, type ExitInput, type ExitReason, KILLED, toReason } from "../../
 import { InjectedCrash } from "../report/errors.js";
 import type { Actor } from "./actor.js";
 import type { WorldCore } from "./core.js";
-import { durations, times } from "./options.js";
+import {
+  type NodeCrashRule,
+  NodeFaults,
+  type NodePauseRule,
+  type NodeRule,
+  nodeCrashes,
+  nodePauses,
+} from "./node-faults.js";
+import { durations, oneOrMany, ruleText, times } from "./options.js";
 import { type ProcessPattern, patternMatcher } from "./process-pattern.js";
 import type { Time } from "./time.js";
 
@@ -31,16 +39,6 @@ export interface PauseRule extends FaultRule {
   readonly forMs?: readonly number[];
 }
 
-/** Which nodes lose power, and how long they are down. */
-export interface NodeCrashRule {
-  /** Nodes by name. */
-  readonly of: ProcessPattern | readonly ProcessPattern[];
-  /** Times in one schedule. Default 1. */
-  readonly atMost?: number;
-  /** Virtual milliseconds to choose from until the node boots again. Default 0, 100 and 10,000. */
-  readonly downMs?: readonly number[];
-}
-
 /**
  * The faults that may strike in a schedule.
  *
@@ -53,6 +51,8 @@ export interface FaultOptions {
   readonly nodeCrash?: NodeCrashRule | readonly NodeCrashRule[];
   /** Pauses a process while time passes for the others. */
   readonly pause?: PauseRule;
+  /** Pauses a node: none of its processes, timers and sessions runs, while time passes for the others. */
+  readonly nodePause?: NodePauseRule | readonly NodePauseRule[];
   /** Makes a process fail before its first step. */
   readonly start?: FaultRule;
   /** Delays a message to these processes, so that messages of other senders overtake it. Each pair's order holds. */
@@ -79,22 +79,6 @@ interface Rule {
   readonly forMs: readonly number[];
 }
 
-interface NodeRule {
-  readonly text: string;
-  readonly of: (name: string) => boolean;
-  readonly atMost: number;
-  readonly downMs: readonly number[];
-}
-
-/** A machine that may lose power. */
-export interface FaultyNode {
-  readonly name: string;
-  /** It has power. */
-  readonly powered: boolean;
-  /** It loses power, for so many milliseconds. */
-  lose(downMs: number): void;
-}
-
 /** Checked rules, created once and used by every schedule. */
 export interface FaultPlan {
   readonly rules: readonly Rule[];
@@ -106,12 +90,10 @@ export interface FaultPlan {
 }
 
 const PAUSES: readonly number[] = [1, 100, 10_000];
-const DOWN_MS: readonly number[] = [0, 100, 10_000];
 
 /** The options of each kind of fault. */
 const KNOWN = {
   crash: ["of", "atMost", "reason"],
-  nodeCrash: ["of", "atMost", "downMs"],
   pause: ["of", "atMost", "forMs"],
   start: ["of", "atMost"],
   delay: ["of", "atMost"],
@@ -120,17 +102,17 @@ const KNOWN = {
 
 /** @throws OptionError */
 export function planFaults(options: FaultOptions = {}): FaultPlan {
-  only("faults", options, Object.keys(KNOWN));
-  const { crash, nodeCrash, start, pause, delay: held, rush } = options;
+  only("faults", options, [...Object.keys(KNOWN), "nodeCrash", "nodePause"]);
+  const { crash, start, pause, delay: held, rush } = options;
   if (held !== undefined) only("faults.delay", held, KNOWN.delay);
   if (rush !== undefined) only("faults.rush", rush, KNOWN.rush);
   return {
     rules: [
-      ...list(crash).map((one, i) => ruleOf("crash", one, `faults.crash[${i}]`)),
+      ...oneOrMany(crash).map((one, i) => ruleOf("crash", one, `faults.crash[${i}]`)),
       ...(start === undefined ? [] : [ruleOf("start", start, "faults.start")]),
       ...(pause === undefined ? [] : [ruleOf("pause", pause, "faults.pause")]),
     ],
-    nodes: list(nodeCrash).map((one, i) => nodeRuleOf(one, `faults.nodeCrash[${i}]`)),
+    nodes: [...nodeCrashes(options.nodeCrash), ...nodePauses(options.nodePause)],
     delay:
       held === undefined
         ? undefined
@@ -156,31 +138,12 @@ function ruleOf(kind: Kind, given: FaultRule & CrashRule & PauseRule, path: stri
   };
 }
 
-function nodeRuleOf(given: NodeCrashRule, path: string): NodeRule {
-  only(path, given, KNOWN.nodeCrash);
-  return {
-    text: ruleText(path, given),
-    of: patternMatcher(`${path}.of`, given.of),
-    atMost: times(path, given),
-    downMs: durations(`${path}.downMs`, given.downMs ?? DOWN_MS),
-  };
-}
-
-function ruleText(path: string, { of }: { readonly of: ProcessPattern | readonly ProcessPattern[] }): string {
-  const patterns: readonly ProcessPattern[] = Array.isArray(of) ? of : [of as ProcessPattern];
-  return `${path} of ${patterns.map((one) => (typeof one === "function" ? "a function" : String(one))).join(", ")}`;
-}
-
 function reasonOf(path: string, given: ExitInput): ExitReason {
   try {
     return toReason(given);
   } catch {
     throw new OptionError(path, given, '"error" or an exit reason');
   }
-}
-
-function list<T>(given: T | readonly T[] | undefined): readonly T[] {
-  return given === undefined ? [] : Array.isArray(given) ? given : [given as T];
 }
 
 /** A rule during one schedule. */
@@ -197,8 +160,7 @@ export class Faults {
   readonly #core: WorldCore;
   readonly #time: Time;
   readonly #live: ActiveRule[];
-  readonly #nodeRules: { readonly rule: NodeRule; left: number }[];
-  readonly nodes: FaultyNode[] = [];
+  readonly nodes: NodeFaults;
   /** Rules that have not matched any process or node of this schedule: where they stand, and what they match. */
   readonly idle: Map<string, (path: string) => boolean>;
   readonly #delayOf: ((path: string) => boolean) | undefined;
@@ -217,11 +179,10 @@ export class Faults {
     this.#core = core;
     this.#time = time;
     this.#live = plan.rules.map((rule) => ({ rule, targets: [], left: rule.atMost }));
-    this.#nodeRules = plan.nodes.map((rule) => ({ rule, left: rule.atMost }));
     this.idle = new Map();
     for (const { text, of } of [...plan.rules, ...(plan.delay === undefined ? [] : [plan.delay])])
       this.idle.set(text, of);
-    for (const { text } of plan.nodes) this.idle.set(text, () => false);
+    this.nodes = new NodeFaults(core, plan.nodes, this.idle);
     this.#delayOf = plan.delay?.of;
     this.#delaysLeft = plan.delay?.atMost ?? 0;
     this.#rushesLeft = plan.rushes;
@@ -261,12 +222,6 @@ export class Faults {
     for (const [text, of] of this.idle) if (of(actor.path)) this.idle.delete(text);
   }
 
-  /** A machine joins the world. */
-  register(node: FaultyNode): void {
-    this.nodes.push(node);
-    for (const { rule } of this.#nodeRules) if (rule.of(node.name)) this.idle.delete(rule.text);
-  }
-
   died(actor: Actor): void {
     for (const { targets } of this.#live) {
       const index = targets.indexOf(actor);
@@ -289,22 +244,8 @@ export class Faults {
     if (this.calm) return false;
     for (const live of this.#live)
       if (live.left > 0 && live.targets.length > 0 && this.#one(live)) return true;
-    for (const one of this.#nodeRules) if (one.left > 0 && this.#strikeNode(one)) return true;
+    if (this.nodes.strike()) return true;
     return this.#rushesLeft > 0 && this.#rush();
-  }
-
-  #strikeNode(one: { readonly rule: NodeRule; left: number }): boolean {
-    const { oracle } = this.#core;
-    const able = this.nodes.filter((node) => node.powered && one.rule.of(node.name));
-    const choice = oracle.draw(able.length + 1, "node:crash");
-    if (choice === 0) return false;
-    one.left--;
-    const { downMs } = one.rule;
-    const ms = downMs[oracle.draw(downMs.length, "ms:down")] as number;
-    const node = able[choice - 1] as FaultyNode;
-    this.#core.options.recorder?.faultOf(node.name, `loses power for ${ms} ms`);
-    node.lose(ms);
-    return true;
   }
 
   #one(live: ActiveRule): boolean {

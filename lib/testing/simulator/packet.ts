@@ -19,6 +19,7 @@ export type PacketKind =
   | "hello"
   | "heartbeat"
   | "end of the session"
+  | "end of the pause"
   | "join";
 
 /** An item in transit on a simulated network. */

@@ -25,6 +25,8 @@ export class Systems {
   readonly machines: WeakMap<Environment, object> = new WeakMap();
   /** Called for each system that loses power, before it ends. */
   readonly powerLosses: ((kernel: Kernel) => void)[] = [];
+  /** Called for each system whose machine is paused, before it stands still, and when it goes on. */
+  readonly pauses: ((kernel: Kernel, isPaused: boolean) => void)[] = [];
   readonly #core: WorldCore;
   readonly #time: Time;
   readonly #quiet: Quiet;
@@ -78,16 +80,47 @@ export class Systems {
   /** Registers a new process. A process that no process has started gets its system's root as parent. */
   adopt(process: WatchedProcess, parent: Actor | undefined): Actor {
     const root = this.#parts.find((part) => part.kernel === process.kernel)?.root;
-    return this.#core.actors.adopt(process, parent ?? root, root?.path);
+    const actor = this.#core.actors.adopt(process, parent ?? root, root?.path);
+    if ((process.kernel.timers as SimulatedTimers).isHeld) this.#core.agenda.park(actor);
+    return actor;
   }
 
-  /** A machine loses power: neither the code of its boot nor its systems ever continue. */
-  lose(boot: Actor, kernels: readonly Kernel[]): void {
+  /** The code of a machine's boot, its systems and all of their processes. */
+  #actorsOf(boot: Actor, kernels: readonly Kernel[]): readonly Actor[] {
     const roots = this.#parts.filter(({ kernel }) => kernels.includes(kernel)).map(({ root }) => root);
     const processes = this.#core.actors.all.filter(
       ({ process }) => process !== undefined && kernels.includes(process.kernel),
     );
-    for (const actor of [boot, ...roots, ...processes]) {
+    return [boot, ...roots, ...processes];
+  }
+
+  /** A machine stands still: no code of it runs and no timer of it fires. What reaches it waits. */
+  pause(boot: Actor, kernels: readonly Kernel[]): void {
+    for (const kernel of kernels) {
+      for (const paused of this.pauses) paused(kernel, true);
+      this.#time.hold(kernel.timers as SimulatedTimers);
+    }
+    for (const actor of this.#actorsOf(boot, kernels)) {
+      this.#core.footprints.wrote(actor.state);
+      this.#core.agenda.park(actor);
+    }
+  }
+
+  /** A machine goes on: what is due and what has reached it can run now, in any order. */
+  resume(boot: Actor, kernels: readonly Kernel[]): void {
+    for (const actor of this.#actorsOf(boot, kernels)) {
+      this.#core.footprints.wrote(actor.state);
+      this.#core.agenda.release(actor);
+    }
+    for (const kernel of kernels) {
+      (kernel.timers as SimulatedTimers).isHeld = false;
+      for (const paused of this.pauses) paused(kernel, false);
+    }
+  }
+
+  /** A machine loses power: neither the code of its boot nor its systems ever continue. */
+  lose(boot: Actor, kernels: readonly Kernel[]): void {
+    for (const actor of this.#actorsOf(boot, kernels)) {
       actor.lost = true;
       actor.waits.clear();
       actor.parked = undefined;

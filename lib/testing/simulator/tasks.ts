@@ -174,9 +174,11 @@ export class TimerTask implements PossibleStep {
     else this.#due.splice(this.#due.indexOf(timer, this.#fired), 1);
   }
 
-  /** Withdraws the timers of a system. */
-  drop(queue: SimulatedTimers): void {
-    for (const timer of this.#due.slice(this.#fired)) if (timer.queue === queue) this.withdraw(timer);
+  /** Withdraws the timers of a system, and returns them. */
+  drop(queue: SimulatedTimers): readonly SimulatedTimer[] {
+    const dropped = this.#due.slice(this.#fired).filter((timer) => timer.queue === queue);
+    for (const timer of dropped) this.withdraw(timer);
+    return dropped;
   }
 
   next(): void {

@@ -58,6 +58,16 @@ export class Time {
     return timers;
   }
 
+  /** The machine of a system is paused: its timers do not fire, nor do those that are due, until it goes on. */
+  hold(queue: SimulatedTimers): void {
+    queue.isHeld = true;
+    for (const { timers } of this.#core.actors.all) {
+      if (timers === undefined || timers.pending === 0) continue;
+      for (const timer of timers.drop(queue)) queue.putBack(timer);
+      if (timers.pending === 0) this.#core.agenda.disable(timers);
+    }
+  }
+
   /** A system has stopped: its timers do not fire. */
   drop(queue: SimulatedTimers): void {
     this.#queues.splice(this.#queues.indexOf(queue), 1);

@@ -41,6 +41,8 @@ export class SimulatedTimer extends Timer {
 export class SimulatedTimers extends TimerQueue {
   /** The clock that the deadlines are about; by default the true time. */
   clock: { now(): number; trueTime(local: number): number } | undefined = undefined;
+  /** Its machine is paused. */
+  isHeld = false;
   /** Runs code of the system. */
   readonly enter: (fn: () => void) => void;
   readonly #host: TimerHost;
@@ -68,13 +70,18 @@ export class SimulatedTimers extends TimerQueue {
 
   /** The true time at which the first timer is due. */
   get nextTime(): number | undefined {
-    const { next } = this;
+    const next = this.isHeld ? undefined : this.next;
     return next === undefined || this.clock === undefined ? next : this.clock.trueTime(next);
   }
 
   /** Removes and returns the first timer that is due at a true time. */
   takeDue(now: number): SimulatedTimer | undefined {
-    return this.take(this.clock?.now() ?? now) as SimulatedTimer | undefined;
+    return this.isHeld ? undefined : (this.take(this.clock?.now() ?? now) as SimulatedTimer | undefined);
+  }
+
+  /** A timer that was due waits again. */
+  putBack(timer: SimulatedTimer): void {
+    this.insert(timer);
   }
 
   /** Fires a timer that is due. */
