@@ -28,6 +28,7 @@ export type {
   FlowContext,
   FlowDispatchOptions,
   InnerContext,
+  PlacedStepOptions,
   Received,
   RetryOptions,
   Saga,

@@ -29,7 +29,7 @@ export {
   programs,
 } from "./cluster/cluster-node.js";
 export { NoNodeError, UnknownProgramError } from "./cluster/errors.js";
-export { type JobContext, job, type RunOptions } from "./cluster/job.js";
+export { type JobArguments, type JobContext, job, type RunOptions } from "./cluster/job.js";
 export { fewestChildren, type Placement, type ProgramNode } from "./cluster/placement.js";
 export type { Programs } from "./cluster/programs.js";
 export { FrameError, SignalTooLargeError, UnsendableError } from "./codec/errors.js";

@@ -40,7 +40,7 @@ export type { Monitor } from "./monitor.js";
 export { outside, ownerOf } from "./origin.js";
 export type { TimerRef } from "./owned-timer.js";
 export { Pid, type RemoteNode } from "./pid.js";
-export type { ProgramHost } from "./program-host.js";
+export type { Job, JobHost, JobPlace, ProgramHost } from "./program-host.js";
 export {
   crash,
   custom,

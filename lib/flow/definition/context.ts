@@ -4,6 +4,7 @@
 import type { ConsumerGroup } from "../../dispatch/index.js";
 import type { Backoff } from "../../process/backoff.js";
 import type { Duration } from "../../process/duration.js";
+import type { Job, JobPlace } from "../../process/program-host.js";
 import type { SqlTransaction } from "../../store/index.js";
 import type { Session, SessionWait } from "../sessions/session.js";
 import type { AnyFlow, FlowDefinition, MessageTypes } from "./define.js";
@@ -26,6 +27,19 @@ export interface StepOptions {
   /** How long one attempt may take. A step that takes longer fails with StepTimeoutError. Default: no limit. */
   readonly timeout?: Duration;
 }
+
+/** Options of a step that is a job: where it runs, and its arguments. */
+export type PlacedStepOptions<Args extends readonly unknown[]> = StepOptions &
+  JobPlace &
+  ([] extends Args
+    ? {
+        /** The arguments of the job. They travel, so they may be data, pids and errors, but no functions. */
+        readonly args?: Readonly<Args>;
+      }
+    : {
+        /** The arguments of the job. They travel, so they may be data, pids and errors, but no functions. */
+        readonly args: Readonly<Args>;
+      });
 
 /** What the body of a step gets. */
 export interface StepContext {
@@ -142,15 +156,27 @@ export interface FlowContext<Messages extends MessageTypes = MessageTypes, Progr
   /** Aborts when the flow is cancelled. On replay it aborts at the same place. */
   readonly signal: AbortSignal;
   /**
-   * Runs `body` at least once and gives its result. Once the result is in the journal, the body never runs again.
+   * Runs `body` at least once and gives its result. Once the result is in the journal, the body never runs again. A job runs elsewhere, in
+   * a thread or on another node: where the option `on` says.
    *
-   * @throws what the last attempt threw
+   * @throws what the last attempt threw; OptionError; UnsendableError for arguments and results that cannot travel
+   * @example
+   * const sum = job((numbers: number[]) => numbers.reduce((one, other) => one + other, 0));
+   * const workers = await threads(system, { program: new URL("./sums.js", import.meta.url) });
+   * const adding = defineFlow("adding", (flow, numbers: number[]) =>
+   *   flow.step("sum", sum, { on: workers, args: [numbers], retry: { attempts: 3 } }),
+   * );
    */
   step<T>(
     name: string,
     body: (step: StepContext) => T | PromiseLike<T>,
     options?: StepOptions,
   ): Promise<Awaited<T>>;
+  step<Args extends readonly unknown[], T>(
+    name: string,
+    job: Job<Args, T>,
+    options: PlacedStepOptions<Args>,
+  ): Promise<T>;
   /**
    * Runs SQL on the flow's own store, exactly once: it commits together with the journal's entry, or not at all. When the store cannot
    * carry it out, because other writers were faster in each attempt, say, or it is away, the hospital runs the flow again.
@@ -241,12 +267,17 @@ export interface FlowContext<Messages extends MessageTypes = MessageTypes, Progr
 
 /** Inside of an idempotent part: nothing of it is written to the journal. */
 export interface InnerContext extends StepContext {
-  /** Runs a step at once, with its retries. Nothing of it is recorded. */
+  /** Runs a step at once, with its retries. Nothing of it is recorded. A job runs elsewhere, as in a step of the flow. */
   step<T>(
     name: string,
     body: (step: StepContext) => T | PromiseLike<T>,
     options?: StepOptions,
   ): Promise<Awaited<T>>;
+  step<Args extends readonly unknown[], T>(
+    name: string,
+    job: Job<Args, T>,
+    options: PlacedStepOptions<Args>,
+  ): Promise<T>;
   /** Waits in memory. */
   sleep(duration: Duration): Promise<void>;
 }

@@ -38,6 +38,7 @@ import { FlowAsks } from "./flow-asks.js";
 import type { FlowLife } from "./flow-life.js";
 import { runInner, timedPlan } from "./inner.js";
 import { Seeded } from "./seeded.js";
+import { type AnyStepOptions, stepBody } from "./step-body.js";
 import { stepPlan } from "./step-plan.js";
 
 const withinOf = (options: WaitOptions | undefined): number | undefined =>
@@ -67,14 +68,10 @@ export class FlowCode implements FlowContext {
     return this.#life.cancelling.signal;
   }
 
-  step<T>(
-    name: string,
-    body: (step: StepContext) => T | PromiseLike<T>,
-    options?: StepOptions,
-  ): Promise<Awaited<T>> {
+  step<T>(name: string, body: unknown, options?: AnyStepOptions): Promise<Awaited<T>> {
     named("name", name);
-    callable(`step "${name}"`, body);
-    return this.#asks.body("step", this.#asks.keyFor(name), stepPlan(options), body);
+    const { run, plan } = stepBody(name, body, options);
+    return this.#asks.body("step", this.#asks.keyFor(name), plan, run);
   }
 
   transaction<T>(

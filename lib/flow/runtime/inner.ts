@@ -6,9 +6,10 @@ import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count } from "../../process/options.js";
 import { orAborted } from "../../process/or-aborted.js";
-import type { InnerContext, StepContext, StepOptions, TimedOptions } from "../definition/context.js";
+import type { InnerContext, StepContext, TimedOptions } from "../definition/context.js";
 import { named } from "../definition/names.js";
-import { retryWait, type StepPlan, stepPlan } from "./step-plan.js";
+import { type AnyStepOptions, stepBody } from "./step-body.js";
+import { retryWait, type StepPlan } from "./step-plan.js";
 
 /** Corda's timed flows: 30 s, 6 restarts, each 1.8 times as long. */
 export const TIMED_DEFAULTS: {
@@ -61,16 +62,12 @@ export function runInner<T>(
     heartbeat: (progress) => step.heartbeat(progress),
     giveUp: (reason, cause) => step.giveUp(reason, cause),
     sleep: (time) => pause(duration("duration", time)),
-    async step<T>(
-      name: string,
-      run: (step: StepContext) => T | PromiseLike<T>,
-      options?: StepOptions,
-    ): Promise<Awaited<T>> {
+    async step<T>(name: string, stepped: unknown, options?: AnyStepOptions): Promise<Awaited<T>> {
       named("name", name);
-      const plan = stepPlan(options);
+      const { run, plan } = stepBody(name, stepped, options);
       for (let attempt = 1; ; attempt++) {
         try {
-          return await run({ ...inner, attempt });
+          return (await run({ ...inner, attempt })) as Awaited<T>;
         } catch (error) {
           const wait = retryWait(plan, attempt, error, ctx.random(), ctx.wallTime());
           if (wait === undefined || step.signal.aborted) throw error;

@@ -33,10 +33,13 @@ export interface StepPlan {
 
 const ONCE: StepPlan = { attempts: 1, backoff: RETRY_DEFAULTS.backoff, timeoutMs: Number.POSITIVE_INFINITY };
 
+/** The options of all steps. */
+export const STEP_OPTIONS: readonly string[] = ["retry", "timeout"];
+
 /** @throws OptionError */
 export function stepPlan(
   options: StepOptions | undefined,
-  known: readonly string[] = ["retry", "timeout"],
+  known: readonly string[] = STEP_OPTIONS,
 ): StepPlan {
   if (options === undefined) return ONCE;
   only("", options, known);

@@ -316,28 +316,38 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
     args: readonly unknown[] = [],
     options: PlaceOptions = {},
   ): Startable<readonly [], Pid<unknown>> {
+    only("", options, ["placement", "placeTimeoutMs"]);
+    return this.#child(program, args, options);
+  }
+
+  #child(
+    program: string,
+    args: readonly unknown[],
+    { placement = leastLoaded(), placeTimeoutMs = PLACE_MS }: PlaceOptions,
+    lost?: (isInnocent: boolean) => void,
+  ): Startable<readonly [], Pid<unknown>> {
     text("program", program);
     if (!Array.isArray(args)) throw new OptionError("args", args, "an array of arguments");
-    only("", options, ["placement", "placeTimeoutMs"]);
-    const { placement = leastLoaded(), placeTimeoutMs = PLACE_MS } = options;
     return placedChild({
       nodes: this.#nodes,
       placement: callable("placement", placement, "a placement, such as leastLoaded()"),
       placeTimeoutMs: delay("placeTimeoutMs", placeTimeoutMs, 0, true),
       program,
       args,
+      lost,
     });
   }
 
   /**
-   * Runs a {@link job} on a node that offers it. When that node is lost, the run rejects.
+   * Runs a {@link job} on a node that offers it. When that node is lost, the run rejects. A step of a flow or a pipeline runs one by its
+   * option `on`.
    *
    * @throws what the function throws; CalleeExitedError when the node is lost; the reason of the signal
    * @example
    * const total = await node.run("sum", [[1, 2, 3]], { signal: AbortSignal.timeout(1_000) });
    */
   async run(program: string, args: readonly unknown[] = [], options: RunOptions = {}): Promise<unknown> {
-    return runJob(this.#kernel, this.on(program, args), options);
+    return runJob(this.#kernel, (lost) => this.#child(program, args, {}, lost), options);
   }
 
   /** @internal */

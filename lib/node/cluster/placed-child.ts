@@ -23,6 +23,8 @@ export interface PlacedOptions {
   readonly placeTimeoutMs: number;
   readonly program: string;
   readonly args: readonly unknown[];
+  /** Called when the node is lost, and says whether that is the fault of another child there. */
+  readonly lost?: ((isInnocent: boolean) => void) | undefined;
 }
 
 /** The start of a child on another node, for child specs. Its handle is the pid of the process here that stands for it. */
@@ -96,7 +98,7 @@ class PlacedChild implements Callbacks<unknown> {
     if (!reply.ok) {
       const { error } = reply;
       // The starter is gone. The reason is that of the DOWN that follows.
-      return new Stop(error instanceof CalleeExitedError ? error.reason : crash(error));
+      return error instanceof CalleeExitedError ? this.#over(error.reason) : new Stop(crash(error));
     }
     const start = reply.value;
     if (start.type === "failed") return new Stop(start.reason);
@@ -131,11 +133,16 @@ class PlacedChild implements Callbacks<unknown> {
   signal(ctx: Context<unknown>, signal: Signal): unknown {
     const starter = this.#at?.starter;
     // The starter has only one process for this owner: the child.
-    if (signal.type === "exit" && signal.from === starter) return new Stop(signal.reason);
-    if (signal.type === "down" && signal.pid === starter) return new Stop(signal.reason);
+    if (signal.type === "exit" && signal.from === starter) return this.#over(signal.reason);
+    if (signal.type === "down" && signal.pid === starter) return this.#over(signal.reason);
     if (signal.type === "exit" && this.#child !== undefined && signal.reason !== NORMAL)
       this.#pass(ctx, signal.reason);
     return undefined;
+  }
+
+  #over(reason: ExitReason): Stop {
+    if (reason.type === "noconnection") this.#options.lost?.(this.#at?.spares(this.#child) ?? false);
+    return new Stop(reason);
   }
 
   /** The supervisor stops this process, which ends after the child has ended. */

@@ -51,19 +51,31 @@ export function inTurn(): Placement {
 /** The process that starts programs on a node. */
 export type StarterPid = Pid<StarterMessage>;
 
+/** The number of the process that had the thread of a node when the node ended; 0: not known. */
+export type Culprit = () => number;
+
 /** One of the nodes of a {@link ProgramNodes}. */
 export class KnownNode implements ProgramNode {
   readonly node: RemoteNode;
   readonly starter: StarterPid;
   children = 0;
   #offer: NodeOffer;
+  readonly #culprit: Culprit | undefined;
   /** The number of children when the node last reported its load. */
   #before = 0;
 
-  constructor(node: RemoteNode, starter: StarterPid, offer: NodeOffer) {
+  constructor(node: RemoteNode, starter: StarterPid, offer: NodeOffer, culprit?: Culprit) {
     this.node = node;
     this.starter = starter;
     this.#offer = offer;
+    this.#culprit = culprit;
+  }
+
+  /** The node is lost. Whether a child there is known to be innocent of that: it did not run yet, or another one had the thread. */
+  spares(child: Pid<unknown> | undefined): boolean {
+    if (child === undefined) return true;
+    const found = this.#culprit?.() ?? 0;
+    return found !== 0 && found !== child.id;
   }
 
   get labels(): Readonly<Record<string, string>> {
@@ -102,8 +114,8 @@ export class ProgramNodes {
     return this.#nodes.get(nodeId);
   }
 
-  add(node: RemoteNode, starter: StarterPid, offer: NodeOffer = ANYTHING): void {
-    this.#nodes.set(node.id, new KnownNode(node, starter, offer));
+  add(node: RemoteNode, starter: StarterPid, offer: NodeOffer = ANYTHING, culprit?: Culprit): void {
+    this.#nodes.set(node.id, new KnownNode(node, starter, offer, culprit));
     this.#tell();
   }
 

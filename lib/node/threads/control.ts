@@ -18,6 +18,8 @@ export interface ThreadStart {
   /** The event loop of the thread increments a counter here, so that the owner can see whether it hangs. */
   readonly beats: Int32Array;
   readonly beatMs: number;
+  /** The number of the job whose function has the thread; 0 for none. When the thread has ended, the owner sees who had it. */
+  readonly atWork: Int32Array;
   readonly sessions: Omit<SessionOptions, "errors">;
   /** The `data` option of the owner. */
   readonly data: unknown;

@@ -58,6 +58,7 @@ export class ThreadProcess implements Callbacks<never> {
   readonly #name: string;
   readonly #main: RemoteNode;
   readonly #beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  readonly #atWork = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   #hang: HangState = initial;
   #thread: HostThread | undefined;
   #control: HostPort | undefined;
@@ -86,6 +87,7 @@ export class ThreadProcess implements Callbacks<never> {
       line: otherLine,
       main: this.#main,
       beats: this.#beats,
+      atWork: this.#atWork,
       beatMs: Math.min(hungMs, 60_000) / LOOKS / BEATS_PER_LOOK,
       sessions,
       data,
@@ -122,7 +124,7 @@ export class ThreadProcess implements Callbacks<never> {
       other.#tell({ type: "peer", node, line: two }, two);
     }
     joined.add(this);
-    nodes.add(node, starterAt(node, starter));
+    nodes.add(node, starterAt(node, starter), undefined, () => Atomics.load(this.#atWork, 0));
     if (hungMs !== Number.POSITIVE_INFINITY) this.#lookLater(ctx);
     ctx.trapExit(true);
     ctx.started();

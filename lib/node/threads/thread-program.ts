@@ -3,7 +3,9 @@
 import type { ErrorClass } from "../../host/payload/error-record.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import { checked, fn, maybe } from "../../process/option-schema.js";
+import { kernelOf } from "../../process/options.js";
 import { System } from "../../system.js";
+import { noteJobs } from "../cluster/job-board.js";
 import { checkPrograms, type Programs, startStarter } from "../cluster/programs.js";
 import { Sessions } from "../session/sessions.js";
 import { type FromThread, PROGRAM, type ThreadStart, type ToThread } from "./control.js";
@@ -60,9 +62,10 @@ interface CheckedProgram {
 }
 
 async function run(start: ThreadStart, options: CheckedProgram): Promise<void> {
-  const { control, beats, beatMs, data, main } = start;
+  const { control, beats, beatMs, atWork, data, main } = start;
   const { programs, onStart, errors } = options;
   const system = new System({ name: start.name });
+  noteJobs(kernelOf(system), atWork);
   const carrier = new PortCarrier();
   const sessions = new Sessions(system, carrier, { ...start.sessions, ...(errors && { errors }) });
   const tell = (message: FromThread): void => control.postMessage(message);

@@ -157,6 +157,14 @@ export class Threads implements AsyncDisposable {
    * const Shop = supervisor({ children: [{ id: "picker", start: workers.on("picker", [1]) }] });
    */
   on(program: string, args: readonly unknown[] = []): Startable<readonly [], Pid<unknown>> {
+    return this.#child(program, args);
+  }
+
+  #child(
+    program: string,
+    args: readonly unknown[],
+    lost?: (isInnocent: boolean) => void,
+  ): Startable<readonly [], Pid<unknown>> {
     if (!Array.isArray(args)) throw new OptionError("args", args, "an array of arguments");
     return placedChild({
       nodes: this.#nodes,
@@ -164,6 +172,7 @@ export class Threads implements AsyncDisposable {
       placeTimeoutMs: this.#placeTimeoutMs,
       program: word("program", program),
       args: [...args],
+      lost,
     });
   }
 
@@ -195,15 +204,15 @@ export class Threads implements AsyncDisposable {
   }
 
   /**
-   * Runs a {@link job} in a thread, such as a step of a flow or a pipeline that computes. When the thread ends or hangs, the run rejects. In
-   * a step, this is an ordinary failure, and the retries of the step run in another thread.
+   * Runs a {@link job} in a thread. When the thread ends or hangs, the run rejects. A step of a flow or a pipeline runs one by its option
+   * `on`: then that is an ordinary failure, and the retries of the step run in another thread.
    *
    * @throws what the function throws; UnknownProgramError; CalleeExitedError when the thread is lost; the reason of the signal
    * @example
    * const total = await workers.run("sum", [[1, 2, 3]], { signal: AbortSignal.timeout(1_000) });
    */
   async run(program: string, args: readonly unknown[] = [], options: RunOptions = {}): Promise<unknown> {
-    return runJob(kernelOf(this.#system), this.on(program, args), options);
+    return runJob(kernelOf(this.#system), (lost) => this.#child(program, args, lost), options);
   }
 
   /** Stops the systems of the threads in order, and ends the threads. The stop of the system does the same. */

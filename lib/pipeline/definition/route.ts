@@ -3,6 +3,7 @@
 
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
+import { JOB_PLACE, type Job, type JobPlace, placedJob } from "../../process/program-host.js";
 import type {
   Adapted,
   Adapter,
@@ -63,9 +64,14 @@ export class Route<Out = unknown> {
   }
 
   /**
-   * Adds an adapter: a function with a name, or an adapter that was made elsewhere. A message for which `when` is false passes by it.
+   * Adds an adapter: a function with a name, or an adapter that was made elsewhere. A message for which `when` is false passes by it. A job
+   * runs elsewhere, in a thread or on another node: where the option `on` says. It gets the value of each message, and its result goes on.
    *
    * @throws OptionError
+   * @example
+   * const sum = job((numbers: number[]) => numbers.reduce((one, other) => one + other, 0));
+   * const workers = await threads(system, { program: new URL("./sums.js", import.meta.url) });
+   * const adding = route("adding", { from: queue<number[]>("numbers"), concurrency: 2 }).via("sum", sum, { on: workers });
    */
   via<O>(
     name: string,
@@ -79,6 +85,15 @@ export class Route<Out = unknown> {
       readonly when: Condition<Out>;
     },
   ): Route<O | Out>;
+  via<O>(
+    name: string,
+    job: Job<[Out], O>,
+    options: JobPlace & {
+      /** Which messages it takes. The others pass by it. */
+      readonly when: Condition<Out>;
+    },
+  ): Route<Exclude<O, undefined> | Out>;
+  via<O>(name: string, job: Job<[Out], O>, options: JobPlace): Route<Exclude<O, undefined>>;
   via<O>(adapter: Adapter<Out, O> | BatchAdapter<Out, O>): Route<O>;
   via<O>(
     adapter: Adapter<Out, O> | BatchAdapter<Out, O>,
@@ -94,7 +109,7 @@ export class Route<Out = unknown> {
   ): Route<O> {
     const path = `${this.name}.adapters[${this.stages.length}]`;
     const isNamed = typeof first === "string";
-    const adapter = isNamed ? { name: first, process: second as Adapter["process"] } : first;
+    const adapter = isNamed ? namedAdapter(path, first, second, third) : first;
     checkAdapter(path, adapter);
     if (this.stages.some((stage) => stage.adapter.name === adapter.name))
       throw new OptionError(
@@ -102,7 +117,7 @@ export class Route<Out = unknown> {
         adapter.name,
         "unlike the names of the other adapters of the route",
       );
-    const when = whenOf(path, isNamed ? third : second);
+    const when = isNamed ? whenOf(path, third, ["when", ...JOB_PLACE]) : whenOf(path, second);
     return new Route(
       this.name,
       this.options,
@@ -162,9 +177,16 @@ function checkAdapter(path: string, adapter: object): asserts adapter is Adapter
     only(`${path}.batch`, batch as object, ["size", "bytes", "everyMs", "byKey"]);
 }
 
-function whenOf(path: string, given: unknown): Condition | undefined {
+/** A function with a name, or a job. */
+function namedAdapter(path: string, name: string, body: unknown, options: unknown): Adapter {
+  const placed = placedJob(`${path}.process`, name, body, options as Partial<JobPlace> | undefined);
+  const process = placed === undefined ? body : (value: unknown, ctx: AdapterContext) => placed([value], ctx);
+  return { name, process: process as Adapter["process"] };
+}
+
+function whenOf(path: string, given: unknown, known: readonly string[] = ["when"]): Condition | undefined {
   if (given === undefined) return undefined;
-  only(path, given as object, ["when"]);
+  only(path, given as object, known);
   const { when } = given as { readonly when?: Condition };
   if (when !== undefined) testOf(`${path}.when`, when);
   return when;

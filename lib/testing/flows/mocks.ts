@@ -1,6 +1,6 @@
 // Bodies of steps that a test replaces.
 
-import type { AnyFlow, FlowContext, StepContext } from "../../flow/index.js";
+import type { AnyFlow, FlowContext, PlacedStepOptions, StepContext } from "../../flow/index.js";
 
 /** Stands in for the body of a step. */
 export type StepMock = (step: StepContext) => unknown;
@@ -68,10 +68,22 @@ function mocked(context: FlowContext<never, never>, mocks: ReadonlyMap<string, M
   });
 }
 
+/** The mock of a job runs here. */
+function withoutPlace(options: unknown): unknown {
+  if (typeof options !== "object" || options === null || !("on" in options)) return options;
+  const {
+    on: _on,
+    program: _program,
+    args: _args,
+    ...rest
+  } = options as unknown as PlacedStepOptions<readonly []>;
+  return rest;
+}
+
 function replacing(method: Method, mocks: ReadonlyMap<string, MockedStep>, instead: Method = method): Method {
   return (name, ...rest) => {
     const mock = mocks.get(name as string);
     if (mock === undefined) return method(name, ...rest);
-    return instead(name, (step: StepContext) => mock.run(step), ...rest.slice(1));
+    return instead(name, (step: StepContext) => mock.run(step), withoutPlace(rest[1]));
   };
 }

@@ -1,7 +1,9 @@
 // A simulated cluster: systems of a simulation that join one by its network, as `joinCluster(system, network)` promises.
 
-import { ConsumerGroup, consumer, defineServer, type Pid, supervisor } from "signalbox";
-import { type ClusterNode, joinCluster, type Placement, programs } from "signalbox/nodes";
+import { ConsumerGroup, consumer, defineServer, type JobHost, type Pid, supervisor } from "signalbox";
+import { defineFlow, flowHost } from "signalbox/flow";
+import { type ClusterNode, job, joinCluster, type Placement, programs } from "signalbox/nodes";
+import { memory } from "signalbox/store";
 import type { SimulatedNetwork, SimulatedNode, Simulation } from "signalbox/testing";
 import { describe, expect, test } from "vitest";
 import { explored } from "../../support/proof.js";
@@ -11,6 +13,8 @@ const Counter = defineServer({
   calls: { add: (state, n: number) => (state.count += n) },
 });
 
+const double = job((n: number) => 2 * n);
+
 interface Cluster {
   readonly network: SimulatedNetwork;
   readonly nodes: readonly ClusterNode[];
@@ -18,12 +22,12 @@ interface Cluster {
 }
 
 /** Machines whose systems are nodes of one cluster. */
-async function cluster(sim: Simulation, names: readonly string[]): Promise<Cluster> {
-  const network = sim.network();
+async function cluster(sim: Simulation, names: readonly string[], latencyMs = 0): Promise<Cluster> {
+  const network = sim.network({ latencyMs });
   const machines = names.map((name) =>
     sim.node(name, async (machine) => {
       const node = await joinCluster(machine.system(), network);
-      programs(node, { counter: Counter });
+      programs(node, { counter: Counter, double });
       return node;
     }),
   );
@@ -78,6 +82,43 @@ describe("a simulated cluster", () => {
         sim.sometimes("a loss of power", !isCut);
       },
       { quick: 8, seed: 2, share: 0.02, sometimes: ["a cut", "a loss of power"] },
+    );
+  });
+
+  test("runs the jobs of steps, which are retried elsewhere when their node loses its power [N1416]", async () => {
+    await explored(
+      async (sim) => {
+        const { nodes, machines } = await cluster(sim, ["a", "b", "c"], 1);
+        const [a] = nodes as [ClusterNode, ClusterNode, ClusterNode];
+        await sim.until("all nodes to offer their program", () =>
+          a.nodes().every(({ programs: offered }) => offered.includes("double")),
+        );
+        let attempts = 0;
+        const there: JobHost = {
+          run: (program, args, options) => {
+            attempts++;
+            return a.run(program, args, options);
+          },
+        };
+        const flow = defineFlow("doubling", async (ctx, n: number) => {
+          let sum = n;
+          for (let i = 0; i < 3; i++)
+            sum = await ctx.step("double", double, {
+              ...{ on: there, args: [sum] },
+              retry: { attempts: 5, backoff: { minMs: 1, maxMs: 10 } },
+            });
+          return sum;
+        });
+        const host = await a.system.start(flowHost({ store: memory(), flows: [flow] }));
+        const run = await host.start(flow, 1, { id: "one" });
+        const result = run.result();
+        const fails = sim.choose(3, "loses its power");
+        await sim.sleep(sim.choose(20, "when"));
+        if (fails > 0) machines[fails]?.crash();
+        expect(await result).toBe(8);
+        sim.sometimes("a step again", attempts > 3);
+      },
+      { quick: 40, seed: 2, share: 0.02, sometimes: ["a step again"] },
     );
   });
 

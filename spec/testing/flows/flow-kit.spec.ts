@@ -1,7 +1,8 @@
 // The kit that runs flows in a plain test: virtual time, crashes, mocks, and the journal.
 
-import { OptionError } from "signalbox";
+import { type JobHost, OptionError } from "signalbox";
 import { defineFlow, FlowFailedError, FlowIdTakenError, UnknownFlowError } from "signalbox/flow";
+import { job } from "signalbox/nodes";
 import { ClockLimitError, flowKit } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
 
@@ -58,6 +59,18 @@ describe("a kit for flows", () => {
     await kit.crash();
     expect(await run.result()).toBe("sent, stay?");
     expect(welcome.calls).toHaveLength(2);
+  });
+
+  it("mocks a job that runs elsewhere [N1417]", async () => {
+    const nowhere: JobHost = { run: () => Promise.reject(new Error("a thread is opened")) };
+    const sum = job((numbers: number[]) => numbers.length);
+    const adding = defineFlow("adding", (flow, numbers: number[]) =>
+      flow.step("sum", sum, { on: nowhere, args: [numbers], retry: { attempts: 2 } }),
+    );
+    await using kit = await flowKit({ flows: [adding] });
+    const mock = kit.mock("sum", () => 7);
+    expect(await (await kit.start(adding, [1])).result()).toBe(7);
+    expect(mock.calls).toHaveLength(1);
   });
 
   it("lets a mock fail, and changes it on the way", async () => {
