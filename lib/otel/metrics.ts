@@ -7,6 +7,7 @@ import { PROTECTION_METRICS } from "../service/protection/metrics.js";
 import { HOST_METRICS } from "../service/telemetry/host-metrics.js";
 import type { Instrument, MetricSink } from "../service/telemetry/instruments.js";
 import { Labels } from "../service/telemetry/labels.js";
+import { NODE_METRICS } from "../service/telemetry/node-metrics.js";
 import type { TelemetryStream } from "../service/telemetry/telemetry.js";
 
 const SECONDS = { unit: "s" };
@@ -78,7 +79,7 @@ function sinkOf(meter: Meter): MetricSink {
 
 /** Their gauges are read when the meter's reader asks. */
 function observeGauges(stream: TelemetryStream, meter: Meter): () => void {
-  const all = [HOST_METRICS, POOL_METRICS, PROTECTION_METRICS, HTTP_METRICS].flatMap((table) =>
+  const all = [HOST_METRICS, NODE_METRICS, POOL_METRICS, PROTECTION_METRICS, HTTP_METRICS].flatMap((table) =>
     Object.values(table),
   );
   const gauges = new Map<Instrument, ObservableGauge>();

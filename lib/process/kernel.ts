@@ -368,6 +368,7 @@ export class Kernel implements ScheduledSystem {
   /** @param why - builds the error that says more, for listeners only */
   deadLetter(to: Pid | string, message: unknown, reason: DeadLetterReason, why?: () => Error): void {
     this.events.countDeadLetter();
+    this.taps?.deadLetter(reason);
     if (typeof to !== "string") this.shared?.process(to, "read");
     this.interception?.lost(to, message, reason);
     if (this.events.wants.deadLetter)

@@ -17,6 +17,8 @@
 // | `launching`, `restarted` | a supervisor starts a child, restarts one, or gives up                    | supervisor/   |
 // | `dispatching`            | a dispatch begins; its attempts and its end go to `conversation.follower`     | dispatch/     |
 // | `carrier`                | something is about to leave for another program or thread                 | service, adapters |
+// | `deadLetter`             | a message reached no process                                              | kernel.ts     |
+// | `sessionEnded`           | a session with another node has ended                                     | node/session/ |
 // | `requested`              | an HTTP server got a request; its end goes to what is returned            | service/http  |
 // | `internal`               | a process was spawned whose messages are the library's own                | flow/, pipeline/, dispatch/ |
 // | `continuing`             | something durable goes on in the trace that is kept with it               | flow/, pipeline/ |
@@ -28,6 +30,7 @@
 // A higher floor adds its taps by declaration merging.
 
 import type { StartOutcome } from "./behaviour.js";
+import type { DeadLetterReason } from "./exit-reason.js";
 import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import type { ExitReason } from "./reason.js";
@@ -82,6 +85,7 @@ export interface Taps {
   took(process: Process, entry: unknown): void;
   /** Carries the trace of the running code to another program or thread. Undefined when the system is not traced. */
   carrier(): Carrier | undefined;
+  deadLetter(reason: DeadLetterReason): void;
   /** Whether the system is traced. */
   readonly isTracing: boolean;
   /** Runs code in a trace that was kept with something durable, and in nothing else. Null: in no trace. */

@@ -6,12 +6,14 @@ import { PROTECTION_METRICS } from "../../lib/service/protection/metrics.js";
 import { KERNEL_METRICS } from "../../lib/service/telemetry/catalogue.js";
 import { HOST_METRICS } from "../../lib/service/telemetry/host-metrics.js";
 import type { Instrument } from "../../lib/service/telemetry/instruments.js";
+import { NODE_METRICS } from "../../lib/service/telemetry/node-metrics.js";
 import { RUNTIME_METRICS } from "../../lib/service/telemetry/runtime.js";
 import { headOf } from "../../lib/service/telemetry/series.js";
 
 export const ALL_METRICS: readonly Instrument[] = [
   KERNEL_METRICS,
   HOST_METRICS,
+  NODE_METRICS,
   POOL_METRICS,
   PROTECTION_METRICS,
   HTTP_METRICS,

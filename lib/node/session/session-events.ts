@@ -67,6 +67,15 @@ declare module "../../process/events.js" {
   }
 }
 
+/** The end of a session, as telemetry counts it. */
+export type SessionEndTap = Pick<NodeDown, "reason" | "by">;
+
+declare module "../../process/taps.js" {
+  interface Taps {
+    sessionEnded(end: SessionEndTap): void;
+  }
+}
+
 /** Receives the beginning and the end of each session, before the listeners of events. */
 export interface SessionListener {
   up?(event: NodeUp): void;

@@ -316,6 +316,7 @@ export class Sessions {
   }
 
   #down(event: NodeDown): void {
+    this.#kernel.taps?.sessionEnded(event);
     this.#hear((listener) => listener.down?.(event));
     if (this.#kernel.events.wants.nodeDown) this.#kernel.events.publish("nodeDown", event);
   }

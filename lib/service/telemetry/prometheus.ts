@@ -12,6 +12,7 @@ import { CONTENT_TYPES, formatFor, type MetricsFormat, page } from "./exposition
 import { mailboxDepths } from "./gauges.js";
 import { readHosts } from "./host-metrics.js";
 import { checkMetrics, type MetricsOptions, SystemMetrics } from "./metrics.js";
+import { readNodes } from "./node-metrics.js";
 import {
   type CounterMetric,
   type GaugeMetric,
@@ -96,6 +97,7 @@ export class PrometheusMetrics implements AsyncDisposable {
       readKernel(this.#kernel, recorder, take);
       readGauges(this.#kernel, take);
       readHosts(this.#kernel, take);
+      readNodes(this.#kernel, take);
       this.#runtime?.gauges(take);
     });
     return page(families, this.#kernel.node.name, format);

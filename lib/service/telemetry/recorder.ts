@@ -5,13 +5,14 @@ import type { Conversation } from "../../dispatch/conversation.js";
 import { ConversationProcess } from "../../dispatch/conversation-process.js";
 import { OwnEnvelope } from "../../dispatch/envelope.js";
 import type { FlowEndOutcome, FlowStepOutcome, TappedStep } from "../../flow/runtime/taps.js";
+import type { SessionEndTap } from "../../node/session/session-events.js";
 import type { StartOutcome } from "../../process/behaviour.js";
 import { plain } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
 import { callOutside, outside } from "../../process/origin.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
-import { type ExitReason, isOrderly } from "../../process/reason.js";
+import { type DeadLetterReason, type ExitReason, isOrderly } from "../../process/reason.js";
 import { pathOf } from "../../process/report.js";
 import type { Request } from "../../process/request.js";
 import { showThrown } from "../../process/show.js";
@@ -27,6 +28,7 @@ import type { Instrument, MetricSink } from "./instruments.js";
 import { Labels } from "./labels.js";
 import { castOf, type Marker, markOf, methodOf, PlainMark } from "./marks.js";
 import type { CallMeter, MessageMeter, Meters } from "./meters.js";
+import { NODE_METRICS } from "./node-metrics.js";
 import { asObserved, type Observed, observed } from "./observed-process.js";
 import { OpenWork } from "./open-work.js";
 import { TELEMETRY_DEFAULTS, type TelemetrySettings } from "./options.js";
@@ -369,6 +371,16 @@ export class Recorder implements Taps {
 
   jobTrace(): JobTrace | undefined {
     return this.tracing?.job();
+  }
+
+  // ── other nodes ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  deadLetter(reason: DeadLetterReason): void {
+    if (reason === "noconnection" || reason === "unsendable") this.count(NODE_METRICS.deadLetters, 1, reason);
+  }
+
+  sessionEnded({ reason, by }: SessionEndTap): void {
+    this.count(NODE_METRICS.ends, 1, reason, by);
   }
 
   requested(process: Process, server: Pid, method: string, headers: ReceivedHeaders): RequestTap | undefined {

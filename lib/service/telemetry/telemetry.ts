@@ -11,6 +11,7 @@ import type { MailboxDepth, TelemetryEventName, TelemetryEvents } from "./events
 import { mailboxDepths } from "./gauges.js";
 import { readHosts } from "./host-metrics.js";
 import type { MetricSink } from "./instruments.js";
+import { readNodes } from "./node-metrics.js";
 import { checkTelemetry, TELEMETRY_DEFAULTS, type TelemetryOptions } from "./options.js";
 import { Recorder, type Tracing } from "./recorder.js";
 import { readGauges, type TakeGauge } from "./sources.js";
@@ -154,6 +155,7 @@ export class TelemetryStream implements AsyncDisposable {
   gauges(take: TakeGauge): void {
     readGauges(this.#kernel, take);
     readHosts(this.#kernel, take);
+    readNodes(this.#kernel, take);
   }
 
   /**

@@ -12,6 +12,9 @@ import {
   rateLimiter,
   retryPolicy,
 } from "signalbox/service";
+import { Sessions } from "../../../lib/node/session/sessions.js";
+import type { SessionView } from "../../../lib/process/session-view.js";
+import { FrameNetwork } from "../../node/session/frame-network.js";
 import { until } from "../../support/until.js";
 import { TOOLS, type Tools } from "../pool/support.js";
 
@@ -49,7 +52,11 @@ export async function everything(prepare: (system: System) => void = ignore): Pr
   await requests(system);
   // A request is over after its client has the answer.
   await until(() => requestsOn(metrics.text()) >= 5, "the count of requests");
-  return { system, metrics, kept, [Symbol.asyncDispose]: () => system.stop({ timeoutMs: 0 }).then(ignore) };
+  const others = await nodes(system);
+  const stop = async (): Promise<void> => {
+    for (const one of [system, ...others]) await one.stop({ timeoutMs: 0 });
+  };
+  return { system, metrics, kept, [Symbol.asyncDispose]: stop };
 }
 
 async function processes(system: System): Promise<void> {
@@ -65,6 +72,29 @@ async function processes(system: System): Promise<void> {
     { label: "picker" },
   );
   await system.dispatch(group, 1);
+}
+
+/** One node is there; another one has left, and a message to it is a dead letter. Returns their systems. */
+async function nodes(system: System): Promise<readonly System[]> {
+  const network = new FrameNetwork();
+  const { kernel } = system;
+  new Sessions(system, network.carrier(system.node));
+  const isTrueOfAll = (is: (view: SessionView) => boolean): boolean =>
+    kernel.remote.sessions()?.filter(is).length === 2;
+  const others = ["stays", "leaves"].map((name) => {
+    const other = new System({ name, report: false });
+    const sessions = new Sessions(other, network.carrier(other.node));
+    const pid = other.spawn({ handle: ignore });
+    return { other, sessions, far: system.pidAt(other.address(pid)) };
+  });
+  network.meet();
+  await until(() => isTrueOfAll(({ state }) => state === "up"), "the sessions");
+  await until(() => isTrueOfAll(({ roundTripMs }) => roundTripMs !== undefined), "heartbeats there and back");
+  const leaves = others[1] as (typeof others)[number];
+  await leaves.sessions.close();
+  await until(() => kernel.remote.sessions()?.some(({ ends }) => ends > 0) === true, "the end of a session");
+  system.send(leaves.far, "too late");
+  return others.map(({ other }) => other);
 }
 
 function requestsOn(page: string): number {
