@@ -71,6 +71,11 @@ export class Spans {
     if (isOver !== true) this.#ended.add(number, context);
   }
 
+  /** A span of another node gets a number here. */
+  adopt(number: number, span: SpanContext): void {
+    this.#ended.add(number, within(span));
+  }
+
   rename(number: number, name: string): void {
     this.#open.get(number)?.span.updateName(name);
   }

@@ -38,6 +38,10 @@ export function trace(stream: TelemetryStream, tracer: Tracer): () => void {
       const span = kept ? spanKept(kept) : undefined;
       return context.with(span === undefined ? ROOT_CONTEXT : within(span), run);
     },
+    elsewhere: (number, kept) => {
+      const span = spanKept(kept);
+      if (span !== undefined) spans.adopt(number, span);
+    },
   });
   traceRequests(stream, spans);
   traceCalls(stream, spans);

@@ -76,3 +76,4 @@ export { Stash, StashFullError, type StashOptions } from "./stash.js";
 export type { StopOptions, SystemLimits, SystemOptions } from "./system.js";
 export type { Claim, Via } from "./via.js";
 export type { PidAddress, ReplyAddress, ReplyOutcome, WireSignal } from "./wire-signal.js";
+export type { WireTrace } from "./wire-trace.js";

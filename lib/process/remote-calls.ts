@@ -21,6 +21,7 @@ import { NOCONNECTION, NOPROC, receivedReason } from "./reason.js";
 import { type FarEnd, type ReplyTo, Request, replyAddress } from "./request.js";
 import type { CallOutcome } from "./taps.js";
 import type { PidAddress, ReplyAddress, ReplyOutcome, WireSignal } from "./wire-signal.js";
+import { withTrace } from "./wire-trace.js";
 
 /** What calls use of the connection to other nodes. */
 interface CallPort {
@@ -75,8 +76,10 @@ export class RemoteCalls {
       replyTo: replyAddress(request),
       message,
     };
+    const { taps } = this.#kernel;
     try {
-      if (this.#port.emit(to.node, signal)) return;
+      if (this.#port.emit(to.node, taps === undefined ? signal : withTrace(signal, taps.leaving(request))))
+        return;
     } catch (error) {
       end.table?.delete(end);
       throw error;
@@ -159,6 +162,7 @@ export class RemoteCalls {
       return;
     }
     this.#peers.of(end.node).requests.add(end);
+    kernel.taps?.arrived(signal.message, request, signal.trace);
     try {
       target.deliverRequest(request);
     } catch (error) {

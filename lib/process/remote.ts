@@ -21,6 +21,7 @@ import { show } from "./show.js";
 import { post } from "./via.js";
 import { checkSignal } from "./wire-check.js";
 import type { PidAddress, ReplyAddress, WireSignal } from "./wire-signal.js";
+import { withTrace } from "./wire-trace.js";
 
 /** Carries signals to other nodes. Signals from one process to another must arrive in the order in which they were sent. */
 export interface Transport {
@@ -115,7 +116,9 @@ export class Remote implements RemotePort {
 
   send(to: Pid, message: unknown, from?: Process): void {
     if (from !== undefined && !this.#isReady(from)) return;
-    if (this.emit(to.node, { type: "message", to: this.address(to), message })) return;
+    const { taps } = this.#kernel;
+    const signal: WireSignal = { type: "message", to: this.address(to), message };
+    if (this.emit(to.node, taps === undefined ? signal : withTrace(signal, taps.leaving(message)))) return;
     this.#kernel.deadLetter(to, message, "noconnection");
   }
 
@@ -279,10 +282,10 @@ export class Remote implements RemotePort {
     checkSignal(signal, kernel.node);
     switch (signal.type) {
       case "message":
-        post(kernel, this.#receiver(signal), signal.message);
+        this.#message(signal);
         return;
       case "call":
-        this.calls.called(signal, this.#receiver(signal));
+        this.#call(signal);
         return;
       case "reply":
         this.calls.replied(signal);
@@ -293,6 +296,28 @@ export class Remote implements RemotePort {
       default:
         this.#tie(signal);
     }
+  }
+
+  #message(signal: WireSignal & { readonly type: "message" }): void {
+    const kernel = this.#kernel;
+    const { message, trace } = signal;
+    const to = this.#receiver(signal);
+    const { taps } = kernel;
+    if (taps === undefined) {
+      post(kernel, to, message);
+      return;
+    }
+    taps.arriving(trace?.text, () => {
+      taps.arrived(message, undefined, trace);
+      post(kernel, to, message);
+    });
+  }
+
+  #call(signal: WireSignal & { readonly type: "call" }): void {
+    const to = this.#receiver(signal);
+    const { taps } = this.#kernel;
+    if (taps === undefined) this.calls.called(signal, to);
+    else taps.arriving(signal.trace?.text, () => this.calls.called(signal, to));
   }
 
   /** The process that a signal is for, once it knows of all losses. */

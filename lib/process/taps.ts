@@ -17,6 +17,8 @@
 // | `launching`, `restarted` | a supervisor starts a child, restarts one, or gives up                    | supervisor/   |
 // | `dispatching`            | a dispatch begins; its attempts and its end go to `conversation.follower`     | dispatch/     |
 // | `carrier`                | something is about to leave for another program or thread                 | service, adapters |
+// | `leaving`                | a message, a call or an envelope is about to go to another node           | remote.ts, node/ |
+// | `arriving`, `arrived`    | one has come from another node: it is delivered inside `arriving`         | remote.ts, node/ |
 // | `deadLetter`             | a message reached no process                                              | kernel.ts     |
 // | `sessionEnded`           | a session with another node has ended                                     | node/session/ |
 // | `requested`              | an HTTP server got a request; its end goes to what is returned            | service/http  |
@@ -35,6 +37,7 @@ import type { Pid } from "./pid.js";
 import type { Process } from "./process.js";
 import type { ExitReason } from "./reason.js";
 import type { Request } from "./request.js";
+import type { WireTrace } from "./wire-trace.js";
 
 /**
  * How a call ended. `undelivered`: the mailbox of the callee was full. `aborted`: by the AbortSignal of the call. `refused`: the
@@ -85,6 +88,20 @@ export interface Taps {
   took(process: Process, entry: unknown): void;
   /** Carries the trace of the running code to another program or thread. Undefined when the system is not traced. */
   carrier(): Carrier | undefined;
+  /**
+   * The trace that something takes along to another node. Undefined when it is in none.
+   *
+   * @param sent - the message, the request of a call, or the delivery of a dispatch
+   */
+  leaving(sent: unknown): WireTrace | undefined;
+  /**
+   * Delivers something that has come from another node, in the trace that it brought, and in nothing else.
+   *
+   * @param trace - its text; it comes from another node and may be anything
+   */
+  arriving<R>(trace: unknown, deliver: () => R): R;
+  /** Notes where a message or a call comes from. @param call - the request that it is handled as, if it is a call */
+  arrived(message: unknown, call: Request | undefined, trace: WireTrace | undefined): void;
   deadLetter(reason: DeadLetterReason): void;
   /** Whether the system is traced. */
   readonly isTracing: boolean;

@@ -4,6 +4,7 @@ import type { ExitReason } from "./exit-reason.js";
 import type { ExitSource } from "./exit-signal.js";
 import type { RemoteNode } from "./pid.js";
 import type { ReplyTo } from "./reply-to.js";
+import type { WireTrace } from "./wire-trace.js";
 
 /** A pid in the form that travels between nodes. */
 export interface PidAddress {
@@ -51,6 +52,8 @@ export type WireSignal =
       readonly to: PidAddress;
       /** The message as the sender gave it. */
       readonly message: unknown;
+      /** The trace that it belongs to, in a system that is traced. A transport may leave it out. */
+      readonly trace?: WireTrace;
     }
   | {
       readonly type: "call";
@@ -62,6 +65,8 @@ export type WireSignal =
       readonly replyTo: ReplyTo<unknown>;
       /** The message as the caller built it. */
       readonly message: unknown;
+      /** The trace that it belongs to, in a system that is traced. A transport may leave it out. */
+      readonly trace?: WireTrace;
     }
   | {
       readonly type: "reply";

@@ -2,19 +2,32 @@
 
 import { context, ROOT_CONTEXT, type Tracer } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-} from "@opentelemetry/sdk-trace-base";
+import { BasicTracerProvider, type ReadableSpan, type SpanProcessor } from "@opentelemetry/sdk-trace-base";
 import type { System } from "signalbox";
 import { type CreateServer, type HttpAddress, httpServer, type RequestContext } from "signalbox/service";
 import { afterEach, beforeEach } from "vitest";
 import { macrotask } from "../support/host.js";
 
-export const exporter: InMemorySpanExporter = new InMemorySpanExporter();
-const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+/** Spans as they end. The exporter of the SDK waits for a timer, which a simulation does not allow. */
+class EndedSpans implements SpanProcessor {
+  #spans: ReadableSpan[] = [];
+
+  onStart(): void {}
+  onEnd(span: ReadableSpan): void {
+    this.#spans.push(span);
+  }
+  getFinishedSpans(): readonly ReadableSpan[] {
+    return this.#spans;
+  }
+  reset(): void {
+    this.#spans = [];
+  }
+  async forceFlush(): Promise<void> {}
+  async shutdown(): Promise<void> {}
+}
+
+export const exporter: EndedSpans = new EndedSpans();
+const provider = new BasicTracerProvider({ spanProcessors: [exporter] });
 export const tracer: Tracer = provider.getTracer("test");
 
 /** Before each test of the file: no spans, and a context manager of its own. */

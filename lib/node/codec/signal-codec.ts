@@ -10,10 +10,13 @@
 //     [8, from or null, to, ref, value…]  call
 //     [9, from, ref, outcome, value…]     reply
 //     [10, to, ref]                       cancel
+//     [11, trace, …]                      a message or a call whose own span is `trace`
+//     [12, trace, …]                      a message or a call of a sender whose span is `trace`
 //
 // `from` and `to` are numbers of processes: `from` lives on the node that sends, `to` on the one that receives. A value is its JSON,
 // followed by the number of its form unless it is plain (values.ts). A message of a behaviour has two more parts, the name of its class and
-// a text; and a third one, its reply address, if it is a call that somebody passes on.
+// a text; and a third one, its reply address, if it is a call that somebody passes on. A trace goes only to nodes that are known to read it,
+// and one that is not readable is left out, as HTTP's are.
 
 import type { ErrorClass } from "../../host/payload/error-record.js";
 import { UnstorableValueError } from "../../host/payload/errors.js";
@@ -25,6 +28,7 @@ import type { ExitReason } from "../../process/reason.js";
 import { Request, replyAddress, requestOf } from "../../process/request.js";
 import { show } from "../../process/show.js";
 import type { PidAddress, ReplyAddress, ReplyOutcome, WireSignal } from "../../process/wire-signal.js";
+import { traceText, type WireTrace, withTrace } from "../../process/wire-trace.js";
 import { Addresses, idOf } from "./addresses.js";
 import { FrameError, SignalTooLargeError, UnsendableError } from "./errors.js";
 import { CODEC_DEFAULTS } from "./limits.js";
@@ -51,6 +55,11 @@ const DOWN = 7;
 const CALL = 8;
 const REPLY = 9;
 const CANCEL = 10;
+const OF_SPAN = 11;
+const WITHIN_SPAN = 12;
+
+/** The capability of a node that reads traces. */
+export const TRACES = "signalbox.traces";
 
 /** The outcomes of a call. */
 const VALUE = 0;
@@ -79,6 +88,8 @@ const COPY = "send a copy";
 
 /** Encodes the signals of one node for another one, and decodes those that the other one sends. */
 export class SignalCodec {
+  /** The other node reads the traces of messages and calls. */
+  #carriesTraces = false;
   readonly #kernel: Kernel;
   readonly #here: RemoteNode;
   readonly #peer: RemoteNode;
@@ -102,6 +113,11 @@ export class SignalCodec {
     this.#maxBytes = options.maxBytes ?? CODEC_DEFAULTS.maxBytes;
   }
 
+  /** The capabilities that both nodes have. */
+  agreed(capabilities: readonly string[]): void {
+    this.#carriesTraces = capabilities.includes(TRACES);
+  }
+
   // ── out ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
@@ -112,12 +128,12 @@ export class SignalCodec {
   encode(signal: WireSignal): string {
     switch (signal.type) {
       case "message":
-        return `[${MESSAGE},${signal.to.id},${this.#message(signal.message)}]`;
+        return `[${this.#trace(signal.trace)}${MESSAGE},${signal.to.id},${this.#message(signal.message)}]`;
       case "call": {
-        const { from, to, replyTo, message } = signal;
+        const { from, to, replyTo, message, trace } = signal;
         const call = requestOf(replyTo);
         const { ref } = this.#kernel.remote.replyAddress(replyTo);
-        return `[${CALL},${from?.id ?? null},${to.id},${ref},${this.#message(message, call)}]`;
+        return `[${this.#trace(trace)}${CALL},${from?.id ?? null},${to.id},${ref},${this.#message(message, call)}]`;
       }
       case "reply":
         return `[${REPLY},${signal.from.id},${signal.to.ref},${this.#outcome(signal.outcome)}]`;
@@ -140,6 +156,11 @@ export class SignalCodec {
       default:
         return signal satisfies never;
     }
+  }
+
+  #trace(trace: WireTrace | undefined): string {
+    if (trace === undefined || !this.#carriesTraces || traceText(trace.text) === undefined) return "";
+    return `${trace.isOwn ? OF_SPAN : WITHIN_SPAN},${JSON.stringify(trace.text)},`;
   }
 
   /** @param call - the call that the message belongs to */
@@ -273,9 +294,19 @@ export class SignalCodec {
           ref: idOf(parts[3]),
           reason: this.#reasonIn(parts, 4),
         };
+      case OF_SPAN:
+      case WITHIN_SPAN:
+        return this.#traced(parts);
       default:
         throw new TypeError("a type of signals that is not known");
     }
+  }
+
+  #traced([type, given, ...parts]: readonly unknown[]): WireSignal {
+    if (parts[0] !== MESSAGE && parts[0] !== CALL)
+      throw new TypeError("a trace of a signal that is neither a message nor a call");
+    const text = traceText(given);
+    return withTrace(this.#read(parts), text === undefined ? undefined : { text, isOwn: type === OF_SPAN });
   }
 
   #call(parts: readonly unknown[]): WireSignal {

@@ -231,7 +231,7 @@ export class NodeGroups implements GroupScope {
 
   /** Dispatches an envelope of another node to a consumer here, and replies with how the dispatch ended. */
   #deliver(node: string, message: GroupMessage & { readonly type: "deliver" }): void {
-    const { group, member: id, envelope: sent, attempt = 1, replyTo } = message;
+    const { group, member: id, envelope: sent, attempt = 1, trace, replyTo } = message;
     const member = this.#members.get(group)?.get(id);
     const request = requestOf(replyTo);
     if (member === undefined) {
@@ -247,8 +247,11 @@ export class NodeGroups implements GroupScope {
     const { payload, isOwn, ...options } = sent;
     const envelope = isOwn ? new OwnEnvelope(payload, this.#kernel.env, options) : sent;
     this.#loads.began(node, member);
-    (this.#groups.get(group) as ScopedGroup)
-      .dispatchTo(member, this.#kernel, this.#process, envelope, attempt, withdrawn.signal)
+    const shared = this.#groups.get(group) as ScopedGroup;
+    const dispatch = (): Promise<Outcome<unknown>> =>
+      shared.dispatchTo(member, this.#kernel, this.#process, envelope, attempt, withdrawn.signal);
+    const { taps } = this.#kernel;
+    (taps === undefined ? dispatch() : taps.arriving(trace, dispatch))
       .then(endingOf, failureOf)
       .then((ending) => {
         this.#loads.ended(node, member);

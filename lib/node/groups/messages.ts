@@ -56,6 +56,8 @@ export type GroupMessage =
       readonly envelope: SentEnvelope;
       /** The number of the attempt at the envelope, from 1. A node of an older release leaves it out. */
       readonly attempt?: number;
+      /** The span of the attempt, in a system that is traced. */
+      readonly trace?: string;
       readonly replyTo: ReplyTo<Ending>;
     };
 

@@ -78,9 +78,13 @@ export class StandIn implements Callbacks<Message> {
     const from = this.#here;
     const envelope = sent(delivery.envelope);
     const { attempt } = delivery;
+    const trace = this.seat?.process.kernel.taps?.leaving(delivery)?.text;
     ctx.ask<GroupMessage, GroupMessage, Ending>(
       this.#there,
-      (replyTo) => ({ type: "deliver", from, group, member, envelope, attempt, replyTo }),
+      (replyTo) => ({
+        ...{ type: "deliver", from, group, member, envelope, attempt, replyTo },
+        ...(trace !== undefined && { trace }),
+      }),
       (reply) => this.#ended(delivery, reply),
       // The deadline of the dispatch is enough: its end aborts the signal, which withdraws the envelope there.
       { timeoutMs: Number.POSITIVE_INFINITY, signal: delivery.signal },

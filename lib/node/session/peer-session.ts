@@ -26,6 +26,8 @@ export interface SignalTexts {
   encode(signal: WireSignal): string;
   /** The signals of a JSON array of texts. Throws when they are not valid, and does nothing else. */
   decodeAll(body: string): readonly WireSignal[];
+  /** Capabilities that the other node has too, from now on. */
+  agreed(capabilities: readonly string[]): void;
 }
 
 /** The parts that all sessions of a node share. */
@@ -174,6 +176,7 @@ export class PeerSession {
         this.#deliver(effect.body, effect.count);
         return;
       case "up":
+        this.#texts.agreed(effect.capabilities);
         this.#ground.up({ ...effect, node: this.node, epoch: this.#nameOf(effect.epoch) });
         return;
       case "down":
@@ -233,6 +236,7 @@ export class PeerSession {
 
   #down({ epoch, reason, by, lost }: Extract<SessionEffect, { readonly type: "down" }>): void {
     const { kernel } = this.#ground;
+    this.#texts.agreed([]);
     kernel.remote.nodeDown(this.node.id);
     // When this node leaves in order, its lost messages are not dead letters.
     if (reason !== "left" || by === "there")

@@ -14,7 +14,7 @@ import type { SessionView } from "../../process/session-view.js";
 import type { ProcessSystem } from "../../process/system.js";
 import type { WireSignal } from "../../process/wire-signal.js";
 import { CODEC_DEFAULTS } from "../codec/limits.js";
-import { SignalCodec } from "../codec/signal-codec.js";
+import { SignalCodec, TRACES } from "../codec/signal-codec.js";
 import type { FrameCarrier, FrameReceiver } from "./carrier.js";
 import type { VersionRange } from "./frame-text.js";
 import { HEARTBEATS_PER_LIMIT, SESSION_DEFAULTS, type SessionLimits } from "./limits.js";
@@ -43,13 +43,20 @@ const VERSIONS: VersionRange = { least: 1, most: 1 };
 const SIGNAL_HEAD = 65_536;
 
 const LONGEST_CAPABILITIES = 512;
-const CAPABILITY = /^[a-z][\w.-]*$/;
+const CAPABILITY = /^(?!signalbox\.)[a-z][\w.-]*$/;
+
+/** What every node of this release can do, and one of an older release may not. */
+const OWN_CAPABILITIES = [TRACES];
 
 const capabilities: Check<readonly string[]> = (path, value) => {
   const words = value as readonly string[];
   if (Array.isArray(value) && words.every((word) => CAPABILITY.test(word)))
     if (words.join(",").length <= LONGEST_CAPABILITIES) return words;
-  throw new OptionError(path, value, "a short list of words of small letters, digits, dots and dashes");
+  throw new OptionError(
+    path,
+    value,
+    "a short list of words of small letters, digits, dots and dashes, which do not begin with signalbox.",
+  );
 };
 
 const versionRange: Check<VersionRange> = (path, value) => {
@@ -139,6 +146,7 @@ export class Sessions {
     this.#counter = Math.floor(kernel.env.wallTime());
     this.#ground = this.#groundOf({
       ...limits,
+      capabilities: [...OWN_CAPABILITIES, ...limits.capabilities],
       ...within(frameBytes, limits),
       heartbeatMs: limits.limitMs / HEARTBEATS_PER_LIMIT,
       hasHeartbeats: !carrier.notices,

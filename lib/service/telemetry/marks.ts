@@ -4,6 +4,7 @@
 import { Cast } from "../../behaviour/handle/methods.js";
 import { isSpecial } from "../../process/entries.js";
 import type { Request } from "../../process/request.js";
+import type { CallTap } from "../../process/taps.js";
 import type { MessageBegin } from "./events.js";
 
 /** The facts about a message before it is handled. */
@@ -28,6 +29,19 @@ export class PlainMark implements Marker {
   constructor(kind: Mark["kind"], name: string | undefined, cause: number | undefined, sentAt: number) {
     this.mark = { kind, name, cause, sentAt };
   }
+}
+
+/** The mark of a call that has come from another node. */
+export class ArrivedCall implements Marker, CallTap {
+  readonly isMarker = true;
+  readonly mark: Mark;
+
+  constructor(mark: Mark) {
+    this.mark = mark;
+  }
+
+  /** Its end belongs to the node of its caller. */
+  ended(): void {}
 }
 
 /** The mark of an entry of a mailbox, if it has one. */

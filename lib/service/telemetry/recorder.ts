@@ -6,17 +6,18 @@ import { ConversationProcess } from "../../dispatch/conversation-process.js";
 import { OwnEnvelope } from "../../dispatch/envelope.js";
 import type { FlowEndOutcome, FlowStepOutcome, TappedStep } from "../../flow/runtime/taps.js";
 import type { SessionEndTap } from "../../node/session/session-events.js";
-import type { StartOutcome } from "../../process/behaviour.js";
-import { plain } from "../../process/entries.js";
+import type { Callbacks, StartOutcome } from "../../process/behaviour.js";
+import { isEntry, plain } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
 import { callOutside, outside } from "../../process/origin.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { type DeadLetterReason, type ExitReason, isOrderly } from "../../process/reason.js";
 import { pathOf } from "../../process/report.js";
-import type { Request } from "../../process/request.js";
+import { Request } from "../../process/request.js";
 import { showThrown } from "../../process/show.js";
 import type { Carrier, Taps, WorkTap } from "../../process/taps.js";
+import { traceText, type WireTrace } from "../../process/wire-trace.js";
 import type { Restarting } from "../../supervisor/protocol.js";
 import { KERNEL_METRICS } from "./catalogue.js";
 import { Causes, crashId } from "./causes.js";
@@ -26,7 +27,7 @@ import type { JobTrace, ReceivedHeaders, RequestTap } from "./edges.js";
 import type { FlowStepBegin, QueueBegin, RouteBegin, SpanBegin, SpanEnd, TelemetryEvent } from "./events.js";
 import type { Instrument, MetricSink } from "./instruments.js";
 import { Labels } from "./labels.js";
-import { castOf, type Marker, markOf, methodOf, PlainMark } from "./marks.js";
+import { ArrivedCall, castOf, type Marker, markOf, methodOf, PlainMark } from "./marks.js";
 import type { CallMeter, MessageMeter, Meters } from "./meters.js";
 import { NODE_METRICS } from "./node-metrics.js";
 import { asObserved, type Observed, observed } from "./observed-process.js";
@@ -52,6 +53,8 @@ export interface Tracing {
   kept(): string | undefined;
   /** Runs code in a span that was kept. Null: in none. */
   continuing<R>(kept: string | null, run: () => R): R;
+  /** From now on the number stands for a span of another node, if the text names one. */
+  elsewhere(span: number, kept: string): void;
 }
 
 export class Recorder implements Taps {
@@ -244,7 +247,7 @@ export class Recorder implements Taps {
   called(request: Request): void {
     const { callee } = request;
     const seen = callee === undefined ? undefined : asObserved(callee);
-    if (seen?.isFollowed === false) return;
+    if (seen?.isFollowed === false || (callee === undefined && isOfHelper(request))) return;
     this.touched();
     const { meters } = this;
     const counted = meters === undefined ? undefined : this.meterOf(meters, request, seen).next();
@@ -298,6 +301,11 @@ export class Recorder implements Taps {
     if (every === 0 && !listens) return false;
     const cast = listens ? castOf(plain(message)) : undefined;
     if (cast !== undefined) return cast.tap !== undefined;
+    return this.isTimed(process, every);
+  }
+
+  /** Whether the next message of a process is one of those that are chosen. */
+  private isTimed(process: Observed, every: number): boolean {
     if (every <= 1) return every === 1;
     if (--process.untilMarked > 0 && process.untilMarked < every) return false;
     process.untilMarked = every;
@@ -374,6 +382,60 @@ export class Recorder implements Taps {
   }
 
   // ── other nodes ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  leaving(sent: unknown): WireTrace | undefined {
+    const { tracing } = this;
+    if (tracing === undefined) return undefined;
+    const cause = (markOf(sent) ?? (castOf(sent)?.tap as Marker | undefined)?.mark)?.cause;
+    const isOwn = cause !== undefined;
+    if (!isOwn && (!this.kernel.carriesContext || isOfHelper(sent))) return undefined;
+    const text = isOwn ? this.keptOf(cause) : tracing.kept();
+    return text === undefined ? undefined : { text, isOwn };
+  }
+
+  arriving<R>(trace: unknown, deliver: () => R): R {
+    return this.tracing === undefined ? deliver() : this.continuing(traceText(trace) ?? null, deliver);
+  }
+
+  arrived(message: unknown, call: Request | undefined, trace: WireTrace | undefined): void {
+    this.touched();
+    if (call !== undefined) this.callArrived(message, call, trace);
+    else {
+      const cast = castOf(message);
+      if (cast === undefined) return;
+      const { method } = cast;
+      const isFollowed = this.listens && (trace?.isOwn ?? this.casts.picks());
+      cast.tap = isFollowed ? new PlainMark("cast", method, this.causeOf(trace), this.now()) : undefined;
+    }
+  }
+
+  /** The handling of a call is emitted if the call was. If the other node does not say, this one chooses. */
+  private callArrived(message: unknown, call: Request, trace: WireTrace | undefined): void {
+    const seen = call.callee === undefined ? undefined : asObserved(call.callee);
+    if (seen?.isFollowed !== true) return;
+    const method = isRequest(message) ? methodOf(message) : undefined;
+    if (this.listens && (trace?.isOwn ?? this.calls.picks()))
+      call.tap = new ArrivedCall({
+        kind: "call",
+        name: method,
+        cause: this.causeOf(trace),
+        sentAt: this.now(),
+      });
+    else if (this.meters !== undefined && this.isTimed(seen, this.meters.messageOneIn)) {
+      const sentAt = this.now();
+      call.tap = new ArrivedCall({ kind: "call", name: method, cause: undefined, sentAt, isPrivate: true });
+    }
+  }
+
+  /** A number for the span of another node that is the cause of what has arrived. */
+  private causeOf(trace: WireTrace | undefined): number | undefined {
+    const { tracing } = this;
+    const text = trace?.isOwn === true ? traceText(trace.text) : undefined;
+    if (tracing === undefined || text === undefined) return undefined;
+    const span = this.nextSpan();
+    tracing.elsewhere(span, text);
+    return span;
+  }
 
   deadLetter(reason: DeadLetterReason): void {
     if (reason === "noconnection" || reason === "unsendable") this.count(NODE_METRICS.deadLetters, 1, reason);
@@ -514,4 +576,14 @@ export class Recorder implements Taps {
     const { name: system, id: node } = this.kernel.node;
     return { system, node, at: this.now() };
   }
+}
+
+function isRequest(sent: unknown): sent is Request {
+  return isEntry(sent) && sent instanceof Request;
+}
+
+/** A call that the library makes to another node on its own behalf. The dispatch or whatever it serves is followed itself. */
+function isOfHelper(sent: unknown): boolean {
+  if (!isRequest(sent)) return false;
+  return (sent.owner?.behaviour as Partial<Callbacks<unknown>> | undefined)?.isHelper === true;
 }

@@ -1,6 +1,6 @@
 // A system whose simulated network passes single signals, each in a step of its own, without sessions.
 
-import { SignalCodec, type SignalCodecOptions } from "../../node/codec/signal-codec.js";
+import { SignalCodec, type SignalCodecOptions, TRACES } from "../../node/codec/signal-codec.js";
 import type { RemoteNode } from "../../process/pid.js";
 import type { PidAddress, WireSignal } from "../../process/wire-signal.js";
 import type { System } from "../../system.js";
@@ -85,6 +85,7 @@ export class SignalEnd implements NetworkEnd {
     const known = this.#codecs.get(peer.id);
     if (known !== undefined) return known;
     const codec = new SignalCodec(this.system.kernel, peer, this.#port.codec);
+    codec.agreed([TRACES]);
     this.#codecs.set(peer.id, codec);
     return codec;
   }

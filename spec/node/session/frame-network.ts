@@ -14,6 +14,8 @@ export class FrameNetwork {
   readonly closed: string[] = [];
   /** Loses a frame for which this returns true. */
   lose: (from: RemoteNode, to: RemoteNode, frame: string) => boolean = () => false;
+  /** Changes a frame on its way, as another release might have written it. */
+  rewrite: (from: RemoteNode, to: RemoteNode, frame: string) => string = (_from, _to, frame) => frame;
   /** What waits in a carrier for a node. Undefined where the carrier does not know. */
   pending: ((to: RemoteNode) => number) | undefined = undefined;
   notices = false;
@@ -67,7 +69,8 @@ export class FrameNetwork {
     const there = this.#joined.get(to.id);
     if (there === undefined) return false;
     if (this.lose(from, there.node, frame)) return true;
-    setImmediate(() => this.#joined.get(to.id)?.receiver.frame(from, frame));
+    const arriving = this.rewrite(from, there.node, frame);
+    setImmediate(() => this.#joined.get(to.id)?.receiver.frame(from, arriving));
     return true;
   }
 }

@@ -1,7 +1,7 @@
 // What the metrics of a node say of its sessions with others.
 
 import { System } from "signalbox";
-import { prometheus } from "signalbox/service";
+import { prometheus, telemetry } from "signalbox/service";
 import { testClock } from "signalbox/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { SESSION_DEFAULTS } from "../../../lib/node/session/limits.js";
@@ -95,5 +95,38 @@ describe("metrics of sessions", () => {
       expect(page.text()).not.toContain("node-");
     }
     expect(counts.at(-1)).toBe(counts[0]);
+  });
+});
+
+describe("events", () => {
+  test("name their node: those of telemetry the one of their system, those of sessions the other one [N1316]", async () => {
+    const clock = testClock();
+    const network = new FrameNetwork();
+    const [a, b] = ["a", "b"].map((name) => systemOf(clock, name)) as [System, System];
+    const told: unknown[] = [];
+    const seen: string[] = [];
+    for (const system of [a, b]) {
+      for (const event of ["nodeUp", "nodeDown"] as const)
+        system.events.on(event, ({ node }) => void told.push([event, system.name, node.name, node.id]));
+      const stream = telemetry(system);
+      stream.subscribe("call:end", ({ node, to }) => void seen.push(`call ${node} ${to}`));
+      stream.subscribe("message:end", ({ node, process }) => void seen.push(`message ${node} ${process}`));
+      new Sessions(system, network.carrier(system.node));
+    }
+    network.meet();
+    await clock.settle();
+    const pid = b.spawn<{ replyTo: never }>({ handle: (ctx, { replyTo }) => ctx.reply(replyTo, 1 as never) });
+    const far = a.pidAt(b.address(pid));
+    await clock.until(a.call(far, (replyTo) => ({ replyTo })));
+    await clock.until(b.stop());
+    await clock.settle();
+    expect(seen).toEqual([`message ${b.node.id} <b.${pid.id}>`, `call ${a.node.id} <b.${pid.id}>`]);
+    expect(told).toEqual(
+      expect.arrayContaining([
+        ["nodeUp", "a", "b", b.node.id],
+        ["nodeUp", "b", "a", a.node.id],
+        ["nodeDown", "a", "b", b.node.id],
+      ]),
+    );
   });
 });
