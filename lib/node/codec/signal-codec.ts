@@ -15,8 +15,9 @@
 //
 // `from` and `to` are numbers of processes: `from` lives on the node that sends, `to` on the one that receives. A value is its JSON,
 // followed by the number of its form unless it is plain (values.ts). A message of a behaviour has two more parts, the name of its class and
-// a text; and a third one, its reply address, if it is a call that somebody passes on. A trace goes only to nodes that are known to read it,
-// and one that is not readable is left out, as HTTP's are.
+// a text; and a third one, its reply address, if it is a call that somebody passes on. The message of a call may have the number of a form of
+// its own and a key behind it (own-reply.ts). A trace goes only to nodes that are known to read it, and one that is not readable is left
+// out, as HTTP's are.
 
 import type { ErrorClass } from "../../host/payload/error-record.js";
 import { UnstorableValueError } from "../../host/payload/errors.js";
@@ -32,6 +33,7 @@ import { traceText, type WireTrace, withTrace } from "../../process/wire-trace.j
 import { Addresses, idOf } from "./addresses.js";
 import { FrameError, SignalTooLargeError, UnsendableError } from "./errors.js";
 import { CODEC_DEFAULTS } from "./limits.js";
+import { OWN_REPLY, withoutReply, withReply } from "./own-reply.js";
 import { describeError, describeReason, readReason, wireReason } from "./reasons.js";
 import { knownClasses, WireValues } from "./values.js";
 import { areCalls, wireMessageNamed, wireMessageOf } from "./wire-messages.js";
@@ -132,7 +134,7 @@ export class SignalCodec {
       case "call": {
         const { from, to, replyTo, message, trace } = signal;
         const call = requestOf(replyTo);
-        const { ref } = this.#kernel.remote.replyAddress(replyTo);
+        const { ref } = call.away ?? this.#kernel.remote.replyAddress(replyTo);
         return `[${this.#trace(trace)}${CALL},${from?.id ?? null},${to.id},${ref},${this.#message(message, call)}]`;
       }
       case "reply":
@@ -166,13 +168,28 @@ export class SignalCodec {
   /** @param call - the call that the message belongs to */
   #message(message: unknown, call?: Request): string {
     const form = typeof message === "object" && message !== null ? wireMessageOf(message) : undefined;
-    if (form === undefined) return this.#sendable("message", message);
+    if (form === undefined)
+      return (call && this.#withOwnReply(message, call)) ?? this.#sendable("message", message);
     const head: unknown = form.head(message as object);
     if (typeof head !== "string") throw new UnsendableError(`${form.root}.type`, show(head), "use a text");
     const text = this.#sendable(form.root, form.value(message as object), true);
     const named = `${text},${JSON.stringify(form.name)},${JSON.stringify(head)}`;
     if (!areCalls(form) || message === call) return named;
     return `${named},${JSON.stringify(this.#addresses.replyWord(message as Request))}`;
+  }
+
+  /** A message that is plain but for the reply address of its call. Undefined: it needs another form. */
+  #withOwnReply(message: unknown, call: Request): string | undefined {
+    try {
+      if (typeof message !== "object" || message === null) return undefined;
+      const without = withoutReply(message, call);
+      const text = without && this.#values.plain(without.message);
+      return text && `${this.#limited("message", text)},${OWN_REPLY},${JSON.stringify(without.key)}`;
+    } catch (error) {
+      if (error instanceof SignalTooLargeError) throw error;
+      // It throws when it is read: the careful walk says where.
+      return undefined;
+    }
   }
 
   #outcome(outcome: ReplyOutcome): string {
@@ -187,7 +204,10 @@ export class SignalCodec {
 
   /** A value that its sender can give in another form. @throws UnsendableError, SignalTooLargeError */
   #sendable(root: string, value: unknown, isMarked = false): string {
-    const text = this.#text(root, value, isMarked);
+    return this.#limited(root, this.#text(root, value, isMarked));
+  }
+
+  #limited(root: string, text: string): string {
     // Counting the bytes of each text would cost more than writing it.
     const bytes = text.length * MOST_BYTES <= this.#maxBytes ? 0 : Buffer.byteLength(text);
     if (bytes > this.#maxBytes) throw new SignalTooLargeError(root, bytes, this.#maxBytes);
@@ -319,9 +339,14 @@ export class SignalCodec {
       return { type: "call", from, to, replyTo: replyAddress(message), message };
     }
     const call = this.#kernel.remote.adopt(new Request(), address);
+    const replyTo = replyAddress(call);
+    if (parts.length === 7 && parts[5] === OWN_REPLY) {
+      const message = withReply(this.#values.read(parts[4], undefined), parts[6], call);
+      return { type: "call", from, to, replyTo, message };
+    }
     this.#replies.call = call;
     try {
-      return { type: "call", from, to, replyTo: replyAddress(call), message: this.#messageIn(parts, 4) };
+      return { type: "call", from, to, replyTo, message: this.#messageIn(parts, 4) };
     } finally {
       this.#replies.call = undefined;
     }

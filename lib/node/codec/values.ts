@@ -47,7 +47,12 @@ export class WireValues {
     return isPlainJson(value) ? jsonOf(value) : this.#rich(value);
   }
 
-  /** The same, with the number of the form in any case. @throws UnstorableValueError */
+  /** The JSON of a plain value. Undefined: the value is not plain. */
+  plain(value: unknown): string | undefined {
+    return isPlainJson(value) ? jsonOf(value) : undefined;
+  }
+
+  /** The same as {@link text}, with the number of the form in any case. @throws UnstorableValueError */
   marked(value: unknown): string {
     return isPlainJson(value) ? `${jsonOf(value)},${PLAIN}` : this.#rich(value);
   }

@@ -43,6 +43,7 @@ function examples({ here, there }: Nodes): readonly WireSignal[] {
     { type: "demonitor", ref: 4, from, to },
     { type: "down", ref: 4, from, to, reason: { type: "noproc" } },
     { type: "down", ref: 4, from, to, reason: custom({ at: new Date(1) }) },
+    { type: "call", from, to, replyTo, message: { n: 1, replyTo } },
   ];
 }
 
@@ -189,6 +190,8 @@ describe("a text that is no signal", () => {
         "[99,1,2]",
       ],
       ["[8,1,2]", "[8,1,2,3]", '[8,"x",2,3,4]', "[8,1,2,-3,4]", '[8,1,2,3,[["ReplyTo",1],5],1]'],
+      ['[8,1,2,3,{},3,"a"]', '[8,1,2,3,["a"],3,"0"]', '[8,1,2,3,null,3,"a"]', '[8,1,2,3,{"a":1},3,5]'],
+      ['[8,1,2,3,{"__proto__":1},3,"__proto__"]', '[8,1,2,3,{"a":1},0,"a"]', '[8,1,2,3,{"a":1},3]'],
       ['[8,1,2,3,[],0,"call",7]', '[0,1,[],0,"call","take"]', '[0,1,[],0,"call","take","5"]'],
       [
         "[9,1,2]",
