@@ -56,8 +56,10 @@ export class Loads {
     this.#count(node, member, 1);
   }
 
+  /** The node counts the slot no more. The consumer may hold it still: it finishes a withdrawn delivery, unless it heeds its signal. */
   ended(node: string, member: Member): void {
     this.#count(node, member, -1);
+    if (this.#groups.has(member)) this.#change(member);
   }
 
   close(): void {

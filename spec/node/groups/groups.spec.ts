@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { ConsumerGroup, consumer, type Delivery, reject, type System } from "signalbox";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { NodeGroups } from "../../../lib/node/groups/groups.js";
+import { gate } from "../../support/gate.js";
 import { Peers } from "./peers.js";
 
 let peers: Peers;
@@ -236,11 +237,45 @@ describe("the load of a consumer", () => {
     const busy = there.system.spawn(consumer(() => new Promise<number>(() => undefined), { concurrency: 9 }));
     far.join(busy, { id: "busy", maxInFlight: 2 });
     await peers.wire.settle();
-    const local = [1, 2].map((n) => there.system.dispatch(far, n, { deadlineMs: Number.POSITIVE_INFINITY }));
-    await news();
+    const local = [1, 2].map((n) => dispatched(far, n));
+    await loads(2);
     expect(near.consumers.map(({ inFlight, pressure }) => [inFlight, pressure])).toEqual([[2, "defer"]]);
+    for (const one of local) await one.withdraw();
     there.system.exit(busy, "kill");
-    await Promise.allSettled(local);
+  });
+
+  test("stays after a withdrawal until the consumer has finished, on its own node and on others [N1432]", async () => {
+    const finish = gate();
+    // It does not look at its signal.
+    const deaf = there.system.spawn(consumer((n: number) => (n === 0 ? finish.promise.then(() => 0) : n)));
+    far.join(deaf, { id: "deaf", maxInFlight: 1 });
+    await peers.wire.settle();
+    const first = dispatched(near, 0);
+    while (far.consumers[0]?.inFlight !== 1) await peers.wire.settle();
+    await told();
+    await first.withdraw();
+    await loads(1);
+    expect([near, far].map(({ consumers: [one] }) => one?.pressure)).toEqual(["defer", "defer"]);
+    const next = here.system.dispatch(near, 7);
+    await peers.wire.settle();
+    finish.open();
+    expect((await next).reply).toBe(7);
+    await loads(0);
+  });
+
+  test("is known after the end of a dispatch that only waited for the consumer [N1432]", async () => {
+    const busy = there.system.spawn(consumer(() => new Promise<number>(() => undefined), { concurrency: 9 }));
+    far.join(busy, { id: "busy", maxInFlight: 1 });
+    await peers.wire.settle();
+    // Both begin before either node has heard of the other's: the second one waits at the consumer's node.
+    const local = dispatched(far, 1);
+    const waiting = dispatched(near, 2);
+    while (far.waitingCount !== 1) await peers.wire.settle();
+    await told();
+    await waiting.withdraw();
+    await loads(1);
+    await local.withdraw();
+    there.system.exit(busy, "kill");
   });
 });
 
@@ -287,9 +322,36 @@ describe("the process of a node's groups", () => {
   });
 });
 
-/** Waits until a node has been told of the load of another one's consumer. */
-async function news(): Promise<void> {
-  while (near.consumers[0]?.inFlight !== 2) await peers.wire.settle();
+/** Waits until both nodes see so many envelopes in flight at the consumer. */
+async function loads(inFlight: number): Promise<void> {
+  for (const group of [near, far])
+    while (group.consumers[0]?.inFlight !== inFlight) await peers.wire.settle();
+}
+
+/** A dispatch from the node of a group. */
+function dispatched(group: ConsumerGroup<number, number>, n: number): { withdraw(): Promise<void> } {
+  const giveUp = new AbortController();
+  const { system } = group === near ? here : there;
+  const outcome = system.dispatch(group, n, { signal: giveUp.signal, deadlineMs: Number.POSITIVE_INFINITY });
+  const failed = expect(outcome).rejects.toThrow("changed my mind");
+  const withdraw = async (): Promise<void> => {
+    giveUp.abort(new Error("changed my mind"));
+    await failed;
+    await peers.wire.settle();
+  };
+  return { withdraw };
+}
+
+/** Waits until the loads that have changed so far are known on the other node: a later one arrives after them. */
+async function told(): Promise<void> {
+  const last = there.system.spawn(consumer(() => new Promise<number>(() => undefined)));
+  const other = new ConsumerGroup<number, number>({ name: "other", scope: there.groups });
+  const seen = new ConsumerGroup<number, number>({ name: "other", scope: here.groups });
+  other.join(last);
+  const later = dispatched(other, 0);
+  while (seen.consumers[0]?.inFlight !== 1) await peers.wire.settle();
+  await later.withdraw();
+  there.system.exit(last, "kill");
 }
 
 function byId(a: { readonly id: string }, b: { readonly id: string }): number {
