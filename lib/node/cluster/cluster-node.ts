@@ -393,7 +393,6 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
     kernel.cancelTimer(timer);
     this.#groups.close();
     await this.#sessions.close();
-    await this.#carrier.close();
     this.#unwatch();
     members.delete(kernel);
     kernel.links.exit(kernel.outside, this.#agent, SHUTDOWN, "exit");

@@ -15,8 +15,10 @@ import {
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
+import { exclude, include } from "../../process/one-or-many.js";
 import { count, delay } from "../../process/options.js";
 import type { RemoteNode } from "../../process/pid.js";
+import type { Abandonable } from "../../process/process.js";
 import { show, showThrown } from "../../process/show.js";
 import type { Timer } from "../../process/timer-queue.js";
 import type { CarrierSource } from "../cluster/carrier-source.js";
@@ -148,8 +150,6 @@ export class NatsCarrier implements FrameCarrier {
   #isConnected = true;
   #isClosed = false;
   #closing: Promise<void> | undefined;
-  /** Ends the wait of the farewell. */
-  #hurry: (() => void) | undefined;
   #disconnects = 0;
   #refusedFrames = 0;
   /** Bytes given to the client on this connection, and those that the server is known to have taken. */
@@ -256,8 +256,6 @@ export class NatsCarrier implements FrameCarrier {
 
   /** Announces that the node leaves, and ends the connection. Resolves when it has ended: soon, even when the server hangs. */
   close(): Promise<void> {
-    // A system that has stopped has no timers, so nothing can be waited for.
-    if (this.#kernel.stopped) this.#hurry?.();
     this.#closing ??= this.#close();
     return this.#closing;
   }
@@ -280,11 +278,15 @@ export class NatsCarrier implements FrameCarrier {
     const flushed = this.#connection.flush().catch(() => undefined);
     if (kernel.stopped) return;
     let timer: Timer | undefined;
+    // A system that stops has no timers any more.
+    const stop: Abandonable = { abandon: () => undefined };
     const limit = new Promise<void>((resolve) => {
-      this.#hurry = resolve;
+      stop.abandon = () => resolve();
       timer = kernel.addTimer(FAREWELL_MS, { fire: resolve });
     });
+    kernel.waits = include(kernel.waits, stop);
     await Promise.race([flushed, limit]);
+    kernel.waits = exclude(kernel.waits, stop);
     if (timer !== undefined) kernel.cancelTimer(timer);
   }
 

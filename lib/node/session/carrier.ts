@@ -14,8 +14,11 @@ export interface FrameCarrier {
   reaches?(node: RemoteNode): boolean;
   /** Begins to receive. Called once. */
   open(receiver: FrameReceiver): void;
-  /** Lets go of everything that belongs to the host. Must not wait. */
-  close(): void;
+  /**
+   * Lets go of everything that belongs to the host. Called once. It may return a promise, for which `close` of the sessions waits. It must
+   * not take longer than seconds, and no time once its system has stopped.
+   */
+  close(): unknown;
   /** Whether other nodes can be reached at all now, if that is known. */
   readonly isConnected?: boolean;
   /** The end of a node is noticed at once and comes by `unreachable`, so that no heartbeats are needed. */

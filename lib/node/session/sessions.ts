@@ -116,6 +116,8 @@ export class Sessions {
   #closing: Promise<void> | undefined = undefined;
   #isClosed = false;
   #isCarrierClosed = false;
+  /** Resolves when the carrier is closed. Undefined before its close began. */
+  #carrierEnd: Promise<unknown> | undefined = undefined;
   /** Ends the wait of a close. */
   #goOn: (() => void) | undefined = undefined;
 
@@ -233,7 +235,7 @@ export class Sessions {
 
   /**
    * Takes leave of all nodes: their links, monitors and calls end with `noconnection` at once. Waits until the carrier has sent that,
-   * at most `closeMs`, and closes the carrier. The stop of the system does the same without the wait.
+   * at most `closeMs`, and until the carrier is closed. The stop of the system does the same without the waits.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -254,6 +256,7 @@ export class Sessions {
         kernel.addTimer(CLOSE_POLL_MS, { fire: resolve });
       });
     this.#closeCarrier();
+    await this.#carrierEnd;
   }
 
   /** Whether the carrier still has something to send. */
@@ -272,10 +275,11 @@ export class Sessions {
     this.#isCarrierClosed = true;
     this.#transport.leave(this);
     this.#kernel.waits = exclude(this.#kernel.waits, this.#stop);
-    contained(
-      () => this.#carrier.close(),
-      (error) => tell(this.#kernel, "error", "the carrier threw when it was closed", error),
-    );
+    const failed = (error: unknown): void =>
+      tell(this.#kernel, "error", "the carrier failed when it was closed", error);
+    contained(() => {
+      this.#carrierEnd = Promise.resolve(this.#carrier.close()).catch(failed);
+    }, failed);
   }
 
   #peer(node: RemoteNode): PeerSession | undefined {

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { connect } from "@nats-io/transport-node";
 import { OptionError, type RemoteNode, System } from "signalbox";
-import { type NatsCarrier, type NatsOptions, nats } from "signalbox/nodes";
+import { joinCluster, type NatsCarrier, type NatsOptions, nats } from "signalbox/nodes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Loopback } from "../../chaos/loopback.js";
 import { describeNats, type NatsServer, startNats } from "../../support/nats.js";
@@ -170,6 +170,20 @@ describe("a server that hangs", () => {
     expect(a.carrier.send({ name: "b", id: "b" }, "late")).toBe(false);
   });
 
+  test("does not hold up a node that leaves while its system stops [N1433]", async () => {
+    await using mute = await MuteServer.start();
+    const system = new System({ name: "a", report: false });
+    // Without pings the client does not notice that the server hangs.
+    const carrier = nats({ servers: mute.address, cluster: "shop", connection: { pingInterval: 3_600_000 } });
+    const node = await joinCluster(system, carrier, { settleMs: 0 });
+    const left = node.leave();
+    await until(() => mute.heard.includes('"leave"'));
+    // Its carrier waits for the server to confirm the farewell. A system that has stopped has no timers to end that.
+    await system.stop();
+    await left;
+    await until(() => mute.sockets.size === 0);
+  });
+
   test("does not hold up the end of a carrier that connects anew, which leaves no socket [N1035]", async () => {
     await using mute = await MuteServer.start();
     const a = await join(mute, "a");
@@ -185,11 +199,15 @@ describe("a server that hangs", () => {
 class MuteServer implements AsyncDisposable {
   readonly sockets = new Set<Socket>();
   greets = true;
+  heard = "";
   readonly #server = createServer((socket) => {
     this.sockets.add(socket);
     socket.on("close", () => this.sockets.delete(socket)).on("error", nothing);
     if (this.greets)
-      socket.write(`INFO ${JSON.stringify({ version: "2.12.0", headers: true, max_payload: 1_024 })}\r\n`);
+      socket.write(`INFO ${JSON.stringify({ version: "2.12.0", headers: true, max_payload: 65_536 })}\r\n`);
+    socket.on("data", (data) => {
+      this.heard += data.toString();
+    });
     socket.once("data", () => this.greets && socket.write("PONG\r\n"));
   });
 
