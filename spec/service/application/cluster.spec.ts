@@ -1,9 +1,17 @@
 // A service that is a node of a cluster: `run` with the option `cluster`, over a network of frames in memory.
 
 import { defineServer, type Pid, System, supervisor } from "signalbox";
-import { type CarrierSource, type ClusterNode, joinCluster, programs } from "signalbox/nodes";
+import {
+  type CarrierSource,
+  type ClusterNode,
+  type ClusterOptions,
+  joinCluster,
+  programs,
+  Sessions,
+} from "signalbox/nodes";
 import { EXIT_CODES, type RunOptions, run, type Service } from "signalbox/service";
 import { expect, onTestFinished, test } from "vitest";
+import { CLUSTER_OPTIONS } from "../../../lib/node/cluster/cluster-option-names.js";
 import { FrameNetwork } from "../../node/session/frame-network.js";
 import { gate } from "../../support/gate.js";
 import { until } from "../../support/until.js";
@@ -123,6 +131,50 @@ test("the start fails when the cluster cannot be joined, and a service that is s
   expect(await service({ cluster: (() => ({ carrier: source, zone: "x" })) as never }).ended).toMatchObject({
     text: expect.stringContaining("zone"),
   });
+});
+
+/** A wrong value of each option. It satisfies the compiler only while no option is missing. */
+const WRONG: Record<Exclude<keyof ClusterOptions, "versions">, unknown> = {
+  ...{ labels: 7, settleMs: -1, errors: 7, maxBytes: 0, capabilities: 7, limitMs: 0, queueSignals: 0 },
+  ...{ queueBytes: 0, windowFrames: 0, windowSize: 0, batchSignals: 0, batchSize: 0, carrierBytes: 0 },
+  ...{ closeMs: -1, maxNodes: 0 },
+};
+
+/** The names of the options of sessions, as the refusal of another name says them. */
+function ofSessions(): string[] {
+  const system = new System({ report: false });
+  try {
+    new Sessions(system, new FrameNetwork().carrier(system.node), { zone: 7 } as never);
+  } catch (error) {
+    return /there is only (.+); got/.exec((error as Error).message)?.[1]?.split(", ") ?? [];
+  }
+  throw new Error("an unknown option was taken");
+}
+
+test("a service takes the options that `joinCluster` takes, and no others [N1434]", async () => {
+  const { source } = world();
+  expect(CLUSTER_OPTIONS.toSorted()).toEqual(Object.keys(WRONG).toSorted());
+  // Those of sessions are all but the versions of the protocol, which are for tests.
+  expect(["versions", ...CLUSTER_OPTIONS].toSorted()).toEqual(
+    ["labels", "settleMs", ...ofSessions()].toSorted(),
+  );
+  for (const [name, value] of Object.entries({ ...WRONG, versions: 7 })) {
+    const system = new System({ report: false });
+    const joined = joinCluster(system, source, { [name]: value });
+    await expect(joined, name).rejects.toMatchObject({
+      code: "ERR_OPTION",
+      message: expect.stringMatching(new RegExp(`^${name}\\b`)),
+    });
+    await system.stop();
+  }
+  const starts = (name: string) => () =>
+    run(Empty, {
+      host: false,
+      system: new System({ report: false }),
+      cluster: { carrier: source, [name]: 7 },
+    });
+  expect(starts("versions")).toThrow(/^cluster.versions must be absent/);
+  expect(starts("zone")).toThrow(/^cluster.zone must be absent/);
 });
 
 test("a stop by force, and the stop of a given system, leave the cluster as well [N1281]", async () => {
