@@ -93,7 +93,7 @@ export function formatReason(reason: ExitReason): string {
 function describe(reason: ExitReason): string {
   switch (reason.type) {
     case "crash":
-      return `crash, ${isError(reason.error) ? showError(reason.error) : show(reason.error)}`;
+      return `crash, ${showCause(reason.error)}`;
     case "custom":
       return `custom ${show(reason.value)}`;
     case "shutdown":
@@ -139,6 +139,11 @@ export function wholeStackOf(error: Error): string | undefined {
 /** A thrown value as text: an Error with its frames, any other value as {@link show} has it. Never throws. */
 export function showThrown(thrown: unknown): string {
   return isError(thrown) ? `${showError(thrown)}${framesOf(thrown)}` : show(thrown);
+}
+
+/** A cause in the text of an error that keeps it: without its frames, which the cause has. Never throws. */
+export function showCause(cause: unknown): string {
+  return isError(cause) ? showError(cause) : show(cause);
 }
 
 /** The frames of an Error that are the user's, each after a line end; none of a value that has no stack. Never throws. */

@@ -1,7 +1,7 @@
 // The staff of the hospital: each diagnoses an error, and the diagnosis with the highest priority counts. The default staff and
 // their rules are those of Corda's StaffedFlowHospital; the rules for journals and crashes are new.
 
-import { isError, show, showError } from "../../process/show.js";
+import { showCause } from "../../process/show.js";
 import type { Suspension, Visit } from "./record.js";
 import type { Symptom, SymptomKind } from "./symptom.js";
 
@@ -114,7 +114,7 @@ function asked(member: StaffMember, symptom: Symptom, chart: Chart): Answer {
     if (typeof afterMs === "number" && afterMs >= 0 && Number.isFinite(afterMs)) return { priority, afterMs };
     return { message: "afterMs must be a number of milliseconds, 0 or more" };
   } catch (error) {
-    return { message: isError(error) ? showError(error) : show(error) };
+    return { message: showCause(error) };
   }
 }
 

@@ -3,7 +3,7 @@
 import { InvariantError, OptionError, ThrownValueError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
 import { count } from "../../process/options.js";
-import { isError, show, showError, stackOf } from "../../process/show.js";
+import { isError, showCause, showError, stackOf } from "../../process/show.js";
 import { after, checkCodec, jsonCodec, type Payload, type PayloadCodec } from "./codec.js";
 import type { ErrorClass } from "./error-record.js";
 import { PayloadTooLargeError, PayloadUnreadableError, UnstorableValueError } from "./errors.js";
@@ -109,7 +109,7 @@ export class Payloads {
       throw new PayloadUnreadableError(name, `this host has only ${known}; add the codec to readable`);
     }
     const unreadable = (cause: unknown): never => {
-      const why = isError(cause) ? showError(cause) : show(cause);
+      const why = showCause(cause);
       throw new PayloadUnreadableError(name, `another key, or damaged: ${why}`, { cause });
     };
     try {

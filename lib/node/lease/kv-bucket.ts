@@ -8,7 +8,7 @@
 import type { JetStreamClient, JetStreamManager, StreamConfig } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { connectNats, type JetStreamPackages, type NatsSettings } from "../../host/nats-client.js";
-import { showThrown } from "../../process/show.js";
+import { showCause } from "../../process/show.js";
 import { LeaseBucketError } from "./errors.js";
 
 /** Options with which a bucket is opened. */
@@ -188,7 +188,7 @@ async function connected(
   try {
     return await connectNats(transport, settings);
   } catch (error) {
-    throw new LeaseBucketError(label, `no server can be reached: ${showThrown(error)}`, error);
+    throw new LeaseBucketError(label, `no server can be reached: ${showCause(error)}`, error);
   }
 }
 
@@ -212,7 +212,7 @@ async function managerOf(
     const isOff = error instanceof Error && error.name === "JetStreamNotEnabled";
     const problem = isOff
       ? "JetStream is not enabled: start nats-server with -js, and enable it for the account"
-      : `JetStream does not answer: ${showThrown(error)}`;
+      : `JetStream does not answer: ${showCause(error)}`;
     throw new LeaseBucketError(label, problem, error);
   }
 }
@@ -252,7 +252,7 @@ async function madeBucket(
     });
   } catch (error) {
     if (has(error, NAME_IN_USE)) return found();
-    throw new LeaseBucketError(label, `it is not there and cannot be made: ${showThrown(error)}`, error);
+    throw new LeaseBucketError(label, `it is not there and cannot be made: ${showCause(error)}`, error);
   }
 }
 

@@ -1,7 +1,7 @@
 // The errors of the connection of a cluster.
 
 import { SignalboxError } from "../../process/errors.js";
-import { showThrown } from "../../process/show.js";
+import { showCause } from "../../process/show.js";
 
 /**
  * A system could not join a cluster: no server could be reached, or it refused the connection.
@@ -13,6 +13,6 @@ export class ClusterConnectError extends SignalboxError {
   readonly code = "ERR_CLUSTER_CONNECT";
   /** @param label - the cluster and its servers */
   constructor(label: string, cause: unknown) {
-    super(`${label} cannot be joined: ${showThrown(cause)}`, { cause });
+    super(`${label} cannot be joined: ${showCause(cause)}`, { cause });
   }
 }

@@ -1,7 +1,7 @@
 // The errors of messages, of brokers that carry them, and of operations on dead letters.
 
 import { SignalboxError } from "../../process/errors.js";
-import { kindOf, show, showThrown } from "../../process/show.js";
+import { kindOf, show, showCause } from "../../process/show.js";
 
 /**
  * There is no dead letter with this id: it never was one, or it was replayed, retried, edited or dropped.
@@ -87,7 +87,7 @@ export class CarrierError extends SignalboxError {
   static override readonly name: string = "CarrierError";
   readonly code = "ERR_QUEUE_CARRIER";
   constructor(label: string, what: string, cause: unknown) {
-    super(`${label} ${what}: ${showThrown(cause)}`, { cause });
+    super(`${label} ${what}: ${showCause(cause)}`, { cause });
   }
 }
 

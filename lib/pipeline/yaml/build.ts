@@ -3,7 +3,7 @@
 
 import { OptionError } from "../../process/errors.js";
 import { hideAll } from "../../process/hide.js";
-import { isError, show, showError } from "../../process/show.js";
+import { showCause } from "../../process/show.js";
 import { pathOf, type SchemaIssue, type StandardSchema } from "../../process/standard-schema.js";
 import type { Adapter, BatchAdapter } from "../definition/adapter.js";
 import type { Plan, PlannedLink } from "../definition/check.js";
@@ -238,7 +238,7 @@ export class FileBuilder {
 
   /** Without its stack, and not as a cause: both could hold values of the environment. */
   #thrown(error: unknown): string {
-    return this.#hidden(isError(error) ? showError(error) : show(error));
+    return this.#hidden(showCause(error));
   }
 
   #hidden(message: string): string {
