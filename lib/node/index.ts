@@ -5,6 +5,7 @@
  *     session/    the session between two nodes: epochs, numbers, credit, heartbeats, and the seam to what carries its frames
  *     lease/      leases with rising tokens, kept by a store or a bucket of JetStream; singletons, which run where a lease is held
  *     cluster/    joinCluster: the nodes that are there, names on all of them, and children that are started on other nodes
+ *     keyed/      a process for each key, with a durable state that another node takes over
  *     groups/     consumer groups that span the nodes: a stand-in for each consumer elsewhere
  *     local/      a network inside one program: a cluster without a server, for tests and demonstrations
  *     nats/       NATS as the carrier of a cluster: it finds the nodes, and says at once that one is gone
@@ -33,6 +34,19 @@ export { type JobArguments, type JobContext, job, type RunOptions } from "./clus
 export { fewestChildren, type Placement, type ProgramNode } from "./cluster/placement.js";
 export type { Programs } from "./cluster/programs.js";
 export { FrameError, SignalTooLargeError, UnsendableError } from "./codec/errors.js";
+export { KeyBusyError, KeySaveError, KeyShardsError, KeyUnavailableError } from "./keyed/errors.js";
+export type { KeyedView } from "./keyed/host-process.js";
+export { KeyEntry, type KeyLease, keyedSchema, type SaveWith } from "./keyed/key-entry.js";
+export {
+  type Keyed,
+  type KeyedArgs,
+  type KeyedBody,
+  type KeyedOptions,
+  type KeyedStart,
+  type KeyHandle,
+  type KeyOptions,
+  keyed,
+} from "./keyed/keyed.js";
 export { LeaseBucketError, LeaseLostError } from "./lease/errors.js";
 export { holderAddress } from "./lease/holder.js";
 export { type KvLeases, type KvLeasesOptions, kvLeases } from "./lease/kv-leases.js";

@@ -85,6 +85,10 @@ import {
   type FrameCarrier,
   job,
   joinCluster,
+  type KeyEntry,
+  type Keyed,
+  keyed,
+  keyedSchema,
   kvLeases,
   type Lease,
   localNetwork,
@@ -491,12 +495,15 @@ export const sources: readonly unknown[] = [csvRows, fromIterable, fromValues, h
 declare const workers: Threads;
 declare const Picker: ServerDefinition<[number], { pick(state: Desk): number }, Record<never, never>>;
 declare const carrier: FrameCarrier;
+declare const shelves: Keyed<typeof Picker>;
 export const nodes: readonly unknown[] = [
   ...[
     byKey,
     byLabel,
     job,
     joinCluster,
+    keyed,
+    keyedSchema,
     kvLeases,
     localNetwork,
     nats,
@@ -505,7 +512,7 @@ export const nodes: readonly unknown[] = [
     singleton,
     storeLeases,
   ],
-  (lease: Lease) => lease.token,
+  (lease: Lease, entry: KeyEntry<number>) => [lease.token, entry.key],
   threadProgram,
   threads,
 ];

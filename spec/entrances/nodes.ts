@@ -1,6 +1,6 @@
 // The entrances of nodes.
 
-import { System } from "signalbox";
+import { defineServer, System } from "signalbox";
 import {
   byKey,
   byLabel,
@@ -9,6 +9,9 @@ import {
   holderAddress,
   job,
   joinCluster,
+  type KeyEntry,
+  keyed,
+  keyedSchema,
   kvLeases,
   leastLoaded,
   localNetwork,
@@ -37,6 +40,13 @@ export async function nodes(system: System): Promise<Lines> {
   const only = singleton(system, { name: "only", lease: store, start: nothing });
   const ref = await system.start(only);
   const node = await joined();
+  const keyStore = await openStore(system, memory(), [keyedSchema]);
+  const entries: KeyEntry<unknown>[] = [];
+  const Entry = defineServer({ init: (_ctx, entry: KeyEntry<unknown>) => void entries.push(entry) });
+  const keys = keyed(node, { name: "key", store: keyStore, start: Entry, shards: 1, ttlMs: 3_600_000 });
+  await node.system.start(keys);
+  await keys.pid("k");
+  const entry = entries[0] as KeyEntry<unknown>;
   const sessions = new Sessions(new System({ report: false }), CARRIER);
   const placing = { placement: () => undefined, placeTimeoutMs: 0 };
   const pid = system.spawn({ handle: nothing });
@@ -49,6 +59,12 @@ export async function nodes(system: System): Promise<Lines> {
     "Threads.run": () => [on(threadless, "run"), "sum", [], {}],
     job: () => [job, nothing],
     holderAddress: () => [holderAddress, "{}"],
+    keyed: () => [keyed, node, { name: "other", store: keyStore, start: nothing }],
+    "Keyed.at": () => [on(keys, "at"), "k", {}],
+    "Keyed.pid": () => [on(keys, "pid"), "k", {}],
+    "Keyed.send": () => [on(keys, "send"), "k", "hello", {}],
+    "KeyEntry.save": () => [on(entry, "save"), 1, { writes: [] }],
+    "KeyEntry.remove": () => [on(entry, "remove"), { writes: [] }],
     kvLeases: () => [kvLeases, system, { servers: "127.0.0.1:1" }],
     localNetwork: () => [localNetwork],
     "LocalNetwork.connect": () => [on(localNetwork(), "connect"), new System({ report: false })],

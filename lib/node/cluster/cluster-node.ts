@@ -23,7 +23,7 @@ import { CLUSTER_OPTIONS } from "./cluster-option-names.js";
 import { type RunOptions, runJob } from "./job.js";
 import { type AgentMessage, agentOf, OfferChange, SessionBegin, startAgent } from "./node-agent.js";
 import { placedChild } from "./placed-child.js";
-import { type Placement, ProgramNodes } from "./placement.js";
+import { type Placement, type ProgramNode, ProgramNodes } from "./placement.js";
 import { checkPrograms, type Programs, startStarter } from "./programs.js";
 
 /** Options of {@link joinCluster}. */
@@ -354,6 +354,23 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
   offer(given: Programs): void {
     Object.assign(this.#programs, checkPrograms("programs", given));
     this.#kernel.send(this.#agent, new OfferChange());
+  }
+
+  /** @internal Stops offering one program. */
+  retract(program: string): void {
+    if (!Object.hasOwn(this.#programs, program)) return;
+    delete this.#programs[program];
+    if (!this.#kernel.stopped) this.#kernel.send(this.#agent, new OfferChange());
+  }
+
+  /** @internal The nodes that offer a program, in the order in which they joined. */
+  offering(program: string): readonly ProgramNode[] {
+    return this.#nodes.all.filter(({ programs: offered }) => offered?.includes(program) === true);
+  }
+
+  /** @internal Calls `fn` when a node joins, goes or changes its offer. Returns a function that ends the calls. */
+  onOffers(fn: () => void): () => void {
+    return this.#nodes.onNode(fn);
   }
 
   /** @internal Stops offering programs. No further child is placed here; the children that run here continue. */

@@ -131,9 +131,10 @@ export class ProgramNodes {
 
   remove(nodeId: string): void {
     this.#nodes.delete(nodeId);
+    this.#tell();
   }
 
-  /** Calls `fn` when a node joins or reports a new offer. Returns a function that ends the calls. */
+  /** Calls `fn` when a node joins, goes or reports a new offer. Returns a function that ends the calls. */
   onNode(fn: () => void): () => void {
     this.#waiting.add(fn);
     return () => void this.#waiting.delete(fn);

@@ -340,7 +340,7 @@ export class SingletonProcess implements Callbacks<SingletonMessage | ChildStart
 }
 
 /** A function gets the lease as its second argument, as `init` of a definition does. */
-function runnable(spec: FullChildSpec, lease: unknown, args: readonly unknown[]): FullChildSpec {
+export function runnable(spec: FullChildSpec, lease: unknown, args: readonly unknown[]): FullChildSpec {
   const { start } = spec;
   if (typeof start !== "function") return spec;
   const body = start as (ctx: BodyContext<never>, ...args: readonly unknown[]) => unknown;
