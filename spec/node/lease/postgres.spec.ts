@@ -3,7 +3,7 @@
 import { defineTable } from "signalbox/store";
 import { expect, it } from "vitest";
 import { PostgresBench } from "../../store/postgres/bench.js";
-import { childProgram } from "../../support/child-program.js";
+import { type Child, childProgram } from "../../support/child-program.js";
 import { describePostgres } from "../../support/postgres.js";
 
 const names = defineTable("names", { columns: { id: "text" }, key: ["id"] });
@@ -11,6 +11,28 @@ const schema = { name: "contenders", version: 1, tables: [names] };
 
 describePostgres("a singleton of programs on a server", () => {
   const bench = new PostgresBench(schema);
+
+  it("gives its lease back when its system stops, and its process ends when the store is closed then [N1435]", async () => {
+    const place = bench.place();
+    const program = await childProgram(new URL("../../support/programs/contender.ts", import.meta.url));
+    // Nobody waits for the end of such a lease.
+    const args = [JSON.stringify(bench.server.connection), place] as const;
+    const contend = (name: string): Child => program.start(...args, name, "86400000");
+    try {
+      const a = contend("a");
+      await a.prints("a wrote");
+      const b = contend("b");
+      await b.prints("b contends");
+      a.signal("SIGUSR2");
+      await b.prints("b wrote");
+      // By itself: no connection, and no timer of the store, is left.
+      expect(await a.ended).toMatchObject({ code: 0, signal: null });
+      b.signal("SIGUSR2");
+      expect(await b.ended).toMatchObject({ code: 0, signal: null });
+    } finally {
+      program.remove();
+    }
+  });
 
   it("goes on elsewhere after kill -9, and after SIGSTOP; the one that was stopped ends when it goes on [N1084]", async () => {
     const place = bench.place();

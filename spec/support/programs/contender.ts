@@ -1,10 +1,10 @@
-// Contends for a singleton over PostgreSQL, and writes under its lease for as long as it runs.
+// Contends for a singleton over PostgreSQL, and writes under its lease for as long as it runs. At SIGUSR2 it stops in order.
 
 import { System } from "signalbox";
-import { singleton } from "signalbox/nodes";
+import { singleton, storeLeases } from "signalbox/nodes";
 import { defineTable, openStore, postgres } from "signalbox/store";
 
-const [connection = "", schema = "", name = ""] = process.argv.slice(2);
+const [connection = "", schema = "", name = "", ttlMs = "2000"] = process.argv.slice(2);
 const names = defineTable("names", { columns: { id: "text" }, key: ["id"] });
 const system = new System({ name, report: false });
 const store = await openStore(system, postgres(JSON.parse(connection), { schema }), [
@@ -12,7 +12,7 @@ const store = await openStore(system, postgres(JSON.parse(connection), { schema 
 ]);
 const writer = singleton(system, {
   name: "writer",
-  lease: store,
+  lease: storeLeases(store, { ttlMs: Number(ttlMs) }),
   start: async (ctx, lease) => {
     lease.lost.addEventListener("abort", () => console.log(`${name} lost ${lease.token}`));
     for (let n = 0; ctx.alive; n++)
@@ -23,3 +23,10 @@ const writer = singleton(system, {
   },
 });
 await system.start(writer);
+console.log(`${name} contends`);
+process.once("SIGUSR2", async () => {
+  // The singleton gives its lease back while the system stops, so the store is closed after it.
+  await system.stop();
+  await store.close();
+  console.log(`${name} stopped`);
+});
