@@ -2,9 +2,9 @@
 // it, without a look at the types.
 
 import { execFile, execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { declared } from "./declared.js";
 import { TETHER } from "./tether.js";
@@ -21,7 +21,6 @@ export class Compiled {
   private readonly work: string;
   private readonly built: string;
   private readonly library: string;
-  private isBundled = false;
 
   /** @param name - how the name of the folder begins: one for each test file */
   constructor(name: string) {
@@ -30,7 +29,7 @@ export class Compiled {
     this.work = mkdtempSync(join(BUILD, `${name}-`));
     this.folder = `.build/${basename(this.work)}`;
     this.built = join(this.work, "built");
-    this.library = join(this.work, "library");
+    this.library = join(this.work, "node_modules/signalbox");
     // A run that is cancelled skips `afterAll`.
     process.once("exit", this.remove);
   }
@@ -61,6 +60,7 @@ export class Compiled {
       throw new Error(String((error as { stdout?: unknown }).stdout));
     }
     node(join(root, ".config/build.mjs"), this.library);
+    this.install();
   }
 
   /**
@@ -84,14 +84,12 @@ export class Compiled {
       chunkFileNames: "chunks/[name].js",
     });
     await bundle.close();
-    this.isBundled = true;
   }
 
   /** Arguments for Node that run a program. @param path - of its source, from the root of the repository */
   argsFor(path: string): readonly string[] {
     const file = join(this.built, path.replace(/\.ts$/, ".js"));
-    const first = this.isBundled ? TETHER : `${this.register()}${TETHER}`;
-    return ["--import", `data:text/javascript,${encodeURIComponent(first)}`, file];
+    return ["--import", `data:text/javascript,${encodeURIComponent(TETHER)}`, file];
   }
 
   /** Runs a program to its end. Resolves with all that it printed, and its exit code if that is not 0. */
@@ -116,18 +114,13 @@ export class Compiled {
     rmSync(this.work, { recursive: true, force: true });
   };
 
-  /** Programs import signalbox by name; here that is the library of this source tree. */
-  private register(): string {
-    const lib = pathToFileURL(`${this.library}/`).href;
-    const hook = `
-      export const resolve = (name, context, next) => {
-        const entry = /^signalbox(?:\\/(\\w+))?$/.exec(name);
-        if (entry === null) return next(name, context);
-        const folder = entry[1] === "nodes" ? "node" : entry[1];
-        return { url: ${JSON.stringify(lib)} + (folder ? folder + "/" : "") + "index.js", shortCircuit: true };
-      };`;
-    const url = `data:text/javascript,${encodeURIComponent(hook)}`;
-    return `import { register } from "node:module"; register(${JSON.stringify(url)});`;
+  /** Programs and their workers import signalbox by name: here that is the library of this source tree, as a package. */
+  private install(): void {
+    const { name, type, exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const own = JSON.parse(JSON.stringify(exports).replaceAll("./dist/", "./"));
+    writeFileSync(join(this.library, "package.json"), JSON.stringify({ name, type, exports: own }));
+    // Without it the nearest package.json is that of the repository: the name would lead to its `dist`.
+    writeFileSync(join(this.work, "package.json"), JSON.stringify({ type }));
   }
 }
 
