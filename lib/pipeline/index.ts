@@ -23,7 +23,7 @@
  * console.log((await run.completed()).done);
  */
 
-export { HostGoneError } from "../host/index.js";
+export { HostGoneError, type HostSignals } from "../host/index.js";
 export { giveUpDamaged } from "./adapters/damaged.js";
 export { type DeduplicateOptions, deduplicate } from "./adapters/deduplicate.js";
 export { ADAPTER_DEFAULTS } from "./adapters/defaults.js";

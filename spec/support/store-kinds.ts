@@ -1,4 +1,4 @@
-// The kinds of store of which a count must not depend: memory, SQLite, PGlite, and PostgreSQL where the machine has it.
+// The kinds of store on which a count must not depend: memory, also shared, SQLite, PGlite, and PostgreSQL where the machine has it.
 
 import type { PGlite } from "@electric-sql/pglite";
 import { memory, pglite, postgres, type StoreSource, sqlite } from "signalbox/store";
@@ -28,8 +28,10 @@ export function storeKinds(name: string): readonly StoreKind[] {
     folder[Symbol.dispose]();
   });
   const inMemory = memory();
+  const shared = memory({ shared: true });
   return [
     { name: "memory", source: () => inMemory },
+    { name: "shared memory", source: () => shared },
     { name: "SQLite", source: () => sqlite(folder.file(`${name}.db`), { thread: false }) },
     { name: "PGlite", source: () => pglite(database, { schema: name }) },
     ...(noPostgres === undefined

@@ -131,7 +131,10 @@ function writesOf(given: NewExecution, row: ExecutionRow): Write[] {
       ({ id, queue, body, key }): Write => ({
         type: "put",
         table: messages,
-        row: { scope, queue, lane: READY, id, body, ...(key !== undefined && { tag: key }) },
+        row: {
+          ...{ scope, queue, lane: READY, id, body, since: row.created },
+          ...(key !== undefined && { tag: key }),
+        },
       }),
     ),
   ];

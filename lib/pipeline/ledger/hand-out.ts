@@ -7,8 +7,10 @@
 
 import { Heartbeats } from "../../host/background/heartbeats.js";
 import { valueCodec } from "../../host/payload/values.js";
+import type { PlaceSignals } from "../../host/signals.js";
 import { showThrown } from "../../process/show.js";
 import type { Store, Write } from "../../store/index.js";
+import type { MessageId } from "../definition/message-id.js";
 import { PIPELINE_DEFAULTS } from "../definition/policy.js";
 import { sentenceFor } from "../messages/verdict.js";
 import type { Message, Publication, Step } from "./ledger.js";
@@ -29,6 +31,14 @@ export interface KnownQueue {
   readonly due: number | undefined;
 }
 
+/** What a host has of a queue. A store of one process does not say so in its rows. */
+export interface HandedOut {
+  readonly known: { readonly size: number; has(id: MessageId): boolean };
+  /** All ready messages before this one are known. */
+  readonly from: MessageId;
+}
+
+const NOTHING: HandedOut = { known: new Set(), from: "" };
 const NO_ERRORS: readonly string[] = [];
 
 export class HandOut {
@@ -77,6 +87,19 @@ export class HandOut {
     let count = 0;
     for (const { known, promised } of this.#queues.values()) count += known.size + promised;
     return count;
+  }
+
+  /** What this host holds, and how much more its routes ask for. */
+  places(): PlaceSignals {
+    const now = this.#ledger.now();
+    let room = 0;
+    for (const queue of this.#queues.values()) room += Math.max(0, queue.room(now));
+    return { room, held: this.taken };
+  }
+
+  /** The messages of a queue that this host has taken, and from where on there may be others. */
+  handedOut(name: string): HandedOut {
+    return this.#isClosed ? NOTHING : this.of(name);
   }
 
   // ── steps that are committed ─────────────────────────────────────────────────────────────────────────────────

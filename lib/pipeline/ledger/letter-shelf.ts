@@ -145,8 +145,9 @@ export class LetterShelf implements Shelf<DeadLetterRow> {
   /** The message of a letter, as one that was never tried: its errors stay. */
   #live({ queue, id, body, tag, history }: DeadLetterRow, isCarried: boolean, now: number): Write[] {
     const scope = this.#scope;
-    const row = { scope, queue, lane: READY, id, body, history, ...(tag !== null && { tag }) };
-    const send = { scope, queue, lane: READY, id, round: now };
+    const place = { scope, queue, lane: READY, id };
+    const row = { ...place, since: now, body, history, ...(tag !== null && { tag }) };
+    const send = { ...place, round: now };
     return [
       { type: "insert", table: messages, row },
       { type: "delete", table: lineage, key: [scope, id] },

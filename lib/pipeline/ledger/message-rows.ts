@@ -59,6 +59,11 @@ export class MessageRows {
     return { live, dead, records } as HeldQueues;
   }
 
+  /** The names of the queues that hold live messages. */
+  liveQueues(): Promise<string[]> {
+    return this.#queuesIn(messages);
+  }
+
   async #queuesIn<C extends Columns>(table: Table<C>): Promise<string[]> {
     const found: string[] = [];
     for (;;) {

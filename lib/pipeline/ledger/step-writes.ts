@@ -208,6 +208,7 @@ class StepWriter {
         queue,
         lane: READY,
         id,
+        since: this.#now,
         body: bodies[i] as Body,
       };
       if (key !== undefined) row.tag = key;

@@ -18,10 +18,11 @@
 // In a store that several processes share, every step about a message expects that its row names this host, and the ledger looks at the
 // row of the execution at intervals, and when it is notified.
 
+import type { PlaceSignals } from "../../host/signals.js";
 import type { Write } from "../../store/index.js";
 import { batchesOf } from "./blame.js";
 import { LedgerBroker } from "./broker.js";
-import { HandOut } from "./hand-out.js";
+import { type HandedOut, HandOut } from "./hand-out.js";
 import type { Ledger, LedgerCounts, Step } from "./ledger.js";
 import { type Known, LedgerState, type StoreLedgerOptions } from "./ledger-state.js";
 import { LEDGER_DEFAULTS } from "./limits.js";
@@ -78,6 +79,17 @@ export class StoreLedger implements Ledger {
 
   counts(): LedgerCounts {
     return this.#state.counts;
+  }
+
+  /** What this host holds of the execution, and how much more its routes ask for. */
+  places(): PlaceSignals {
+    const { phase, handOut } = this.#state;
+    const { room, held } = handOut.places();
+    return phase === "running" ? { room, held } : { room: 0, held: phase === "closed" ? 0 : held };
+  }
+
+  handedOut(queue: string): HandedOut {
+    return this.#state.handOut.handedOut(queue);
   }
 
   recall(adapter: string, key: string): Promise<unknown> {

@@ -88,6 +88,8 @@ const MESSAGE_COLUMNS = {
   queue: "text",
   /** {@link READY}, or when it may be tried again. */
   lane: "integer",
+  /** If it is ready: since when, by the clock of the store. Null: an older release has written it. */
+  since: "integer?",
   id: "text",
   body: "payload",
   /** The key of the message. */
@@ -267,11 +269,11 @@ export const offers: Table<typeof OFFER_COLUMNS> = defineTable("pipeline_offers"
  * Version 2 has the column `trace` of executions, version 3 `quarantines` of messages, version 4 `stranded` of executions, version 5
  * `setback` of messages, version 6 `version`, `changed` and `dropped` of executions, `changes` of messages and `dropped` of sources,
  * version 7 `request` of executions, version 8 the records of dead letters, and `replayed` of executions, version 9
- * `heartbeats` and `alive` of messages, version 10 the offers of hosts.
+ * `heartbeats` and `alive` of messages, version 10 the offers of hosts, version 11 `since` of messages.
  */
 export const PIPELINE_SCHEMA: Schema = {
   name: "pipelines",
-  version: 10,
+  version: 11,
   tables: [
     executions,
     messages,

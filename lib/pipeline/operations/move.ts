@@ -121,7 +121,13 @@ async function moved(
     bodyWithin(most, body, queue);
     const changes = JSON.stringify([...changesOf(row), { ...as, at, queue: row.queue }]);
     const place = { scope, queue, lane: READY, id };
-    const kept = { body, changes, ...(tag !== null && { tag }), ...(history !== null && { history }) };
+    const kept = {
+      since: at,
+      body,
+      changes,
+      ...(tag !== null && { tag }),
+      ...(history !== null && { history }),
+    };
     return [
       { type: "delete", table: messages, key: keyOf(row) },
       { type: "delete", table: outbox, key: keyOf(row) },

@@ -81,6 +81,11 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
     this.#isPaused = isPaused;
   }
 
+  /** Its routes ask for nothing. */
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
   /** How far it is, and how fast it goes; undefined before its ledger is open. */
   progress(counts: LedgerCounts): PipelineProgress | undefined {
     if (this.#scope === undefined) return undefined;

@@ -4,6 +4,7 @@
 import { isCurable } from "../../host/background/background.js";
 import { Waiters } from "../../host/handles/waiters.js";
 import { HostLife, type Service } from "../../host/host-life.js";
+import { type HostSignals, SignalLooks } from "../../host/signals.js";
 import { labelOf } from "../../host/versions.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
@@ -66,6 +67,7 @@ interface NewReplay {
 /** A request to a host. */
 export type HostRequest =
   | { readonly type: "tables"; readonly replyTo: ReplyTo<OpenTables | undefined> }
+  | { readonly type: "signals"; readonly replyTo: ReplyTo<HostSignals> }
   | About<"start", { readonly attached: boolean }, NewExecution>
   | About<"replay", ReplayStarted, NewReplay>
   | About<"give up", GivenUp, { readonly request: GiveUpRequest }>
@@ -77,7 +79,11 @@ export type HostRequest =
   | About<"pause" | "resume" | "cancel", boolean>;
 
 /** The messages of a host's process. */
-export type HostMessage = HostRequest | CatalogueNotice;
+export type HostMessage =
+  | HostRequest
+  | CatalogueNotice
+  /** Metrics ask for the signals of the host. */
+  | { readonly type: "signals wanted" };
 
 type HostCatalogue = VolatileCatalogue | StoreCatalogue;
 
@@ -121,6 +127,8 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   #strandedLookMs = 0;
   /** Absent before the host has started, and where executions are in memory alone. */
   #poll: Poll<HostMessage> | undefined;
+  /** The signals on the pages of metrics. Absent as the poll is. */
+  #signals: SignalLooks | undefined;
   readonly #service: HostService | undefined;
 
   constructor(settings: PipelineHostSettings, service?: HostService) {
@@ -135,7 +143,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     const kernel = process?.kernel as Kernel;
     this.#kernel = kernel;
     this.#life = new HostLife(ctx, () => this.#letGo());
-    const tell = (notice: CatalogueNotice): void => process?.deliver(notice, undefined);
+    const tell = (notice: HostMessage): void => process?.deliver(notice, undefined);
     const catalogue = await this.#life.whenSpace(() => openCatalogue(kernel, tell, this.#settings));
     this.#catalogue = catalogue;
     if (!ctx.alive) return this.#letGo();
@@ -146,6 +154,11 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
       this.#poll = new Poll(ctx, this.#life, stored, () => this.#lookIn(stored));
       if (stored.shared) this.#poll.start();
       if (this.#settings.retention !== undefined) this.#retain(this.#settings.retention, stored);
+      this.#signals = new SignalLooks({
+        ...{ kernel, kind: "pipelines", host: this.#settings.name ?? "pipeline host" },
+        read: () => this.#readSignals(stored),
+        ask: () => tell({ type: "signals wanted" }),
+      });
     }
     if (this.#service !== undefined)
       await this.#life.serve(this.#service(kernel, ctx.self as never)).catch(async (error: unknown) => {
@@ -214,6 +227,15 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
           this.#strand(record, lacks, stored);
   }
 
+  /** What it says to an autoscaler. */
+  async #readSignals(stored: StoreCatalogue): Promise<HostSignals> {
+    const paused = new Set<number>();
+    for (const { execution, record } of this.#loaded.values())
+      if (execution?.isPaused === true) paused.add(record.number);
+    const found = await stored.signals((number) => paused.has(number));
+    return this.#life.isStopping ? { ...found, room: 0 } : found;
+  }
+
   async #lookIn(stored: StoreCatalogue): Promise<void> {
     await this.#takeUp(stored);
     // Ends of executions that do not run here.
@@ -227,6 +249,8 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
       case "look":
         this.#poll?.look();
         return;
+      case "signals wanted":
+        return void this.#signals?.wanted();
       default:
         this.#answer(message, this.#catalogue as HostCatalogue).catch((error: Error) => {
           if (this.#ctx.alive) this.#ctx.refuse(message.replyTo as ReplyTo<never>, error);
@@ -236,6 +260,8 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
 
   async #answer(message: HostRequest, catalogue: HostCatalogue): Promise<void> {
     if (message.type === "tables") return this.#reply(message.replyTo, catalogue.stored?.tables);
+    if (message.type === "signals")
+      return this.#reply(message.replyTo, await this.#readSignals(storedOf(catalogue)));
     if (message.type === "start") {
       const attached = await this.#start(message, catalogue);
       return this.#reply(message.replyTo, { attached });
@@ -511,6 +537,7 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
   }
 
   async #letGo(): Promise<void> {
+    this.#signals?.close();
     const catalogue = this.#catalogue;
     this.#catalogue = undefined;
     await catalogue?.close();

@@ -3,14 +3,17 @@
 import { holderOf, takeClaim } from "../../host/claims/claims.js";
 import { STANDING_SCHEMA } from "../../host/index.js";
 import { Payloads } from "../../host/payload/payloads.js";
+import type { HostSignals } from "../../host/signals.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { processName } from "../../process/process-name.js";
 import { type Claim, type ClaimInfo, FencedError, type Store } from "../../store/index.js";
 import { storeContext } from "../../store/open-store.js";
+import { wholeClock } from "../../store/whole-clock.js";
 import { routesByQueue } from "../definition/configuration.js";
 import { type MissingPart, partsOf } from "../definition/missing.js";
 import { PIPELINE_DEFAULTS } from "../definition/policy.js";
+import { dueMessages } from "../ledger/due-messages.js";
 import { ExecutionGoneError } from "../ledger/errors.js";
 import {
   announced,
@@ -280,6 +283,18 @@ export class StoreCatalogue implements Catalogue {
 
   async #isOwned(pipeline: string): Promise<boolean> {
     return (await holderOf(this.#store, PIPELINE_CLAIMS + pipeline)) !== undefined;
+  }
+
+  /** What an autoscaler asks. @param isPaused - whether an execution is, on this host: its routes ask for nothing then */
+  async signals(isPaused: (number: number) => boolean): Promise<HostSignals> {
+    const found = await dueMessages(this.#store, await wholeClock(this.#store), this.#ledgers);
+    let [room, held] = [0, 0];
+    for (const [number, ledger] of this.#ledgers) {
+      const places = ledger.places();
+      if (!isPaused(number)) room += places.room;
+      held += places.held;
+    }
+    return { ...found, room, held };
   }
 
   /** Gives back the rows that lost hosts held. */

@@ -141,6 +141,7 @@ const OF_HOST: Record<Exclude<keyof PipelineHost, "operations" | symbol>, Drill 
     expected: "running",
   },
   get: "reads",
+  signals: "reads",
   stop: "reads",
 };
 
