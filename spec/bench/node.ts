@@ -3,6 +3,7 @@
 import { Readable, Transform, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { awaitAll } from "./awaits.js";
+import { bareRoundTrip, bareSend, bareWork } from "./bare-threads.js";
 import { FRAME, order, SAMPLE } from "./codec.js";
 import { held } from "./held.js";
 import type { Program } from "./program.js";
@@ -99,4 +100,8 @@ export const programs: Readonly<Record<string, Program>> = {
   "host-await": hostAwait(SIZES.hostAwait),
   "codec-plain": codecPlain(SIZES.codec.plain),
   "pipeline-sqlite-held": busyLoop(SIZES.pipelines.busy),
+  "thread-send": bareSend(SIZES.threads.send),
+  "thread-round-trip": bareRoundTrip(SIZES.threads.roundTrips),
+  "thread-pair": bareWork(2, SIZES.threads.rounds),
+  "thread-bolts": bareWork(SIZES.threads.tuples, SIZES.threads.rounds / SIZES.threads.tuples),
 };

@@ -10,6 +10,7 @@ import {
   type Field,
   field,
 } from "signalbox/topology";
+import { compute } from "./thread-compute.js";
 
 /** To a counter: one more; or how many there were since the last answer. */
 export type Counted =
@@ -20,13 +21,6 @@ export type Counted =
 export interface Piece {
   readonly rounds: number;
   readonly replyTo: ReplyTo<number>;
-}
-
-/** Work for a processor, whose result shows that it was done: a linear congruential generator. */
-export function compute(rounds: number): number {
-  let seed = 1;
-  for (let i = 0; i < rounds; i++) seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
-  return seed;
 }
 
 type Numbers = { readonly n: Field<number> };

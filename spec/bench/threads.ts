@@ -4,7 +4,8 @@ import { type Pid, type ReplyTo, System } from "signalbox";
 import { type Threads, threads } from "signalbox/nodes";
 import { bolt, field, grouping, spoutFrom, topology } from "signalbox/topology";
 import { type Figures, median, type Program, type Run, Stopwatch } from "./program.js";
-import { type Counted, compute, grind, type Piece } from "./thread-work.js";
+import { compute } from "./thread-compute.js";
+import { type Counted, grind, type Piece } from "./thread-work.js";
 import { sendAll } from "./windows.js";
 
 /** The compiled module beside this one. */
