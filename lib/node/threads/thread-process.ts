@@ -23,7 +23,10 @@ import type { PortCarrier } from "./port-carrier.js";
 /** How often the event loop of a thread counts up between two looks. */
 const BEATS_PER_LOOK = 2;
 
-/** Loads the module, and runs what it exports. An error ends the thread. */
+/**
+ * Loads the module, and runs what it exports. An error ends the thread: thrown outside of the promise, it is an uncaught error with its own
+ * stack, and not a rejection, which a host may be told to ignore.
+ */
 const BOOTSTRAP = `
 const { ${START}: start } = require("node:worker_threads").workerData;
 import(start.file)

@@ -2,28 +2,19 @@
 // topology knows: it holds the tuples, and emits and settles as its program says. When the program ends, or its thread or node is lost,
 // the task ends with it: all that it holds fails at once, and its supervisor starts both again.
 
-import { EffectLoop } from "../../../process/effect-loop.js";
 import type { Pid } from "../../../process/pid.js";
 import type { ProgramHost } from "../../../process/program-host.js";
-import type {
-  BoltContext,
-  BoltDefinition,
-  BoltEmitOptions,
-  BoltOptions,
-  InitContext,
-} from "../../definition/component.js";
+import type { BoltContext, BoltDefinition, BoltOptions, InitContext } from "../../definition/component.js";
 import type { FullComponentConfig } from "../../definition/config.js";
-import { textOf } from "../../definition/errors.js";
-import type { AnyValues, Fields, Streams } from "../../definition/field.js";
+import type { Streams } from "../../definition/field.js";
 import type { Tuple } from "../../definition/tuple.js";
-import { type EmitMessage, parseComponentMessage } from "../protocol/component-messages.js";
-import { ownOf, streamOf, toArray, toValues } from "../protocol/fields.js";
+import { parseComponentMessage } from "../protocol/component-messages.js";
+import type { WireTuple } from "../protocol/host-messages.js";
 import type { FromPlaced, PlacedTask, ToPlaced } from "../protocol/placed-messages.js";
-import { ShellError } from "./errors.js";
-import { decide, type Effect, type Event, initial, type State } from "./shell-bolt-machine.js";
+import { BoltEffects, type ProgramWire } from "./bolt-effects.js";
+import { ShellError, type ShellProblem } from "./errors.js";
 
 type Ctx = BoltContext<Streams, PlacedBolt>;
-type Held = Tuple<unknown>;
 
 /**
  * Tuples that a program may have and not have settled: enough to keep it busy. All of them fail when its thread is lost, so there should
@@ -41,15 +32,11 @@ export interface BoltPlace {
 }
 
 /** The state of a task. */
-class PlacedBolt {
-  readonly #definition: BoltDefinition;
+class PlacedBolt implements ProgramWire {
   readonly #place: BoltPlace;
   readonly #task: InitContext;
-  readonly #loop: EffectLoop<State<Held>, Event<Held>, Effect<Held>>;
+  readonly #effects: BoltEffects<PlacedBolt>;
   #program: Pid<ToPlaced> | undefined;
-  #ctx: Ctx | undefined;
-  /** Ends the wait of `execute`. */
-  #resume: (() => void) | undefined;
   /** Ends the wait of `flush`, by the id of the question. */
   #flushed: (() => void) | undefined;
   #flushId = "";
@@ -58,17 +45,10 @@ class PlacedBolt {
   #gone: Promise<void> | undefined;
 
   constructor(definition: BoltDefinition, place: BoltPlace, task: InitContext) {
-    this.#definition = definition;
     this.#place = place;
     this.#task = task;
-    this.#loop = new EffectLoop(
-      initial({
-        maxHeld: mostHeld(definition.options, place.config),
-        timeoutMs: Number.POSITIVE_INFINITY,
-      }),
-      decide,
-      (effect) => this.#carryOut(effect),
-    );
+    const maxHeld = mostHeld(definition.options, place.config);
+    this.#effects = new BoltEffects(definition, { maxHeld, timeoutMs: Number.POSITIVE_INFINITY }, this);
   }
 
   async start(): Promise<this> {
@@ -108,24 +88,17 @@ class PlacedBolt {
   }
 
   attach(ctx: Ctx): void {
-    if (this.#ctx !== undefined) return;
-    this.#ctx = ctx;
-    this.#loop.dispatch({ type: "attached" });
+    this.#effects.attach(ctx);
   }
 
   /** Gives the program a tuple. Returns a promise when the next tuple has to wait. */
-  give(tuple: Held, ctx: Ctx): Promise<void> | undefined {
-    this.attach(ctx);
-    this.#loop.dispatch({ type: "given", tuple });
-    if (!this.#loop.state.isBlocked) return undefined;
-    return new Promise((resolve) => {
-      this.#resume = resolve;
-    });
+  give(tuple: Tuple<unknown>, ctx: Ctx): Promise<void> | undefined {
+    return this.#effects.give(tuple, ctx);
   }
 
   flush(): Promise<void> {
     this.#flushId = `flush ${++this.#flushes}`;
-    this.#write({ type: "flush", id: this.#flushId });
+    this.#tell({ type: "flush", id: this.#flushId });
     return new Promise((resolve) => {
       this.#flushed = resolve;
     });
@@ -133,11 +106,11 @@ class PlacedBolt {
 
   /** The task ends in order: waits until the program has ended. */
   async stop(final: boolean): Promise<void> {
-    this.#write({ type: "stop", final });
+    this.#tell({ type: "stop", final });
     await this.#gone;
   }
 
-  #write(message: ToPlaced): void {
+  #tell(message: ToPlaced): void {
     this.#task.process.send(this.#program as Pid<ToPlaced>, message);
   }
 
@@ -153,79 +126,39 @@ class PlacedBolt {
           break;
         case "ack":
           if (message.id === this.#flushId) this.#flushed?.();
-          else this.#loop.dispatch({ type: "message", message });
+          else this.#effects.said(message);
           break;
         case "emit":
         case "fail":
-          this.#loop.dispatch({ type: "message", message });
+          this.#effects.said(message);
           break;
         default:
-          throw this.#error(`said ${message.type}, which bolts do not say`);
+          throw this.error("protocol", `said ${message.type}, which bolts do not say`);
       }
     }
   }
 
-  #carryOut(effect: Effect<Held>): void {
-    switch (effect.type) {
-      case "send":
-        this.#send(effect.id, effect.tuple as Held);
-        return;
-      case "resume":
-        this.#resume?.();
-        return;
-      case "ack":
-      case "fail":
-        this.#ctx?.[effect.type](effect.tuple);
-        return;
-      case "refuse":
-        this.#task.log("error", `failed a tuple of ${effect.tuple.component}: ${textOf(effect.error)}`);
-        this.#ctx?.fail(effect.tuple);
-        return;
-      case "emit":
-        this.#emit(effect.message, effect.anchors, this.#ctx as Ctx);
-        return;
-      case "crash":
-        throw this.#error(effect.text);
-      case "schedule-heartbeat":
-      case "send-heartbeat":
-      case "heartbeat-answered":
-        // Threads and nodes have limits of their own for programs that hang.
-        return;
-      default:
-        effect satisfies never;
-    }
+  /** A program takes as many tuples as it may hold. It has no ticks: its own clock makes them. */
+  write(work: WireTuple | { readonly type: "tick" }): boolean {
+    if (work.type === "tuple") this.#tell(work);
+    return true;
   }
 
-  #send(id: string, { component, stream, task, values }: Held): void {
-    const { inputs } = this.#definition;
-    const fields = ownOf(inputs, stream) ?? (inputs["*"] as Fields);
-    const wire = toArray(fields, values as AnyValues);
-    try {
-      this.#write({ type: "tuple", id, component, stream, task, values: wire });
-    } catch (error) {
-      // It cannot travel: a function in it, or too large.
-      this.#loop.dispatch({ type: "unsendable", id, error: error as Error });
-      return;
-    }
-    this.#loop.dispatch({ type: "sent", isWritable: true });
+  /** A function in a tuple, or a tuple that is too large. */
+  isUnsendable(): boolean {
+    return true;
   }
 
-  #emit({ stream, values, task, needTaskIds }: EmitMessage, anchors: readonly Held[], ctx: Ctx): void {
-    const { name, fields } = streamOf(this.#definition.streams, stream);
-    const emit = ctx.emit[name] as (values: object, options: BoltEmitOptions) => void;
-    let tasks: readonly number[] = [];
-    const onTasks = (all: readonly number[]): void => {
-      tasks = all;
-    };
-    emit(toValues(`stream ${name}`, fields, values), {
-      ...{ anchors, onTasks },
-      ...(task === undefined ? {} : { task }),
-    });
-    if (needTaskIds && task === undefined) this.#write({ type: "tasks", tasks });
+  tasks(tasks: readonly number[]): void {
+    this.#tell({ type: "tasks", tasks });
   }
 
-  #error(text: string): ShellError {
-    return new ShellError(this.#task.component, this.#task.task, "protocol", text);
+  error(problem: ShellProblem, text: string): Error {
+    return new ShellError(this.#task.component, this.#task.task, problem, text);
+  }
+
+  blamed(error: unknown): unknown {
+    return error;
   }
 }
 
@@ -239,7 +172,7 @@ function mostHeld(
 /** The definition of a bolt whose tasks have their work done elsewhere. */
 export function placedBolt(definition: BoltDefinition, place: BoltPlace): BoltDefinition {
   const { holdsMs, holdsCount, flush } = definition.options;
-  const options: BoltOptions<Streams, PlacedBolt, Held> = {
+  const options: BoltOptions<Streams, PlacedBolt, Tuple<unknown>> = {
     streams: definition.streams,
     mode: "manual",
     oneAtATime: true,

@@ -1,56 +1,45 @@
 // A bolt that is a program in any language. The program starts with its task, and speaks the multilang protocol.
 
-import { EffectLoop } from "../../../process/effect-loop.js";
 import {
   type AnyStream,
   type BoltContext,
   type BoltDefinition,
-  type BoltEmitOptions,
   bolt,
   type InitContext,
   type Inputs,
 } from "../../definition/component.js";
-import type { AnyValues, Fields, Streams } from "../../definition/field.js";
+import type { Fields, Streams } from "../../definition/field.js";
 import type { Tuple } from "../../definition/tuple.js";
-import type { EmitMessage } from "../protocol/component-messages.js";
 import { MultilangError } from "../protocol/errors.js";
-import { ownOf, streamOf, toArray, toValues } from "../protocol/fields.js";
-import { requests } from "../protocol/host-messages.js";
+import { requests, type WireTuple } from "../protocol/host-messages.js";
+import { BoltEffects, type ProgramWire } from "./bolt-effects.js";
 import { type OpenChild, openChild } from "./child.js";
+import type { ShellProblem } from "./errors.js";
 import { Shell } from "./shell.js";
-import { decide, type Effect, type Event, initial, type State } from "./shell-bolt-machine.js";
 import { checkShell, type ShellBoltOptions, type ShellSettings } from "./shell-options.js";
 
 type Ctx = BoltContext<Streams, BoltShell>;
 
 /** The state of a shell bolt's task. */
-class BoltShell {
+class BoltShell implements ProgramWire {
   readonly #shell: Shell;
   readonly #settings: ShellSettings;
-  readonly #inputs: Inputs;
-  readonly #streams: Streams;
-  readonly #loop: EffectLoop<State<Tuple<unknown>>, Event<Tuple<unknown>>, Effect<Tuple<unknown>>>;
-  /** Set before anything is emitted or settled. */
-  #ctx: Ctx | undefined;
-  /** Ends the wait of `execute`. */
-  #resume: (() => void) | undefined;
+  readonly #effects: BoltEffects<BoltShell>;
   #cancelTimeout: (() => void) | undefined;
 
-  constructor(open: OpenChild, settings: ShellSettings, inputs: Inputs, streams: Streams, task: InitContext) {
+  constructor(open: OpenChild, settings: ShellSettings, definition: BoltDefinition, task: InitContext) {
     this.#settings = settings;
-    this.#inputs = inputs;
-    this.#streams = streams;
     const { maxHeld, timeoutMs } = settings;
-    this.#loop = new EffectLoop(initial({ maxHeld, timeoutMs }), decide, (effect) => this.#carryOut(effect));
-    this.#shell = new Shell(open, settings, task, streams, {
-      work: (message) => this.#loop.dispatch({ type: "message", message }),
-      drained: () => this.#loop.dispatch({ type: "drained" }),
+    this.#effects = new BoltEffects(definition, { maxHeld, timeoutMs }, this);
+    this.#shell = new Shell(open, settings, task, definition.streams, {
+      work: (message) => this.#effects.said(message),
+      drained: () => this.#effects.happened({ type: "drained" }),
     });
   }
 
   async start(): Promise<this> {
     await this.#shell.start();
-    this.#loop.dispatch({ type: "started" });
+    this.#effects.happened({ type: "started" });
     return this;
   }
 
@@ -59,90 +48,51 @@ class BoltShell {
   }
 
   attach(ctx: Ctx): void {
-    if (this.#ctx !== undefined) return;
-    this.#ctx = ctx;
-    this.#loop.dispatch({ type: "attached" });
+    this.#effects.attach(ctx);
   }
 
   /** Gives the program a tuple, or a tick. Returns a promise when the next tuple has to wait. */
   give(tuple: Tuple<unknown> | undefined, ctx: Ctx): Promise<void> | undefined {
-    this.attach(ctx);
-    this.#loop.dispatch({ type: "given", tuple });
-    if (!this.#loop.state.isBlocked) return undefined;
-    return new Promise((resolve) => {
-      this.#resume = resolve;
-    });
+    return this.#effects.give(tuple, ctx);
   }
 
-  #carryOut(effect: Effect<Tuple<unknown>>): void {
-    const { heartbeatMs, timeoutMs } = this.#settings;
-    switch (effect.type) {
-      case "schedule-heartbeat":
-        this.#shell.after(heartbeatMs, () => this.#loop.dispatch({ type: "heartbeat-due" }));
-        return;
-      case "send-heartbeat":
-        this.#cancelTimeout = this.#shell.after(timeoutMs, () =>
-          this.#loop.dispatch({ type: "heartbeat-overdue" }),
-        );
-        this.#shell.write(requests.heartbeat());
-        return;
-      case "heartbeat-answered":
-        this.#cancelTimeout?.();
-        return;
-      case "send":
-        this.#send(effect.id, effect.tuple);
-        return;
-      case "resume":
-        this.#resume?.();
-        return;
-      case "ack":
-      case "fail":
-        this.#ctx?.[effect.type](effect.tuple);
-        return;
-      case "refuse": {
-        const { component, stream } = effect.tuple;
-        this.#ctx?.log("error", `failed a tuple of ${component}.${stream}, which ${effect.error.message}`);
-        this.#ctx?.fail(effect.tuple);
-        return;
-      }
-      case "emit":
-        try {
-          this.#emit(effect.message, effect.anchors, this.#ctx as Ctx);
-        } catch (error) {
-          throw this.#shell.blamed(error);
-        }
-        return;
-      case "crash":
-        throw this.#shell.error(effect.problem, effect.text);
-      default:
-        effect satisfies never;
-    }
-  }
-
-  #send(id: string, tuple: Tuple<unknown> | undefined): void {
-    const request = tuple === undefined ? requests.tick(id) : this.#request(id, tuple);
-    try {
-      this.#loop.dispatch({ type: "sent", isWritable: this.#shell.write(request) });
-    } catch (error) {
-      if (!(error instanceof MultilangError)) throw error;
-      this.#loop.dispatch({ type: "unsendable", id, error });
-    }
-  }
-
-  #request(id: string, { component, stream, task, values }: Tuple<unknown>): object {
-    const fields = ownOf(this.#inputs, stream) ?? (this.#inputs["*"] as Fields);
-    return requests.tuple(id, component, stream, task, toArray(fields, values as AnyValues));
-  }
-
-  #emit(message: EmitMessage, anchors: readonly Tuple<unknown>[], ctx: Ctx): void {
-    const { stream, values, task, needTaskIds } = message;
-    const { name, fields } = streamOf(this.#streams, stream);
-    const emit = ctx.emit[name] as (values: object, options: BoltEmitOptions) => void;
-    const named = toValues(`stream ${name}`, fields, values);
-    this.#shell.emitAndReport(needTaskIds && task === undefined, (onTasks) =>
-      emit(named, { anchors, onTasks, ...(task === undefined ? {} : { task }) }),
+  write(work: WireTuple | { readonly type: "tick"; readonly id: string }): boolean {
+    const { id } = work;
+    return this.#shell.write(
+      work.type === "tick"
+        ? requests.tick(id)
+        : requests.tuple(id, work.component, work.stream, work.task, work.values),
     );
   }
+
+  isUnsendable(error: unknown): boolean {
+    return error instanceof MultilangError;
+  }
+
+  tasks(tasks: readonly number[]): void {
+    this.#shell.write(tasks);
+  }
+
+  error(problem: ShellProblem, text: string): Error {
+    return this.#shell.error(problem, text);
+  }
+
+  blamed(error: unknown): unknown {
+    return this.#shell.blamed(error);
+  }
+
+  readonly heartbeats = {
+    schedule: (): void => {
+      this.#shell.after(this.#settings.heartbeatMs, () => this.#effects.happened({ type: "heartbeat-due" }));
+    },
+    send: (): void => {
+      this.#cancelTimeout = this.#shell.after(this.#settings.timeoutMs, () =>
+        this.#effects.happened({ type: "heartbeat-overdue" }),
+      );
+      this.#shell.write(requests.heartbeat());
+    },
+    answered: (): void => this.#cancelTimeout?.(),
+  };
 }
 
 /**
@@ -201,7 +151,7 @@ export function shellBoltOn(open: OpenChild, options: AnyShellBolt): BoltDefinit
     oneAtATime: true,
     closes: true,
     ...(config === undefined ? {} : { config }),
-    init: (task) => new BoltShell(open, settings, definition.inputs, streams, task).start(),
+    init: (task) => new BoltShell(open, settings, definition as unknown as BoltDefinition, task).start(),
     activate: (ctx) => ctx.state.attach(ctx),
     execute: (tuple, ctx) => ctx.state.give(tuple, ctx),
     // A bolt with a `tick` hook must have a period, so the hook is left out when no period is configured.

@@ -14,6 +14,7 @@ import type { Streams } from "../../definition/field.js";
 import type { EmitMessage, MessageId } from "../protocol/component-messages.js";
 import { streamOf, toValues } from "../protocol/fields.js";
 import { requests, type SpoutCommand } from "../protocol/host-messages.js";
+import { emitAndReport } from "./bolt-effects.js";
 import { type OpenChild, openChild } from "./child.js";
 import { Shell } from "./shell.js";
 import { checkShell, type ShellOptions, type ShellSettings } from "./shell-options.js";
@@ -94,7 +95,8 @@ class SpoutShell {
     const { name, fields } = streamOf(this.#streams, stream);
     const emit = ctx.emit[name] as (values: object, options: SpoutEmitOptions<MessageId>) => void;
     const named = toValues(`stream ${name}`, fields, values);
-    this.#shell.emitAndReport(needTaskIds && task === undefined, (onTasks) =>
+    const report = needTaskIds && task === undefined ? this.#shell.write.bind(this.#shell) : undefined;
+    emitAndReport(report, (onTasks) =>
       emit(named, { onTasks, ...(id === undefined ? {} : { id }), ...(task === undefined ? {} : { task }) }),
     );
   }

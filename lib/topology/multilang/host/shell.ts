@@ -121,19 +121,6 @@ export class Shell {
     return () => owner?.cancel(timer);
   }
 
-  /**
-   * Emits, and sends the ids of the receiving tasks to the program when the program asked for them. The emit calls back at
-   * once, or not at all. In the second case no task has got the tuple yet, and the program gets an empty list, so that it
-   * does not wait.
-   */
-  emitAndReport(wanted: boolean, emit: (onTasks: (tasks: readonly number[]) => void) => void): void {
-    let receivers: readonly number[] = [];
-    emit((tasks) => {
-      receivers = tasks;
-    });
-    if (wanted) this.write(receivers);
-  }
-
   error(problem: ShellProblem, text: string, options?: ErrorOptions): ShellError {
     return new ShellError(this.#task.component, this.#task.task, problem, text, options);
   }

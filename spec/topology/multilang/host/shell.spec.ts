@@ -197,7 +197,7 @@ describe("a bolt's child", () => {
     await host.execute({ text: 5n });
     await host.execute({ text: "b" });
     expect(host.failed).toEqual([{ text: 5n }]);
-    expect(host.lines[0]).toContain("error: failed a tuple of source.lines, which cannot be written as JSON");
+    expect(host.lines[0]).toContain("error: failed a tuple of source.lines: cannot be written as JSON");
     expect(child.asked).toEqual([requests.tuple("2", "source", "lines", 1, ["b"])]);
   });
 
