@@ -11,6 +11,8 @@ type Signal =
   | { readonly type: "unlink" | "unlink_ack"; readonly id: number }
   | { readonly type: "link_exit" | "exit"; readonly reason: string }
   | { readonly type: "monitor" | "demonitor"; readonly ref: string }
+  /** A monitor and a request, one behind the other; and the answer to it. */
+  | { readonly type: "call" | "reply"; readonly ref: string }
   | { readonly type: "down"; readonly ref: string; readonly reason: string };
 
 /** A signal under way, with the names of the processes. */
@@ -29,6 +31,10 @@ interface Process {
   readonly watching: Map<string, string>;
   /** The monitors that watch this process, by ref: whose they are. */
   readonly watchers: Map<string, string>;
+  /** The monitors of these that are calls, and have not been answered. */
+  readonly requests: Set<string>;
+  /** The monitors that it has which are calls. */
+  readonly calls: Set<string>;
 }
 
 interface Node {
@@ -87,13 +93,52 @@ export class Rules {
     return [...links].some(([, state]) => state !== "active");
   }
 
-  /** The monitors that it has, and those that watch it. */
+  /** The monitors that it has, and those that watch it, without those of calls. */
   monitorsOf(process: string): string[] {
-    return [...(this.#processes.get(process)?.watching.keys() ?? [])];
+    const { watching, calls } = this.#processes.get(process) as Process;
+    return [...watching.keys()].filter((ref) => !calls.has(ref));
   }
 
   watchersOf(process: string): string[] {
-    return [...(this.#processes.get(process)?.watchers.keys() ?? [])];
+    const { watchers, requests } = this.#processes.get(process) as Process;
+    return [...watchers.keys()].filter((ref) => !requests.has(ref));
+  }
+
+  /** The calls that it waits for, and those that it has to answer, oldest first. */
+  callsOf(process: string): string[] {
+    return this.isAlive(process) ? [...(this.#processes.get(process) as Process).calls] : [];
+  }
+
+  requestsOf(process: string): string[] {
+    return this.isAlive(process) ? [...(this.#processes.get(process) as Process).requests] : [];
+  }
+
+  /** `gen_server:call`: a monitor, and a message with its reference, which is an alias. */
+  call(from: string, to: string, ref: string): void {
+    const process = this.#processes.get(from) as Process;
+    process.watching.set(ref, to);
+    process.calls.add(ref);
+    this.#send({ from, to, signal: { type: "call", ref } });
+  }
+
+  /** The caller waits no more: a demonitor, which takes the alias with it. */
+  giveUp(from: string, ref: string): void {
+    const process = this.#processes.get(from) as Process;
+    const to = process.watching.get(ref);
+    process.watching.delete(ref);
+    process.calls.delete(ref);
+    if (to !== undefined) this.#send({ from, to, signal: { type: "demonitor", ref } });
+  }
+
+  /** Answers the oldest call. The caller's demonitor, which follows in OTP, would find nothing to end: so it is left out. */
+  reply(from: string): void {
+    const process = this.#processes.get(from) as Process;
+    const [ref] = process.requests;
+    const to = ref === undefined ? undefined : process.watchers.get(ref);
+    if (ref === undefined || to === undefined) return;
+    process.requests.delete(ref);
+    process.watchers.delete(ref);
+    this.#send({ from, to, signal: { type: "reply", ref } });
   }
 
   /** The oldest signal under way to this node arrives. */
@@ -115,7 +160,11 @@ export class Rules {
     const isFar = (name: string): boolean => this.#homes[name] !== node;
     for (const [name, process] of this.#processes) {
       if (isFar(name) || !process.isAlive) continue;
-      for (const [ref, watcher] of process.watchers) if (isFar(watcher)) process.watchers.delete(ref);
+      for (const [ref, watcher] of process.watchers) {
+        if (!isFar(watcher)) continue;
+        process.watchers.delete(ref);
+        process.requests.delete(ref);
+      }
       for (const [ref, target] of process.watching)
         if (isFar(target))
           this.#receive({ from: target, to: name, signal: { type: "down", ref, reason: LOST } });
@@ -199,7 +248,13 @@ export class Rules {
 
   #spawn(name: string, isTrapping: boolean): "ok" | "skipped" {
     if (this.#processes.has(name)) return "skipped";
-    const tables = { links: new Map(), watching: new Map(), watchers: new Map() };
+    const tables = {
+      links: new Map(),
+      watching: new Map(),
+      watchers: new Map(),
+      requests: new Set<string>(),
+      calls: new Set<string>(),
+    };
     this.#processes.set(name, { isAlive: true, isTrapping, ...tables });
     return "ok";
   }
@@ -225,7 +280,8 @@ export class Rules {
   #refuse({ from, to, signal }: Envelope): void {
     const back = (answer: Signal): void => this.#receive({ from: to, to: from, signal: answer });
     if (signal.type === "link") back({ type: "link_exit", reason: LOST });
-    if (signal.type === "monitor") back({ type: "down", ref: signal.ref, reason: LOST });
+    if (signal.type === "monitor" || signal.type === "call")
+      back({ type: "down", ref: signal.ref, reason: LOST });
     if (signal.type === "unlink") this.#processes.get(from)?.links.delete(to);
   }
 
@@ -234,11 +290,12 @@ export class Rules {
     const answer = (reply: Signal): void => this.#send({ from: to, to: from, signal: reply });
     if (!process.isAlive) {
       if (signal.type === "link") answer({ type: "link_exit", reason: "noproc" });
-      if (signal.type === "monitor") answer({ type: "down", ref: signal.ref, reason: "noproc" });
+      if (signal.type === "monitor" || signal.type === "call")
+        answer({ type: "down", ref: signal.ref, reason: "noproc" });
       if (signal.type === "unlink") answer({ type: "unlink_ack", id: signal.id });
       return;
     }
-    const { links, watching, watchers } = process;
+    const { links, watching, watchers, requests, calls } = process;
     switch (signal.type) {
       case "message":
         this.#note(to, ["msg", from, signal.number]);
@@ -267,10 +324,22 @@ export class Rules {
       case "monitor":
         watchers.set(signal.ref, from);
         return;
+      case "call":
+        watchers.set(signal.ref, from);
+        requests.add(signal.ref);
+        return;
+      case "reply":
+        // Without its monitor, the alias of the call is gone, and the reply is dropped.
+        if (!watching.delete(signal.ref)) return;
+        calls.delete(signal.ref);
+        this.#note(to, ["REPLY", signal.ref]);
+        return;
       case "demonitor":
         watchers.delete(signal.ref);
+        requests.delete(signal.ref);
         return;
       case "down":
+        calls.delete(signal.ref);
         if (watching.delete(signal.ref)) this.#note(to, ["DOWN", signal.ref, signal.reason]);
         return;
       default:
@@ -287,13 +356,20 @@ export class Rules {
     const process = this.#processes.get(name) as Process;
     process.isAlive = false;
     this.died[name] = reason;
-    // OTP gives DOWN and EXIT of one death no order.
-    for (const [ref, to] of process.watching)
-      this.#send({ from: name, to, signal: { type: "demonitor", ref } });
-    for (const [ref, to] of process.watchers)
-      this.#send({ from: name, to, signal: { type: "down", ref, reason } });
+    // OTP gives DOWN and EXIT of one death no order. This one is that of the library: its calls end first and last.
+    const { watching, watchers, requests, calls } = process;
+    const down = (ref: string): void => {
+      this.#send({ from: name, to: watchers.get(ref) as string, signal: { type: "down", ref, reason } });
+    };
+    const unwatch = (ref: string): void => {
+      this.#send({ from: name, to: watching.get(ref) as string, signal: { type: "demonitor", ref } });
+    };
+    for (const ref of requests) down(ref);
+    for (const ref of watching.keys()) if (!calls.has(ref)) unwatch(ref);
+    for (const ref of watchers.keys()) if (!requests.has(ref)) down(ref);
     for (const [to, state] of process.links)
       if (state === "active") this.#send({ from: name, to, signal: { type: "link_exit", reason } });
+    for (const ref of calls) unwatch(ref);
     return "ok";
   }
 
