@@ -129,6 +129,8 @@ class NodeAgent implements Callbacks<AgentMessage> {
   #session(ctx: Context<AgentMessage>, session: SessionBegin): void {
     const { nodes, up, isCurrent } = this.#ground;
     const { node } = session;
+    // It has ended while this message waited. A monitor that is set now would be one of the next session, which has a message of its own.
+    if (!isCurrent(session)) return;
     const { kernel } = ctx.self.process as Process;
     this.#watched.set(ctx.monitor(agentOf(kernel, node) as Pid<unknown> as Pid), node);
     ctx.ask(

@@ -6,6 +6,7 @@ import { type ClusterNode, job, joinCluster, type Placement, programs } from "si
 import { memory } from "signalbox/store";
 import type { SimulatedNetwork, SimulatedNode, Simulation } from "signalbox/testing";
 import { describe, expect, test } from "vitest";
+import { randomWalk } from "../../../lib/testing/strategies/random-walk.js";
 import { explored } from "../../support/proof.js";
 
 const Counter = defineServer({
@@ -119,6 +120,33 @@ describe("a simulated cluster", () => {
         sim.sometimes("a step again", attempts > 3);
       },
       { quick: 40, seed: 2, share: 0.02, sometimes: ["a step again"] },
+    );
+  });
+
+  test("of nodes that are paused again and again is whole afterwards, and each watches each other once [N1392]", async () => {
+    await explored(
+      async (sim) => {
+        const { nodes } = await cluster(sim, ["a", "b", "c"]);
+        const ends: string[] = [];
+        for (const { system } of nodes) system.events.on("nodeDown", ({ reason }) => void ends.push(reason));
+        await sim.sleep(8_000);
+        sim.calm();
+        await sim.sleep(20_000);
+        for (const { system } of nodes) {
+          const agent = system.processes().find(({ label }) => label === "node");
+          expect(system.info(agent as Pid<unknown> as Pid)?.monitors).toHaveLength(2);
+        }
+        expect(nodes.map((node) => node.nodes().length)).toEqual([3, 3, 3]);
+        sim.sometimes("a node slept", ends.includes("slept"));
+      },
+      {
+        quick: 10,
+        seed: 1,
+        share: 0.05,
+        faults: { nodePause: { of: "*", atMost: 4, forMs: [1_500, 4_000] } },
+        strategy: randomWalk({ rates: { node: 0.02 } }),
+        sometimes: ["a node slept"],
+      },
     );
   });
 
