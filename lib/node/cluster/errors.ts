@@ -5,7 +5,7 @@ import { SignalboxError } from "../../process/errors.js";
 /**
  * A node was asked to start a program that it does not have.
  *
- * @remedy Name the program among the `programs` of the node; the message lists those it has.
+ * @remedy Add the program to the `programs` of that node. The message lists the programs that the node has.
  */
 export class UnknownProgramError extends SignalboxError {
   static override readonly name: string = "UnknownProgramError";
@@ -18,10 +18,10 @@ export class UnknownProgramError extends SignalboxError {
 }
 
 /**
- * A child that belongs on another node found none for longer than the limit.
+ * A child waited for a node that offers its program, and found none within the limit.
  *
- * @remedy Look why no node is there: a thread that crashes while it starts, a cluster without members. Raise `placeTimeoutMs` if
- * nodes take longer to start.
+ * @remedy Find out why no node is there: a thread may crash while it starts, or the cluster may have no other members. Raise
+ * `placeTimeoutMs` if nodes take longer to start.
  */
 export class NoNodeError extends SignalboxError {
   static override readonly name: string = "NoNodeError";

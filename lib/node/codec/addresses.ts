@@ -1,5 +1,5 @@
 // Pids and reply addresses as words: the side of the node, the number of the process or call, and the label. Side 0 is the node that
-// sends, 1 the one that receives; any other node stands there with its name and id.
+// sends, and side 1 the node that receives. A third node is written with its name and id.
 
 import { UnstorableValueError } from "../../host/payload/errors.js";
 import type { Leaf } from "../../host/payload/survey.js";
@@ -65,7 +65,7 @@ export class Addresses {
     return { node, ref: id };
   }
 
-  /** Reply addresses within values. That of the call whose message is read stands for its request. */
+  /** Reply addresses within values. The address of the call that is read now becomes its request. */
   replies(): Leaf & { call: Request | undefined } {
     const leaf: Leaf & { call: Request | undefined } = {
       call: undefined,

@@ -3,20 +3,20 @@
 import { SignalboxError } from "../../process/errors.js";
 
 /**
- * A message, call or reply for another node is, or contains, something that no wire can carry: a function, a symbol, an instance of a
- * class, a stream. `path` leads to it. Nothing was sent.
+ * A message, call or reply for another node contains a value that cannot travel: a function, a symbol, an instance of a class, a stream.
+ * `path` leads to the value. Nothing was sent.
  *
- * @remedy Send data: plain objects, arrays, Dates, Maps, Sets, bigints, typed arrays, Errors, pids, reply addresses. The message says
- * what would be right for this value.
+ * @remedy Send data: plain objects, arrays, Dates, Maps, Sets, bigints, typed arrays, Errors, pids, reply addresses. The text of
+ * the error says what to send instead of this value.
  */
 export class UnsendableError extends SignalboxError {
   static override readonly name: string = "UnsendableError";
   readonly code = "ERR_NODE_UNSENDABLE";
-  /** The way to what cannot be sent, such as `message.items[3].callback`. */
+  /** The path of the value that cannot be sent, such as `message.items[3].callback`. */
   readonly path: string;
-  /** The value that is there, in words. */
+  /** A description of the value. */
   readonly found: string;
-  /** The values that would be right. */
+  /** What to send instead. */
   readonly advice: string;
   constructor(path: string, found: string, advice: string, options?: ErrorOptions) {
     super(`${path} is ${found}, which cannot be sent to another node: ${advice}`, options);
@@ -29,12 +29,12 @@ export class UnsendableError extends SignalboxError {
 /**
  * A message, call or reply for another node is larger than `maxBytes` allows. Nothing was sent.
  *
- * @remedy Store the value where both nodes reach it, in a bucket or a table, and send its name; send it in parts; or raise `maxBytes`.
+ * @remedy Store the value where both nodes reach it, in a bucket or a table, and send its name. Or send it in parts, or raise `maxBytes`.
  */
 export class SignalTooLargeError extends SignalboxError {
   static override readonly name: string = "SignalTooLargeError";
   readonly code = "ERR_NODE_TOO_LARGE";
-  /** The size as it would be sent. `Infinity` for a value that no text can hold. */
+  /** The size of the encoded value. `Infinity` for a value that is too large for a text. */
   readonly bytes: number;
   /** The limit. */
   readonly maxBytes: number;
@@ -48,9 +48,9 @@ export class SignalTooLargeError extends SignalboxError {
 }
 
 /**
- * A text that another node sent is no signal. `cause` says why. No part of the text has had an effect.
+ * Another node sent a text that is not a signal. `cause` says why. The whole text was discarded.
  *
- * @remedy Run releases of signalbox on both nodes that know each other's signals, and let only nodes of the cluster write to its subjects.
+ * @remedy Run compatible releases of signalbox on both nodes. Let only nodes of the cluster write to its subjects.
  */
 export class FrameError extends SignalboxError {
   static override readonly name: string = "FrameError";

@@ -1,4 +1,4 @@
-// Exit reasons as values that travel. An exit is always sendable: what cannot be encoded becomes a description.
+// Exit reasons as values that travel. Every exit can be sent: a part that cannot be encoded becomes a description.
 
 import {
   crash,
@@ -16,7 +16,7 @@ import {
 import { cut, isError, MESSAGE_LENGTH, show, stackOf } from "../../process/show.js";
 import { FailedChild } from "../../supervisor/protocol.js";
 
-/** Reasons that are a word. */
+/** Reasons without a value: their type says all. */
 const WORDS = new Map<unknown, ExitReason>(
   [NORMAL, SHUTDOWN, KILL, KILLED, NOPROC, NOCONNECTION].map((reason) => [reason.type, reason]),
 );
@@ -39,7 +39,7 @@ export function wireReason(reason: ExitReason): unknown {
   }
 }
 
-/** Most failed children in failed children. */
+/** How deep failed children may be nested. */
 const MAX_CHILDREN = 100;
 
 /** @throws TypeError, OptionError */
@@ -52,7 +52,7 @@ export function readReason(value: unknown, depth = 0): ExitReason {
   return shutdown(new FailedChild(id, readReason(reason, depth + 1)));
 }
 
-/** The same reason in words that can always be sent. */
+/** The same reason as a description, which can always be sent. */
 export function describeReason(reason: ExitReason): unknown {
   switch (reason.type) {
     case "crash":

@@ -16,8 +16,8 @@
 // `from` and `to` are numbers of processes: `from` lives on the node that sends, `to` on the one that receives. A value is its JSON,
 // followed by the number of its form unless it is plain (values.ts). A message of a behaviour has two more parts, the name of its class and
 // a text; and a third one, its reply address, if it is a call that somebody passes on. The message of a call may have the number of a form of
-// its own and a key behind it (own-reply.ts). A trace goes only to nodes that are known to read it, and one that is not readable is left
-// out, as HTTP's are.
+// its own and a key behind it (own-reply.ts). A trace goes only to nodes that are known to read it. A trace that cannot be read is ignored,
+// as HTTP servers do.
 
 import type { ErrorClass } from "../../host/payload/error-record.js";
 import { UnstorableValueError } from "../../host/payload/errors.js";
@@ -40,7 +40,7 @@ import { areCalls, wireMessageNamed, wireMessageOf } from "./wire-messages.js";
 
 /** Options of a codec. */
 export interface SignalCodecOptions {
-  /** Classes of errors of yours. Errors of other classes arrive as `Error`, with the name of their class. Default none. */
+  /** Your classes of errors. Errors of other classes arrive as `Error`, with the name of their class. Default none. */
   readonly errors?: readonly ErrorClass[] | undefined;
   /** The largest message, call or reply, in bytes as it is sent. Default 16 MiB. */
   readonly maxBytes?: number | undefined;
@@ -123,7 +123,7 @@ export class SignalCodec {
   // ── out ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * The text of a signal. Only a message, a call or a reply is ever refused: its code can send it again without what is wrong with it.
+   * The text of a signal. Only messages, calls and replies can be refused. Their sender gets the error, and can send another value.
    *
    * @throws UnsendableError, SignalTooLargeError
    */
@@ -187,7 +187,7 @@ export class SignalCodec {
       return text && `${this.#limited("message", text)},${OWN_REPLY},${JSON.stringify(without.key)}`;
     } catch (error) {
       if (error instanceof SignalTooLargeError) throw error;
-      // It throws when it is read: the careful walk says where.
+      // A member throws when it is read. The walk of the other form finds its path.
       return undefined;
     }
   }
@@ -202,7 +202,7 @@ export class SignalCodec {
     )}`;
   }
 
-  /** A value that its sender can give in another form. @throws UnsendableError, SignalTooLargeError */
+  /** The value of a message, call or reply, which may be refused. @throws UnsendableError, SignalTooLargeError */
   #sendable(root: string, value: unknown, isMarked = false): string {
     return this.#limited(root, this.#text(root, value, isMarked));
   }
@@ -218,7 +218,7 @@ export class SignalCodec {
     try {
       return isMarked ? this.#values.marked(value) : this.#values.text(value);
     } catch (error) {
-      // A text longer than the longest one.
+      // The text would be longer than V8 allows.
       if (error instanceof RangeError)
         throw new SignalTooLargeError(root, Number.POSITIVE_INFINITY, this.#maxBytes);
       const { path, found, advice, cause } =
@@ -236,7 +236,7 @@ export class SignalCodec {
     );
   }
 
-  /** An exit or a refusal has happened, and its signal must go out: what cannot be sent becomes a description. */
+  /** The reason of an exit or a refusal. Its signal must always go out, so a value that cannot be sent becomes a description. */
   #always(value: () => unknown, describe: () => unknown): string {
     try {
       return this.#sendable("reason", value());
@@ -407,12 +407,12 @@ export class SignalCodec {
     return wireMessageNamed(parts[at + 2]).make(head, this.#values.read(parts[at], parts[at + 1]));
   }
 
-  /** A call that another process than its caller sent: here to be answered, or back on the node where it was made. */
+  /** A call that a third process passes on. It is to be answered here, or has come back to the node that made it. */
   #passedOn(message: Request, address: ReplyAddress): Request {
     if (address.node.id !== this.#here.id) return this.#kernel.remote.adopt(message, address);
     const made = requestOf(this.#kernel.remote.replyAt(address));
     if (made.constructor === message.constructor) return made;
-    // It has ended meanwhile: nobody handles it, and an answer is late.
+    // The call has ended meanwhile. Nobody handles it, and an answer would be a late reply.
     message.kernel = this.#kernel;
     message.fail(undefined, "caller-exited");
     return message;

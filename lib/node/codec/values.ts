@@ -13,7 +13,7 @@ import type { Leaves } from "../../host/payload/survey.js";
 import * as supervisorErrors from "../../supervisor/errors.js";
 import * as codecErrors from "./errors.js";
 
-/** The forms of a value. A text has no number for a plain one that nothing follows. */
+/** The forms of a value. The number of the plain form is left out at the end of a text. */
 const PLAIN = 0;
 const BARE = 1;
 const RECORDED = 2;
@@ -73,14 +73,14 @@ export class WireValues {
   }
 }
 
-/** @throws TypeError for a value that was plain when it was looked at, and is not any more */
+/** @throws TypeError when a getter or a Proxy has made the value another one since it was checked */
 function jsonOf(value: unknown): string {
   const json: string | undefined = JSON.stringify(value);
   if (json === undefined) throw new TypeError("there is no JSON for this value");
   return json;
 }
 
-/** Plain values of the codec are never deeper, and code that walks through values relies on that. */
+/** The depth limit of plain values. Code that walks through received values relies on it. */
 function limitDepth(value: object, depth: number): void {
   if (depth === MAX_DEPTH) throw new TypeError(`nested in more than ${MAX_DEPTH} levels`);
   if (Array.isArray(value)) {

@@ -36,7 +36,7 @@ const event = (head: string, value: unknown): CastEvent["event"] => {
   throw new TypeError("an event without its type");
 };
 
-/** Messages that a process of the class takes as they are. */
+/** Messages whose fields travel unchanged. */
 const CLASSES = new Map<object, WireMessage<never>>();
 const NAMES = new Map<string, WireMessage<never>>();
 const CALLS = new Set<WireMessage<never>>();
@@ -97,7 +97,7 @@ carry(StopMachine, {
 /** The form of a message that is an instance of a class of the library. */
 export function wireMessageOf(message: object): WireMessage<object> | undefined {
   const prototype = prototypeOf(message);
-  // Most messages are of no class: looking these up would cost more than the comparison.
+  // Most messages are instances of no class. The comparison is cheaper than a look-up.
   if (prototype === Object.prototype || prototype === null) return undefined;
   return CLASSES.get(prototype) as WireMessage<object> | undefined;
 }
@@ -109,7 +109,7 @@ export function wireMessageNamed(name: unknown): WireMessage<object> {
   return form as unknown as WireMessage<object>;
 }
 
-/** Null for a Proxy that throws: the walk over the value refuses it. */
+/** Null for a Proxy that throws. The walk over the value refuses it later. */
 function prototypeOf(message: object): object | null {
   try {
     return Object.getPrototypeOf(message);

@@ -3,9 +3,9 @@
 import { SignalboxError } from "../../process/errors.js";
 
 /**
- * The lease of a singleton is over: it was lost, or given back. This is the reason of its signal `lost`.
+ * The lease of a singleton has ended: it was lost or given back. This error is the reason of the signal `lost`.
  *
- * @remedy Stop what runs under the lease. The singleton is started again where the lease is held.
+ * @remedy Stop the work that runs under the lease. The singleton starts again on the system that holds the lease next.
  */
 export class LeaseLostError extends SignalboxError {
   static override readonly name: string = "LeaseLostError";
@@ -13,7 +13,7 @@ export class LeaseLostError extends SignalboxError {
   readonly code = "ERR_LEASE_LOST";
   /** The name of the singleton. */
   readonly lease: string;
-  /** The token that is not valid any more. */
+  /** The token of the lease. It is no longer valid. */
   readonly token: number;
 
   /** The library creates these errors. */
@@ -25,10 +25,10 @@ export class LeaseLostError extends SignalboxError {
 }
 
 /**
- * A bucket of JetStream cannot keep leases: no server can be reached, the server is too old or has no JetStream, or the bucket is set up in
- * another way.
+ * A bucket of JetStream cannot keep leases. No server can be reached, the server is too old or has no JetStream, or the bucket has the wrong
+ * settings.
  *
- * @remedy The message says what is wrong and what leases need. Update the server, enable JetStream, or use another bucket: `kvLeases` makes one that is right.
+ * @remedy The message says what is wrong and what leases need. Update the server, enable JetStream, or name another bucket: `kvLeases` creates a bucket with the right settings.
  */
 export class LeaseBucketError extends SignalboxError {
   static override readonly name: string = "LeaseBucketError";

@@ -7,11 +7,11 @@
 //      ▲                                          └─────────────▶ releasing ──▶ stopped
 //      └─────────────────────────────────────────── vacated ─────────┘
 //
-// `now` is the contender's own monotone clock. A lease holds from the moment at which it was asked for, at the earliest: so the contender
-// counts its time from there, and ends before its source gives the lease to another, as long as both clocks run at the same rate. Where
-// they do not (a virtual machine that was suspended), the token is what refuses the writes of the old holder.
+// `now` is the contender's own monotone clock. A lease cannot begin before the contender asked for it. The contender
+// counts the time of the lease from that moment, so it ends before the source gives the lease to another one, as long as both clocks run at
+// the same rate. Where they do not (a virtual machine that was suspended), writes of the old holder are refused by their token.
 //
-// Whether a lease is held is decided by the source's compare-and-set alone, never by reading who holds it.
+// Only the compare-and-set of the source decides who holds a lease. A read of the holder decides nothing.
 
 import { type Backoff, backoffMs } from "../../process/backoff.js";
 
@@ -19,15 +19,15 @@ import { type Backoff, backoffMs } from "../../process/backoff.js";
 export interface LeaseTimes {
   /** How long a lease holds without renewal. */
   readonly ttlMs: number;
-  /** How long after one renewal was asked for the next one is. */
+  /** The time from the request of a renewal to the request of the next one. */
   readonly renewMs: number;
-  /** How long a renewal may take before another one is asked for beside it. */
+  /** How long a renewal may take. Then another one is requested, and the answer to either counts. */
   readonly answerMs: number;
-  /** How long an acquisition or a release may take before it is given up. */
+  /** How long an acquisition or a release may take. Then the request is given up. */
   readonly requestMs: number;
-  /** How long after a failed renewal the next one is asked for. */
+  /** The time from a failed renewal to the request of the next one. */
   readonly retryMs: number;
-  /** How long before its end a lease that could not be renewed counts as lost. */
+  /** A lease that is not renewed counts as lost so long before its end. */
   readonly marginMs: number;
   /** How long a contender waits while another one holds the lease. */
   readonly refused: Backoff;
@@ -35,7 +35,7 @@ export interface LeaseTimes {
   readonly failed: Backoff;
 }
 
-/** The times that follow from how long a lease holds. */
+/** The times of a lease that holds for `ttlMs`. */
 export function leaseTimes(ttlMs: number): LeaseTimes {
   const part = (divisor: number): number => Math.ceil(ttlMs / divisor);
   return {
@@ -63,7 +63,7 @@ export type LeasePhase =
       readonly request: number;
       readonly askedAt: number;
       readonly failures: number;
-      /** The lease was given back while this request was on its way: the refusal of it may be an old one. */
+      /** The lease was given back while this request was in flight, so a refusal may be out of date. */
       readonly isFreed: boolean;
     }
   | {
@@ -101,13 +101,13 @@ export type LeaseEvent = { readonly now: number; readonly roll: number } & (
   /** Another contender holds the lease. */
   | { readonly type: "refused"; readonly request: number }
   | { readonly type: "renewed"; readonly request: number }
-  /** The lease is not this contender's any more. */
+  /** This contender no longer holds the lease. */
   | { readonly type: "gone"; readonly token: number }
   | { readonly type: "released"; readonly request: number }
   | { readonly type: "failed"; readonly request: number }
-  /** A notice that the lease may be free. It decides nothing: it is a reason to ask. */
+  /** A notice that the lease may be free. The contender asks for the lease; the notice decides nothing. */
   | { readonly type: "freed" }
-  /** What ran under the lease has ended. */
+  /** The process under the lease has ended. */
   | { readonly type: "vacated" }
   /** Gives the lease back and contends no more. */
   | { readonly type: "stop" }
@@ -118,11 +118,11 @@ export type LeaseEffect =
   | { readonly type: "acquire" | "renew" | "release"; readonly request: number }
   /** The answers to these requests are no longer needed. */
   | { readonly type: "abandon"; readonly requests: readonly number[] }
-  /** The answer of an acquisition came after it was given up, or too late. */
+  /** The acquisition succeeded too late, or after it was given up. The lease goes back. */
   | { readonly type: "give-back"; readonly request: number }
-  /** The lease is held: what needs it may start. */
+  /** The lease is held: the process under it may start. */
   | { readonly type: "occupy"; readonly token: number }
-  /** What runs under the lease ends, and says so by `vacated`. The lease is held until `until`, or as long as it takes. */
+  /** The process under the lease must end, and `vacated` follows. The lease is held until `until`. `Infinity`: there is no limit. */
   | { readonly type: "vacate"; readonly isLost: boolean; readonly until: number }
   | { readonly type: "wake"; readonly at: number | undefined }
   | { readonly type: "stopped" };
@@ -199,7 +199,7 @@ function acquiring(state: LeaseState, phase: PhaseOf<"acquiring">, event: LeaseE
     case "acquired": {
       if (event.request !== request) return late(state, event);
       const until = askedAt + times.ttlMs;
-      // A lease whose time is nearly over when it arrives is none.
+      // The answer took so long that the lease is nearly over: it does not count as acquired.
       if (event.now >= until - times.marginMs) {
         const [next, effects] = wait(state, times.failed, failures + 1, event);
         return [next, [{ type: "give-back", request }, ...effects]];
@@ -236,7 +236,7 @@ function wait(state: LeaseState, backoff: Backoff, failures: number, { now, roll
   return enter(state, { type: "waiting", at, failures: backoff === state.times.failed ? failures : 0 });
 }
 
-/** The clock decides first: after a long pause, no answer that waits makes a holder of one whose time is over. */
+/** The clock decides first: when the lease has expired in a long pause, an answer that waited through the pause does not revive it. */
 function held(state: LeaseState, before: PhaseOf<"held">, event: LeaseEvent): Decision {
   const phase = event.type === "renewed" ? renewed(state, before, event.request, event.now) : before;
   const { token, until, renewals } = phase;
@@ -258,7 +258,7 @@ function held(state: LeaseState, before: PhaseOf<"held">, event: LeaseEvent): De
       return release(state, phase.isStopping, event, renewals);
     case "stop":
       if (phase.isStopping) return [state, []];
-      // It renews on: what runs under the lease has its time to end in order.
+      // Renewals go on, so that the process under the lease has time to end in order.
       return enter(
         state,
         { ...phase, isStopping: true },
@@ -271,7 +271,7 @@ function held(state: LeaseState, before: PhaseOf<"held">, event: LeaseEvent): De
   }
 }
 
-/** A renewal holds from when it was asked for. Those that were asked for before it are not waited for. */
+/** A renewal counts from the moment of its request. Older requests without an answer are no longer needed. */
 function renewed(
   { times }: LeaseState,
   phase: PhaseOf<"held">,
@@ -314,7 +314,7 @@ function lose(state: LeaseState, phase: PhaseOf<"held">, effects: readonly Lease
   );
 }
 
-/** Also after a loss: the source may still count the lease as held. It takes back only what has the token of this holder. */
+/** Also after a loss, since the source may still count the lease as held. The source compares the token, so it cannot release the lease of another holder. */
 function release(
   state: LeaseState,
   isStopping: boolean,

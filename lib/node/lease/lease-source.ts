@@ -13,7 +13,7 @@ export interface HeldLease {
   readonly lost?: AbortSignal;
 }
 
-/** A source of leases, such as {@link storeLeases}. Every decision of it is one compare-and-set, never a read. */
+/** A source of leases, such as {@link storeLeases}. It decides by a compare-and-set, and never by a read. */
 export interface LeaseSource {
   /** A description for people. */
   readonly label: string;
@@ -26,7 +26,7 @@ export interface LeaseSource {
    * @param ttlMs - how long the lease holds without renewal, by the clock of the source
    */
   acquire(name: string, holder: string, ttlMs: number, signal: AbortSignal): Promise<HeldLease | undefined>;
-  /** Renews a lease for its whole time. False: it is lost. A rejection decides nothing: the lease may have been renewed. */
+  /** Renews a lease for its whole time. False: it is lost. After a rejection nothing is known: the lease may have been renewed. */
   renew(lease: HeldLease, signal: AbortSignal): Promise<boolean>;
   /** Gives a lease back, if it is still held with this token. */
   release(lease: HeldLease, signal: AbortSignal): Promise<void>;

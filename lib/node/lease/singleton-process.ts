@@ -52,14 +52,14 @@ export interface SingletonParts {
   readonly args: readonly unknown[];
 }
 
-/** What runs under the lease. */
+/** The process that runs under the lease. */
 interface Occupant {
   readonly pid: Pid;
   readonly lost: AbortController;
   readonly token: number;
 }
 
-/** A child that was told late ends so long before the lease does: a part of its time, for a kill to take effect. */
+/** The child is killed at the latest so long before the lease ends, as a share of the time of the lease. The kill needs time to take effect. */
 const KILL_PART = 16;
 
 export class SingletonProcess implements Callbacks<SingletonMessage | ChildStartOutcome> {
@@ -68,10 +68,10 @@ export class SingletonProcess implements Callbacks<SingletonMessage | ChildStart
   #ctx!: Context<SingletonMessage | ChildStartOutcome>;
   #loop!: EffectLoop<LeaseState, LeaseEvent, LeaseEffect>;
   #timer: TimerRef | undefined;
-  /** The lease that came last: the one that is held, if one is. */
+  /** The lease that was acquired last. While the machine holds a lease, this is the one. */
   #lease: HeldLease | undefined;
   #occupant: Occupant | undefined;
-  /** Why this process ends, once that is known. */
+  /** The reason with which this process will end. Undefined until it is known. */
   #reason: ExitReason = SHUTDOWN;
   /** The last error of the source, until it answers. */
   #trouble: unknown;
@@ -117,7 +117,7 @@ export class SingletonProcess implements Callbacks<SingletonMessage | ChildStart
         return;
       }
       case "outcome":
-        // The exit of a start that has failed says so.
+        // A failed start is reported by the exit of its process.
         return;
       default:
         message satisfies never;
@@ -234,7 +234,7 @@ export class SingletonProcess implements Callbacks<SingletonMessage | ChildStart
     const held = this.#lease as HeldLease;
     const { name, token } = held;
     let child: Process | undefined;
-    // Its listeners are code of the process under the lease.
+    // The listeners of this signal belong to the process under the lease.
     const lost = processSignal((listener) => child?.perform(listener));
     const loop = this.#loop;
     const { env } = this.#kernel;

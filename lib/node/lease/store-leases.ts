@@ -10,15 +10,15 @@ import type { HeldLease, LeaseHolder, LeaseSource } from "./lease-source.js";
 /** Options of {@link storeLeases}. */
 export interface StoreLeasesOptions {
   /**
-   * How long a lease holds without renewal, in milliseconds, unless a singleton says otherwise. Others wait for so long when the
-   * holder was killed, hangs or is cut off. At least 500. Default 2,000.
+   * How long a lease holds without renewal, in milliseconds, unless a singleton says otherwise. When the holder is
+   * killed, hangs or is cut off, other systems wait for this time. At least 500. Default 2,000.
    */
   readonly ttlMs?: number;
-  /** The names of the claims begin so. Default `leases/`. */
+  /** The beginning of the names of the claims. Default `leases/`. */
   readonly prefix?: string;
 }
 
-/** A shorter lease is lost in a pause that any process makes. */
+/** A shorter lease would be lost in an ordinary pause of a process, such as a garbage collection. */
 export const LEAST_TTL_MS = 500;
 const TTL_MS = 2_000;
 
@@ -44,9 +44,9 @@ class StoreLeases implements LeaseSource {
   readonly ttlMs: number;
   readonly #store: Store;
   readonly #prefix: string;
-  /** Claims to give back: a store of one process would keep them for ever. */
+  /** Claims whose release has not succeeded. A store in memory or SQLite would keep them for ever. */
   readonly #unreleased = new Set<Claim>();
-  /** By name: acquisitions that the store has not answered. At most one each, so that a store that hangs has few to answer. */
+  /** Names with an acquisition that the store has not answered. Each has at most one, so that few requests wait for a store that hangs. */
   readonly #asking = new Set<string>();
 
   constructor(store: Store, ttlMs: number, prefix: string) {

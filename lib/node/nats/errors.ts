@@ -4,9 +4,9 @@ import { SignalboxError } from "../../process/errors.js";
 import { showCause } from "../../process/show.js";
 
 /**
- * A system could not join a cluster: no server could be reached, or it refused the connection.
+ * A system could not join a cluster. No server could be reached, or the server refused the connection.
  *
- * @remedy Read the cause. Start the server, or correct its address or the credentials in `connection`; then join again.
+ * @remedy Read the cause. Start the server, or correct its address or the credentials in `connection`. Then join again.
  */
 export class ClusterConnectError extends SignalboxError {
   static override readonly name: string = "ClusterConnectError";

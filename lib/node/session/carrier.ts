@@ -4,11 +4,11 @@ import type { RemoteNode } from "../../process/pid.js";
 
 /** Carries frames between nodes: at most once, usually in order. It may lose frames, and it may be slow. */
 export interface FrameCarrier {
-  /** Sends a frame. Never throws, and never waits. False: it is known that nobody listens there. */
+  /** Sends a frame. Never throws, and never waits. Returns false when the carrier knows that nobody listens there. */
   send(to: RemoteNode, frame: string): boolean;
-  /** The longest frame that it takes, in bytes of UTF-8. Sessions read it when they begin with the carrier. Default: any. */
+  /** The longest frame that the carrier takes, in bytes of UTF-8. Sessions read it once, when they are created. Default: no limit. */
   readonly maxFrameBytes?: number;
-  /** Bytes that wait to leave this host, if that is known: sessions send less while there are many. */
+  /** Bytes that wait to leave this host, if the carrier knows. Sessions send less while there are many. */
   pending?(to: RemoteNode): number;
   /** Whether this carrier may reach a node. Without this method, it may reach any. */
   reaches?(node: RemoteNode): boolean;
@@ -19,15 +19,15 @@ export interface FrameCarrier {
    * not take longer than seconds, and no time once its system has stopped.
    */
   close(): unknown;
-  /** Whether other nodes can be reached at all now, if that is known. */
+  /** Whether the carrier is connected now, if it knows. */
   readonly isConnected?: boolean;
-  /** The end of a node is noticed at once and comes by `unreachable`, so that no heartbeats are needed. */
+  /** The carrier notices the end of a node at once and reports it by `unreachable`, so that no heartbeats are needed. */
   readonly notices: boolean;
   /** @internal How sessions over this carrier wait. By default as their system does. */
   readonly pace?: SessionPace;
 }
 
-/** How sessions wait: by the timers, the random numbers and the turns of their system, unless a carrier has others. */
+/** How sessions wait. By default they use the timers, random numbers and turns of their system. */
 export interface SessionPace {
   /** From 0 to 1, for jitter. */
   random(): number;
@@ -53,12 +53,12 @@ export interface FrameReceiver {
   /** A node was seen: it joined, or it answered. A session begins, unless there is one. */
   seen(node: RemoteNode): void;
   /**
-   * Nobody listens at this node: no responders, a closed port, a thread that ended.
+   * Nobody listens at this node: the server found no responders, a port was closed, or a thread ended.
    *
    * @param frame - the frame that found nobody, or its tag, if that is known. A notice about a frame of an older epoch is ignored.
    */
   unreachable(node: RemoteNode, frame?: string): void;
-  /** From now on the carrier notices the end of this node at once, or it does not, and silence counts. */
+  /** Whether the carrier notices the end of this node at once, from now on. While it does not, silence ends the session. */
   notices(node: RemoteNode, isSure: boolean): void;
   /** Whether an epoch with this node is up. */
   isUp(node: RemoteNode): boolean;

@@ -7,8 +7,8 @@
 //     E from to reason                                   bye: the epoch has ended
 //     V least most                                       the versions of the other side do not fit
 //
-// `from` and `to` are the counters of the two ends; together they are the epoch. Frames come from other hosts: a text that is not
-// exactly of this form is no frame, and the session ends its epoch.
+// `from` and `to` are the counters of the two ends. Together they are the epoch. Frames come from other hosts, so each field is
+// checked: a text of any other form ends the epoch.
 
 /** A range of versions of the protocol. */
 export interface VersionRange {
@@ -16,7 +16,7 @@ export interface VersionRange {
   readonly most: number;
 }
 
-/** The reasons for which a session ends an epoch, and which it tells the other side. */
+/** Why a session ends an epoch. The reason travels to the other side. */
 export const BYE_REASONS = [
   "gap",
   "timeout",
@@ -31,7 +31,7 @@ export const BYE_REASONS = [
 
 export type ByeReason = (typeof BYE_REASONS)[number];
 
-/** How far a sender may go: the number of its last frame, and the sum of the sizes of its frames. Both only grow. */
+/** The credit of a sender: the number of the last frame that it may send, and the sum of the sizes of its frames. Both only grow. */
 export interface Credit {
   readonly frames: number;
   readonly size: number;
@@ -44,7 +44,7 @@ export interface Ends {
   readonly to: number;
 }
 
-/** What frames of an epoch say to the sender at the other side. */
+/** The acknowledgement and the credit that a frame carries for the sender at the other side. */
 interface Receipt extends Ends {
   /** The last frame that arrived. */
   readonly ack: number;

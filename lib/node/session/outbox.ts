@@ -1,5 +1,5 @@
-// What one end of a session still has to send, within bounds, and what it has sent and not seen acknowledged. Mutable for speed, and
-// deterministic: it belongs to the state of the session machine.
+// The texts that one end of a session has not sent yet, within bounds, and those that it has sent and that are not acknowledged. The outbox
+// is part of the state of the session machine: mutable for speed, and deterministic.
 //
 // Texts go into frames in the order of their sending. A large text is cut into parts, which go between the frames of the others. Texts
 // for the receiver of a large text wait behind it, and it ends behind those before it; the others overtake it. One large text is on

@@ -24,12 +24,12 @@ export interface NodeUp {
  * |---|---|
  * | `left` | the other node has left, or this one has |
  * | `unreachable` | nobody listens there |
- * | `timeout` | nothing was heard for the limit |
- * | `stalled` | heartbeats came, but nothing was acknowledged for the limit |
+ * | `timeout` | nothing arrived within the limit |
+ * | `stalled` | heartbeats arrived, but nothing was acknowledged within the limit |
  * | `gap` | a frame was lost |
  * | `undecodable` | a frame was not readable |
- * | `slept` | the process stood still, so that its peers may have given it up |
- * | `overflow` | more than messages waited beyond the bounds of the queue |
+ * | `slept` | the process was stopped or blocked for so long that other nodes may have ended the session |
+ * | `overflow` | the queue was full of signals that must not be lost alone, such as exits and links |
  * | `moved`, `stale`, `unanswered` | the other node had ended the session before |
  * | `versions` | the nodes have no version in common |
  */

@@ -54,9 +54,9 @@ export interface SessionConfig extends OutboxLimits {
   readonly hasHeartbeats: boolean;
   readonly windowFrames: number;
   readonly windowSize: number;
-  /** No more is given to the carrier while so much waits there. */
+  /** The session sends nothing while so many bytes wait in the carrier. */
   readonly carrierBytes: number;
-  /** Largest text that this end puts together from parts. */
+  /** The largest text that this end assembles from parts. */
   readonly textSize: number;
   readonly versions: VersionRange;
   readonly capabilities: readonly string[];
@@ -102,7 +102,7 @@ interface Epoch extends EpochEnds {
   // in
   received: number;
   receivedSize: number;
-  /** The part of what arrived that the other side knows of. */
+  /** How much of the received frames and sizes was acknowledged to the other side. */
   toldFrames: number;
   toldSize: number;
   mustTell: boolean;
@@ -154,7 +154,7 @@ export interface Session {
   ended: number;
   /** Hellos in vain, or epochs that did not last, in a row. */
   retries: number;
-  /** The tick that was asked for. */
+  /** When the next tick is due. */
   armedAt: number;
   /** Whether a tick at the end of the turn was asked for. */
   isFlushing: boolean;
@@ -262,7 +262,7 @@ export function decide(s: Session, event: SessionEvent): readonly [Session, Effe
   return [s, [...all, { type: "arm", at }]];
 }
 
-/** The process was stopped, or a turn was long: the tick that was asked for comes far too late. */
+/** The tick came far too late: the process was stopped, or a turn was long. */
 function wake(s: Session, now: number): Effects {
   if (s.phase.type !== "up" || !s.hasHeartbeats || now - s.armedAt < s.config.limitMs / 2) return NONE;
   // The tick that is late says nothing of the next epoch, which may begin before it.
@@ -545,7 +545,7 @@ function unreachable(s: Session, ends: Ends | undefined, now: number): Effects {
     : fail(s, phase, now, "unreachable", "here");
 }
 
-/** Whether this side sent a frame in its present attempt. */
+/** Whether this side has sent a frame in its current attempt. */
 function isOf(phase: Hello | Epoch, { from, to }: Ends): boolean {
   return from === phase.mine && (phase.type === "hello" || to === phase.theirs);
 }
@@ -592,7 +592,7 @@ function flush(s: Session): Effects {
   return FLUSH;
 }
 
-/** Sends what may go. */
+/** Sends as much as the credit and the carrier allow. */
 function pump(s: Session, epoch: Epoch, now: number): Effects {
   const { grant, inFlight } = epoch;
   const effects: SessionEffect[] = [];

@@ -3,9 +3,9 @@
 import { SignalboxError } from "../../process/errors.js";
 
 /**
- * The event loop of a thread did not turn for longer than `hungMs`. The thread was ended and is started again.
+ * The event loop of a thread was blocked for longer than `hungMs`. The thread was ended, and is started again.
  *
- * @remedy Look for an endless loop in the programs of the thread; give long computations pauses, or raise `hungMs`.
+ * @remedy Look for an endless loop in the programs of the thread. Give long computations pauses, or raise `hungMs`.
  */
 export class ThreadHungError extends SignalboxError {
   static override readonly name: string = "ThreadHungError";
