@@ -5,7 +5,7 @@ import { type ClusterNode, joinCluster, nats, programs, type Threads } from "sig
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { describeNats, type NatsServer, startNats } from "../../support/nats.js";
 import { until } from "../../support/until.js";
-import { Counter, type Order } from "./programs/workshop.js";
+import { Counter, type Order, type Question } from "./programs/workshop.js";
 import { workshop } from "./support.js";
 
 const shop = workshop("threads-cluster");
@@ -127,6 +127,10 @@ describeNats("a system with threads in a cluster", () => {
     await until(() => seenBy(node).length === 3 && seenBy(other).length === 3);
     const thread = await node.whereis("main/1");
     expect(thread?.node.name).toBe("main/1");
+    const ask = (replyTo: Question["replyTo"]): Question => ({ replyTo });
+    const seenThere = () => system.call(thread as Pid<Question>, ask);
+    await until(async () => (await seenThere()).length === 3);
+    expect((await seenThere()).toSorted()).toEqual(["elsewhere", "main", "main/1"]);
     await node.leave();
     await until(() => seenBy(other).length === 2);
     expect(seenBy(other)).toEqual(["elsewhere", "main/1"]);

@@ -72,6 +72,27 @@ describe("a bolt in threads", () => {
     await running.stop();
   });
 
+  it("fails the tuple of the spout when a bolt behind it fails what it emitted [N1218]", async () => {
+    const workers = await shop.open();
+    const { lines, ends } = source(["line 1", "line 2"]);
+    const picky = bolt({
+      input: { word: field.text, thread: field.number },
+      execute: ({ values: { word } }) => {
+        if (word === "2") throw new Error("not this word");
+      },
+    });
+    const running = await shop.system.start(
+      topology("words", { retries: 0 })
+        .spout("lines", lines)
+        .bolt("split", split, { on: workers, from: { "lines.lines": grouping.shuffle() } })
+        .bolt("picky", picky, { from: { "split.words": grouping.shuffle() } })
+        .build(),
+    );
+    await until(() => ends.length === 2);
+    expect(ends.toSorted()).toEqual(["line 1: acked", "line 2: failed 1"]);
+    await running.stop();
+  });
+
   it.each(["exit", "loop"])(
     "whose thread ends at once fails what it had, which is retried in another one: %s [N1219]",
     async (how) => {

@@ -23,6 +23,11 @@ export type Order =
   | { readonly type: "fail" }
   | { readonly type: "end" };
 
+/** To the process that a thread of a cluster registers: the names of the nodes that it sees. */
+export interface Question {
+  readonly replyTo: ReplyTo<readonly string[]>;
+}
+
 interface Numbers {
   n: number;
   notes: number;
@@ -61,7 +66,11 @@ export const IS_WAITING = 3;
 async function join(system: System, options: NatsOptions): Promise<void> {
   const node = await joinCluster(system, nats(options), { settleMs: 0 });
   programs(node, { counter: Counter });
-  system.spawn(() => new Promise(() => undefined), { name: system.node.name });
+  const seen = (): string[] => node.nodes().map((one) => one.node.name);
+  system.spawn<Question>(
+    { handle: (ctx, { replyTo }) => ctx.reply(replyTo, seen()) },
+    { name: system.node.name },
+  );
 }
 
 let board: Int32Array | undefined;
