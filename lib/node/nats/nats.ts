@@ -25,7 +25,7 @@ import type { CarrierSource } from "../cluster/carrier-source.js";
 import type { FrameCarrier, FrameReceiver } from "../session/carrier.js";
 import { tagOf } from "../session/frame-text.js";
 import { ClusterConnectError } from "./errors.js";
-import { neighbourOf } from "./neighbour.js";
+import { type Watch, watchOf } from "./neighbour.js";
 import { LONGEST_NAME, type Presence, readPresence, writePresence } from "./presence.js";
 import { type LostFrame, Subjects, type Way } from "./subjects.js";
 
@@ -43,8 +43,8 @@ export interface NatsOptions {
    */
   readonly presenceMs?: number;
   /**
-   * How often a node checks whether another one is alive, in milliseconds; 5 or more. Each node watches one other, and tells the rest when
-   * that one is gone, so a killed node is noticed within about this time. Default 20. `Infinity`: noticed by the next frame to it.
+   * How often a node checks whether another one is alive, in milliseconds; 5 or more. The nodes watch each other in pairs, and tell the rest
+   * when one is gone, so a killed node is noticed within one and a half times this. Default 25. `Infinity`: noticed by the next frame to it.
    */
   readonly probeMs?: number;
   /**
@@ -83,6 +83,8 @@ const CONFIRM_BYTES = 65_536;
 const FAREWELL_MS = 1_000;
 /** The status of the server's notice that nobody listens. */
 const NO_RESPONDERS = 503;
+/** A node that asks periodically is checked when it was silent for so many times `probeMs`. */
+const SILENT_PROBES = 1.5;
 /** Nodes whose subjects are remembered. */
 const MOST_WAYS = 4_096;
 const DEFAULT_PENDING_BYTES = 64 * 1_048_576;
@@ -98,7 +100,7 @@ const DEFAULT_PENDING_BYTES = 64 * 1_048_576;
  */
 export function nats(options: NatsOptions): CarrierSource<NatsCarrier> {
   only("", options, OPTIONS);
-  const { servers, cluster, answerMs = 5_000, presenceMs = 1_000, probeMs = 20 } = options;
+  const { servers, cluster, answerMs = 5_000, presenceMs = 1_000, probeMs = 25 } = options;
   const { maxPendingBytes = DEFAULT_PENDING_BYTES, connection = {} } = options;
   const settings: Settings = {
     servers: natsServers("servers", servers),
@@ -147,6 +149,11 @@ export class NatsCarrier implements FrameCarrier {
   readonly #seen = new Map<string, RemoteNode>();
   #presence: Timer | undefined;
   #probe: Timer | undefined;
+  /** The nodes that this one watches, as of the last check. */
+  #watch: Watch = { asks: undefined, hears: undefined };
+  /** When the node that asks this one was last heard, and when this one asks next. */
+  #heardAt = 0;
+  #askAt = 0;
   #isConnected = true;
   #isClosed = false;
   #closing: Promise<void> | undefined;
@@ -207,18 +214,20 @@ export class NatsCarrier implements FrameCarrier {
     const { frames, notices, seen, answers } = this.#subjects;
     this.#listen(frames, (message) => {
       const from = this.#subjects.senderOf(message.reply);
+      if (from === undefined) return;
+      if (from.id === this.#watch.hears) this.#heardAt = this.#kernel.env.now();
       // A message of no bytes is a probe: it only checks whether this node listens.
-      if (from !== undefined && message.data.length > 0) receiver.frame(from, message.string());
+      if (message.data.length > 0) receiver.frame(from, message.string());
     });
     this.#listen(notices, (message) => {
       if (message.headers?.code === NO_RESPONDERS) this.#unheard(this.#subjects.lostBy(message.subject));
     });
     this.#listen(seen, (message) => this.#met(readPresence(message.string())));
     this.#listen(answers, (message) => this.#met(readPresence(message.string())));
-    void this.#watch();
+    void this.#follow();
     this.#announce("join");
     this.#present();
-    this.#watchNeighbour();
+    this.#probeLater(this.#settings.probeMs);
   }
 
   send(to: RemoteNode, frame: string): boolean {
@@ -358,26 +367,43 @@ export class NatsCarrier implements FrameCarrier {
     const way = lost && this.#ways.get(lost.id);
     if (way === undefined) return;
     const { node } = way;
-    if (node.id === this.#neighbour) this.#announce("lost", this.#subjects.seen, node);
+    const { asks, hears } = this.#watch;
+    if (node.id === asks || node.id === hears) this.#announce("lost", this.#subjects.seen, node);
     this.#seen.delete(node.id);
     this.#receiver?.unreachable(node, lost?.tag);
   }
 
-  get #neighbour(): string | undefined {
-    return neighbourOf(this.#kernel.node.id, this.#seen.keys());
-  }
-
-  /** Checks periodically whether the neighbour is alive. */
-  #watchNeighbour(): void {
-    const { probeMs } = this.#settings;
-    if (probeMs === Number.POSITIVE_INFINITY) return;
-    this.#probe = this.#kernel.addTimer(probeMs, {
+  #probeLater(ms: number): void {
+    if (ms === Number.POSITIVE_INFINITY) return;
+    this.#probe = this.#kernel.addTimer(ms, {
       fire: () => {
-        if (this.#isClosed) return;
-        this.#ask(this.#neighbour);
-        this.#watchNeighbour();
+        if (!this.#isClosed) this.#probeLater(this.#look());
       },
     });
+  }
+
+  /** Checks whether the watched nodes are alive. Returns the milliseconds until the next check. */
+  #look(): number {
+    const { probeMs } = this.#settings;
+    const now = this.#kernel.env.now();
+    const { hears } = this.#watch;
+    this.#watch = watchOf(this.#kernel.node.id, this.#seen.keys());
+    if (this.#watch.hears !== hears) this.#heardAt = now;
+    if (this.#watch.asks !== undefined && now >= this.#askAt) {
+      this.#ask(this.#watch.asks);
+      this.#askAt = now + probeMs;
+    }
+    const silentMs = SILENT_PROBES * probeMs;
+    if (this.#watch.hears !== undefined && now >= this.#heardAt + silentMs) {
+      this.#ask(this.#watch.hears);
+      // Asked again after `probeMs`, unless it is heard before.
+      this.#heardAt = now + probeMs - silentMs;
+    }
+    const next = Math.min(
+      this.#watch.asks === undefined ? now + probeMs : this.#askAt,
+      this.#watch.hears === undefined ? now + probeMs : this.#heardAt + silentMs,
+    );
+    return Math.max(next - now, 1);
   }
 
   /** Probes a node. Only a node that is gone leads to an answer: the same notice of the server as for a frame to it. */
@@ -407,7 +433,7 @@ export class NatsCarrier implements FrameCarrier {
     });
   }
 
-  async #watch(): Promise<void> {
+  async #follow(): Promise<void> {
     for await (const status of this.#connection.status()) {
       if (this.#isClosed) return;
       if (status.type === "disconnect") this.#kernel.enter(() => this.#disconnected());

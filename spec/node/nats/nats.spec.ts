@@ -72,22 +72,45 @@ describeNats("a carrier over NATS", () => {
     expect(new Set(a.unreachable)).toEqual(new Set([b.node.id]));
   });
 
-  test("notices a node that is gone though nothing is sent to it, and tells the others [N1230]", async () => {
-    const wire = new Loopback(0, Number(server.address.split(":")[1]));
-    await wire.open();
-    const lost = await join({ address: `127.0.0.1:${wire.port}` }, "a");
-    const others = await Promise.all(["b", "c", "d"].map((name) => join(server, name)));
-    const all = [lost, ...others];
-    for (const one of all) for (const other of all) if (one !== other) await met(one, other);
-    for (const one of all) for (const other of all) if (one !== other) one.carrier.send(other.node, "one");
-    await until(() => all.every(({ frames }) => frames.length === all.length - 1));
-    wire.cut();
-    await until(() => others.every(({ unreachable }) => unreachable.includes(lost.node.id)));
-    expect(others.flatMap(({ unreachable }) => unreachable).every((id) => id === lost.node.id)).toBe(true);
-    // A node that asks gives no frame.
-    expect(others.flatMap(({ frames }) => frames).every((frame) => frame === "one")).toBe(true);
-    for (const one of all) await one[Symbol.asyncDispose]();
-  });
+  // Every second node asks the next one, which notices its silence.
+  test.each([
+    ["asks", 4, 0],
+    ["asks", 4, 2],
+    ["is asked", 4, 1],
+    ["is asked", 4, 3],
+    ["asks", 3, 0],
+    ["is asked", 3, 1],
+    ["asks, the last of an odd number,", 3, 2],
+  ])(
+    "notices a node that %s and is gone, though nothing is sent to it, and tells all %i [N1230]",
+    async (_, count, place) => {
+      const wires = Array.from(
+        { length: count },
+        () => new Loopback(0, Number(server.address.split(":")[1])),
+      );
+      for (const wire of wires) await wire.open();
+      const connected = await Promise.all(
+        wires.map(async (wire, i) => ({
+          wire,
+          one: await join({ address: `127.0.0.1:${wire.port}` }, `n${i}`),
+        })),
+      );
+      connected.sort((a, b) => (a.one.node.id < b.one.node.id ? -1 : 1));
+      const { wire, one: lost } = connected[place] as (typeof connected)[number];
+      const all = connected.map(({ one }) => one);
+      const others = all.filter((one) => one !== lost);
+      for (const one of all) for (const other of all) if (one !== other) await met(one, other);
+      for (const one of all) for (const other of all) if (one !== other) one.carrier.send(other.node, "one");
+      await until(() => all.every(({ frames }) => frames.length === all.length - 1));
+      wire.cut();
+      await until(() => others.every(({ unreachable }) => unreachable.includes(lost.node.id)));
+      expect(others.flatMap(({ unreachable }) => unreachable).every((id) => id === lost.node.id)).toBe(true);
+      // A node that asks gives no frame.
+      expect(others.flatMap(({ frames }) => frames).every((frame) => frame === "one")).toBe(true);
+      for (const one of all) await one[Symbol.asyncDispose]();
+      for (const each of wires) each.cut();
+    },
+  );
 
   test("believes nobody that another node is lost, and looks for itself [N1231]", async () => {
     const liar = await connect({ servers: server.address });
