@@ -10,6 +10,8 @@ export interface ThreadStart {
   readonly file: string;
   /** The name of its system. */
   readonly name: string;
+  /** Whether its messages carry the context of their sender: as in the system of the owner. */
+  readonly context: "sender" | "system";
   readonly control: HostPort;
   /** The line to the main thread. */
   readonly line: HostPort;

@@ -83,9 +83,11 @@ export class ThreadProcess implements Callbacks<never> {
     this.#control = control;
     this.#line = line;
     const { file, hungMs, data, limits, sessions } = this.#ground;
+    const { carriesContext } = (ctx.self.process as Process).kernel;
     const start: ThreadStart = {
       file,
       name: this.#name,
+      context: carriesContext ? "sender" : "system",
       control: otherControl,
       line: otherLine,
       main: this.#main,

@@ -64,7 +64,7 @@ interface CheckedProgram {
 async function run(start: ThreadStart, options: CheckedProgram): Promise<void> {
   const { control, beats, beatMs, atWork, data, main } = start;
   const { programs, onStart, errors } = options;
-  const system = new System({ name: start.name });
+  const system = new System({ name: start.name, context: start.context });
   noteJobs(kernelOf(system), atWork);
   const carrier = new PortCarrier();
   const sessions = new Sessions(system, carrier, { ...start.sessions, ...(errors && { errors }) });
