@@ -33,7 +33,7 @@ interface CallPort {
   catchUp(process: Process): void;
 }
 
-type CallSignal = WireSignal & { readonly type: "call" };
+export type CallSignal = WireSignal & { readonly type: "call" };
 type ReplySignal = WireSignal & { readonly type: "reply" };
 
 export class RemoteCalls {

@@ -13,11 +13,12 @@ import { Peers } from "./peers.js";
 import type { Pid, RemoteNode } from "./pid.js";
 import type { Process } from "./process.js";
 import { type ExitReason, NOCONNECTION, NOPROC, receivedReason } from "./reason.js";
-import { RemoteCalls } from "./remote-calls.js";
+import { type CallSignal, RemoteCalls } from "./remote-calls.js";
 import type { RemotePort } from "./remote-port.js";
 import { exitedError, type ReplyTo, type Request } from "./request.js";
 import type { SessionView } from "./session-view.js";
 import { show } from "./show.js";
+import type { Taps } from "./taps.js";
 import { post } from "./via.js";
 import { checkSignal } from "./wire-check.js";
 import type { PidAddress, ReplyAddress, WireSignal } from "./wire-signal.js";
@@ -72,6 +73,8 @@ export function remoteNodes(transport: Transport): RemoteNodes {
 
 /** A signal about a link, a monitor or an exit. */
 type Tie = Exclude<WireSignal, { readonly type: "message" | "call" | "reply" | "cancel" }>;
+
+type MessageSignal = WireSignal & { readonly type: "message" };
 
 /** A local pid that other nodes may know. */
 interface Exported {
@@ -298,26 +301,18 @@ export class Remote implements RemotePort {
     }
   }
 
-  #message(signal: WireSignal & { readonly type: "message" }): void {
+  #message(signal: MessageSignal): void {
     const kernel = this.#kernel;
-    const { message, trace } = signal;
     const to = this.#receiver(signal);
-    const { taps } = kernel;
-    if (taps === undefined) {
-      post(kernel, to, message);
-      return;
-    }
-    taps.arriving(trace?.text, () => {
-      taps.arrived(message, undefined, trace);
-      post(kernel, to, message);
-    });
+    if (kernel.taps === undefined) post(kernel, to, signal.message);
+    else tappedMessage(kernel, kernel.taps, to, signal);
   }
 
-  #call(signal: WireSignal & { readonly type: "call" }): void {
+  #call(signal: CallSignal): void {
     const to = this.#receiver(signal);
     const { taps } = this.#kernel;
     if (taps === undefined) this.calls.called(signal, to);
-    else taps.arriving(signal.trace?.text, () => this.calls.called(signal, to));
+    else tappedCall(this.calls, taps, to, signal);
   }
 
   /** The process that a signal is for, once it knows of all losses. */
@@ -484,4 +479,17 @@ export class Remote implements RemotePort {
     this.losses.forget(pid);
     if (this.#exported.size > 0 && this.#exported.delete(pid.id)) this.peers.remember(pid as Pid<unknown>);
   }
+}
+
+// Functions of their own: one that makes a closure allocates for it at each call, whether or not it makes the closure then.
+
+function tappedMessage(kernel: Kernel, taps: Taps, to: Pid, { message, trace }: MessageSignal): void {
+  taps.arriving(trace?.text, () => {
+    taps.arrived(message, undefined, trace);
+    post(kernel, to, message);
+  });
+}
+
+function tappedCall(calls: RemoteCalls, taps: Taps, to: Pid<unknown>, signal: CallSignal): void {
+  taps.arriving(signal.trace?.text, () => calls.called(signal, to));
 }

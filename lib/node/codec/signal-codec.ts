@@ -130,12 +130,12 @@ export class SignalCodec {
   encode(signal: WireSignal): string {
     switch (signal.type) {
       case "message":
-        return `[${this.#trace(signal.trace)}${MESSAGE},${signal.to.id},${this.#message(signal.message)}]`;
+        return `${this.#start(signal.trace)}${MESSAGE},${signal.to.id},${this.#message(signal.message)}]`;
       case "call": {
         const { from, to, replyTo, message, trace } = signal;
         const call = requestOf(replyTo);
         const { ref } = call.away ?? this.#kernel.remote.replyAddress(replyTo);
-        return `[${this.#trace(trace)}${CALL},${from?.id ?? null},${to.id},${ref},${this.#message(message, call)}]`;
+        return `${this.#start(trace)}${CALL},${from?.id ?? null},${to.id},${ref},${this.#message(message, call)}]`;
       }
       case "reply":
         return `[${REPLY},${signal.from.id},${signal.to.ref},${this.#outcome(signal.outcome)}]`;
@@ -160,9 +160,10 @@ export class SignalCodec {
     }
   }
 
-  #trace(trace: WireTrace | undefined): string {
-    if (trace === undefined || !this.#carriesTraces || traceText(trace.text) === undefined) return "";
-    return `${trace.isOwn ? OF_SPAN : WITHIN_SPAN},${JSON.stringify(trace.text)},`;
+  /** How the text of a signal begins that may have a trace. */
+  #start(trace: WireTrace | undefined): string {
+    if (trace === undefined || !this.#carriesTraces || traceText(trace.text) === undefined) return "[";
+    return `[${trace.isOwn ? OF_SPAN : WITHIN_SPAN},${JSON.stringify(trace.text)},`;
   }
 
   /** @param call - the call that the message belongs to */

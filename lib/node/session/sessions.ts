@@ -30,7 +30,7 @@ export interface SessionOptions extends Partial<SessionLimits> {
   readonly errors?: readonly ErrorClass[];
   /** The largest message, call or reply, in bytes. Default 16 MiB. */
   readonly maxBytes?: number;
-  /** Names of capabilities of this node. Each session knows those that both nodes have. */
+  /** Names of capabilities of this node. Each session knows those that both nodes have. Those of the library begin with `signalbox.` */
   readonly capabilities?: readonly string[];
   /** @internal The versions of the protocol that this node has. */
   readonly versions?: VersionRange;

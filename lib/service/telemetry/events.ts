@@ -72,7 +72,7 @@ export interface MessageBegin extends SpanBegin {
   readonly kind: "call" | "cast" | "delivery" | "message";
   /** The call or cast of a server, or the group of a dispatch. */
   readonly name: string | undefined;
-  /** Span of the call, cast or attempt that sent it, if that one was sampled. */
+  /** Span of the call, cast or attempt that sent it, if that one was sampled. One of another node has no event here. */
   readonly cause: number | undefined;
   /** Milliseconds that the message was in the mailbox. */
   readonly waitedMs: number;

@@ -103,7 +103,7 @@ describe("a trace between two nodes", () => {
       given = text;
       exporter.reset();
       await inSpan("request", () => a.system.send(far, "hello"));
-      await until(() => heard.length === i + 1);
+      await until(() => heard.length === i + 1 || a.ends.length + b.ends.length > 0);
       await b.system.idle();
       expect(above("inside")).toEqual(["process echo"]);
     }
