@@ -102,8 +102,9 @@ export interface KeyOptions {
   /** Ends the wait early: the request rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   /**
-   * Sends the message again when the process, or its node, has ended before an answer, until the time is over. The message may be handled twice then: give
-   * it a number, and have the process skip one that it has saved. False: the request rejects with CalleeExitedError. Default false.
+   * Sends the message again when the process, or its node, has ended before an answer, or when the process did not start, until the time is over. The message
+   * may be handled twice then: give it a number, and have the process skip one that it has saved. False: the request rejects with CalleeExitedError or with
+   * the error of the start. Default false.
    */
   readonly repeat?: boolean;
 }
@@ -264,7 +265,7 @@ class KeyedProcesses<S extends KeyedStart> implements Keyed<S> {
     // The one that is known may have ended.
     this.#known.delete(key);
     try {
-      return (await this.#find(key, wait)) as Pid<unknown>;
+      return (await this.#find(key, wait, false)) as Pid<unknown>;
     } finally {
       wait.end();
     }
@@ -282,7 +283,7 @@ class KeyedProcesses<S extends KeyedStart> implements Keyed<S> {
     const wait = this.#wait(key, limits);
     try {
       for (;;) {
-        const pid = await this.#find(key, wait);
+        const pid = await this.#find(key, wait, limits.repeat);
         const ref = this.#refOf(pid) as {
           with(options: object): {
             readonly call: Record<string, (...given: readonly unknown[]) => Promise<unknown>>;
@@ -307,7 +308,7 @@ class KeyedProcesses<S extends KeyedStart> implements Keyed<S> {
   }
 
   /** The process of a key, wherever that is. Nothing is handled by the search, so it goes on until the time is over. */
-  async #find(key: string, wait: KeyWait): Promise<Pid<never>> {
+  async #find(key: string, wait: KeyWait, isRepeated: boolean): Promise<Pid<never>> {
     const known = this.#known.get(key);
     // One on a node that is gone cannot be reached, and a call to it would not say that it was not handled.
     if (known !== undefined && this.#nodes.some(({ node }) => node.id === known.node.id)) {
@@ -329,7 +330,7 @@ class KeyedProcesses<S extends KeyedStart> implements Keyed<S> {
           }
           why = `${home.node.name} does not have it now`;
         } catch (error) {
-          if (!isPassing(error)) throw error;
+          if (!isPassing(error) && !(isRepeated && isFailedStart(error))) throw error;
           why = error;
         }
       await wait.pause(why);
@@ -507,4 +508,10 @@ function isPassing(error: unknown): boolean {
   const { code } = (error ?? {}) as { readonly code?: unknown };
   if (code === "ERR_UNKNOWN_PROGRAM" || code === "ERR_NO_NODE") return true;
   return error instanceof StartError && error.reason.type !== "crash" && !error.ignored;
+}
+
+/** Whether the process of the key could not start: its `init` has failed, or its state could not be read. */
+function isFailedStart(error: unknown): boolean {
+  const { code } = (error ?? {}) as { readonly code?: unknown };
+  return error instanceof StartError || (typeof code === "string" && code.startsWith("ERR_STORE"));
 }
