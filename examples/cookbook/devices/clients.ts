@@ -3,7 +3,7 @@
 import { connect, type Socket } from "node:net";
 
 export class Client {
-  /** What the device was told to do. */
+  /** Commands the device received. */
   readonly commands: string[] = [];
   readonly #id: string;
   readonly #ports: readonly number[];

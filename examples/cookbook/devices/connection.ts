@@ -2,9 +2,8 @@
 // A line is `DEVICE NUMBER VALUE`, its answer `ok NUMBER`; a command is `do COMMAND`.
 
 import type { Socket } from "node:net";
-import { type Context, defineServer, type Pid, type ServerDefinition, type System, stop } from "signalbox";
-import type { Desks } from "./desk.js";
-import type { Command } from "./device.js";
+import { type Context, defineServer, type Pid, type ServerDefinition, stop } from "signalbox";
+import type { Command, Devices } from "./device.js";
 
 export const LIMITS = {
   /** A line that is longer, and has no end, is no reading. */
@@ -21,17 +20,17 @@ interface State {
 }
 
 export const Connection: ServerDefinition<
-  [system: System, desks: Desks, socket: Socket],
+  [devices: Devices, socket: Socket],
   Record<never, never>,
   Record<never, never>
 > = defineServer({
   label: "connection",
   mailbox: { capacity: 100, overflow: "exit" },
-  init: (ctx: Context<Command>, system: System, desks: Desks, socket: Socket): State => {
+  init: (ctx: Context<Command>, devices: Devices, socket: Socket): State => {
     socket.setEncoding("latin1").setTimeout(LIMITS.silentMs, () => socket.destroy());
     // However one of the two ends, the other one does not outlive it.
     ctx.signal.addEventListener("abort", () => socket.destroy());
-    void read(ctx, system, desks, socket).then(ctx.wrap(() => ctx.send(ctx.self as Pid<unknown>, CLOSED)));
+    void read(ctx, devices, socket).then(ctx.wrap(() => ctx.send(ctx.self as Pid<unknown>, CLOSED)));
     return { socket };
   },
   info: ({ socket }: State, message: unknown) => {
@@ -42,18 +41,19 @@ export const Connection: ServerDefinition<
 });
 
 /** Handles one line after the other, so that a client which does not take its answers is not read. */
-async function read(ctx: Context<Command>, system: System, desks: Desks, socket: Socket): Promise<void> {
+async function read(ctx: Context<Command>, devices: Devices, socket: Socket): Promise<void> {
   try {
     for await (const line of linesOf(socket)) {
       const [id = "", n, value] = line.split(" ");
-      const reading = { id, n: Number(n), value: Number(value) };
+      const reading = { n: Number(n), value: Number(value) };
       const isGood =
         /^[\w-]{1,40}$/.test(id) && Number.isSafeInteger(reading.n) && Number.isFinite(reading.value);
       if (!isGood) return void socket.end("no reading\n"); // ends this connection, and no other
-      const request = { type: "reading", ...reading, from: ctx.self } as const;
-      const isTaken = await system.dispatch(desks, request).then(
-        ({ reply }) => reply,
-        () => false, // no node took it within the deadline of the dispatch
+      // Sent again while its device crashes or moves: the device counts each number once.
+      const device = devices.at(id, { repeat: true });
+      const isTaken = await device.call.report(reading.n, reading.value, ctx.self as Pid<Command>).then(
+        () => true,
+        () => false, // not within the time of a call
       );
       if (!socket.write(`${isTaken ? "ok" : "again"} ${reading.n}\n`)) await drained(socket);
     }

@@ -8,19 +8,14 @@ import {
   type ServerDefinition,
   stop,
 } from "signalbox";
+import { type ClusterNode, type KeyEntry, type Keyed, keyed } from "signalbox/nodes";
+import type { Store } from "signalbox/store";
 
-/** What is known of a device. */
+/** What is known of a device. It is safe in the store. */
 export interface Totals {
   /** The number of the last reading. */
   readonly last: number;
   readonly sum: number;
-}
-
-/** Where the totals are safe: a table of a database that all nodes reach, or a fake of a test. */
-export interface Store {
-  load(id: string): Promise<Totals | undefined>;
-  /** Rejects unless the stored `last` is `expected`: another process of the device may have written, here or on another node. */
-  save(id: string, totals: Totals, expected: number): Promise<void>;
 }
 
 export const LIMITS = {
@@ -37,55 +32,57 @@ export interface Command {
   readonly command: string;
 }
 
+const NOTHING: Totals = { last: 0, sum: 0 };
+
 interface State {
-  readonly id: string;
-  readonly store: Store;
-  totals: Totals;
+  readonly entry: KeyEntry<Totals>;
   connection: Pid<Command> | undefined;
 }
 interface Scope {
   readonly ctx: Context<unknown>;
 }
 type Calls = {
+  /** `n` is counted by the device from 1, so that a reading which is sent twice counts once. */
   report(this: Scope, state: State, n: number, value: number, from: Pid<Command>): Promise<void>;
+  totals(this: Scope, state: State): Totals;
   /** False: the device has no connection now. */
   command(this: Scope, state: State, command: string): boolean;
 };
 
-export const Device: ServerDefinition<[id: string, store: Store], Calls, Record<never, never>> = defineServer(
-  {
-    label: "device",
-    mailbox: { capacity: LIMITS.maxWaiting, overflow: "reject" },
-    init: async (_ctx: Context<unknown>, id: string, store: Store): Promise<State> => ({
-      id,
-      store,
-      totals: (await store.load(id)) ?? { last: 0, sum: 0 },
-      connection: undefined,
-    }),
-    calls: {
-      async report(state: State, n: number, value: number, from: Pid<Command>) {
-        if (state.connection !== from) {
-          state.connection = from;
-          this.ctx.monitor(from); // on whichever node it is
-        }
-        const { last, sum } = state.totals;
-        if (n <= last) return; // sent again, since its answer was lost
-        const totals = { last: n, sum: sum + value };
-        await state.store.save(state.id, totals, last); // first safe, then counted
-        state.totals = totals;
-      },
-      command({ connection }: State, command: string) {
-        if (connection !== undefined) this.ctx.send(connection, { command });
-        return connection !== undefined;
-      },
+export const Device: ServerDefinition<[entry: KeyEntry<Totals>], Calls, Record<never, never>> = defineServer({
+  label: "device",
+  mailbox: { capacity: LIMITS.maxWaiting, overflow: "reject" },
+  init: (_ctx: Context<unknown>, entry: KeyEntry<Totals>): State => ({ entry, connection: undefined }),
+  calls: {
+    async report(state: State, n: number, value: number, from: Pid<Command>) {
+      if (state.connection !== from) {
+        state.connection = from;
+        this.ctx.monitor(from); // on whichever node it is
+      }
+      const { last, sum } = state.entry.state ?? NOTHING;
+      if (n > last) await state.entry.save({ last: n, sum: sum + value });
     },
-    signals: {
-      /** The connection has ended, or the node of the connection is lost. */
-      down: (state: State, { pid }: DownSignal) => {
-        if (state.connection === pid) state.connection = undefined;
-      },
+    totals: ({ entry }: State) => entry.state ?? NOTHING,
+    command({ connection }: State, command: string) {
+      if (connection !== undefined) this.ctx.send(connection, { command });
+      return connection !== undefined;
     },
-    idle: () => stop(),
-    idleMs: LIMITS.idleMs,
   },
-);
+  signals: {
+    /** The connection has ended, or the node of the connection is lost. */
+    down: (state: State, { pid }: DownSignal) => {
+      if (state.connection === pid) state.connection = undefined;
+    },
+  },
+  idle: () => stop(),
+  idleMs: LIMITS.idleMs,
+});
+
+export type Devices = Keyed<typeof Device>;
+
+// #region devices
+/** The devices of all nodes. A device has one process, on the node that holds the lease of its shard. */
+export function devicesOf(node: ClusterNode, store: Store): Devices {
+  return keyed(node, { name: "device", store, start: Device, maxKeys: LIMITS.maxDevices });
+}
+// #endregion devices

@@ -1,16 +1,17 @@
-// A node of the gateway: it joins the others, has a desk for its devices, and takes connections of any device.
+// A node of the gateway: it joins the others, runs its part of the devices, and takes connections of any device.
 
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { defineServer, dynamicSupervisor, type System, supervisor } from "signalbox";
 import { type CarrierSource, joinCluster } from "signalbox/nodes";
+import type { Store } from "signalbox/store";
 import { Connection } from "./connection.js";
-import { type Desks, desk, desksOf } from "./desk.js";
-import { LIMITS, type Store } from "./device.js";
+import { devicesOf, LIMITS, type Totals } from "./device.js";
 
 export interface GatewayOptions {
   /** `nats({ servers, cluster })`. */
   readonly carrier: CarrierSource;
+  /** Shared by all nodes, and open with `keyedSchema`. */
   readonly store: Store;
   readonly host: string;
   /** 0: one that is free. */
@@ -20,8 +21,10 @@ export interface GatewayOptions {
 export interface Gateway {
   /** The port on which devices connect. */
   readonly port: number;
-  /** Tells a device on whichever node to do something. False: the device has no connection. */
+  /** Sends a command to a device, whichever node it is connected to. False: the device has no connection. */
   command(id: string, command: string): Promise<boolean>;
+  /** What is known of a device. */
+  totals(id: string): Promise<Totals>;
 }
 
 export async function gateway(
@@ -29,7 +32,7 @@ export async function gateway(
   { carrier, store, host, port }: GatewayOptions,
 ): Promise<Gateway> {
   const node = await joinCluster(system, carrier);
-  const desks = desksOf(node);
+  const devices = devicesOf(node, store);
   const Connections = dynamicSupervisor({
     child: { id: "connection", start: Connection, restart: "temporary" }, // a client that lost its connection connects again
     maxChildren: LIMITS.maxDevices,
@@ -42,7 +45,7 @@ export async function gateway(
       const server = createServer((socket) => {
         socket.on("error", () => socket.destroy());
         // Too many, or the service ends.
-        connections.startLike([system, desks, socket]).catch(() => socket.destroy());
+        connections.startLike([devices, socket]).catch(() => socket.destroy());
       });
       ctx.signal.addEventListener("abort", () => server.close());
       server.listen({ port, host, backlog: 1_024 });
@@ -55,7 +58,7 @@ export async function gateway(
     supervisor({
       strategy: "rest_for_one",
       children: [
-        { id: "desk", start: desk(system, desks, store) },
+        { id: "devices", start: devices },
         { id: "connections", name: "connections", start: Connections },
         { id: "listener", start: Listener }, // last, so it stops first
       ],
@@ -63,11 +66,7 @@ export async function gateway(
   );
   return {
     port: listening,
-    command: (id, command) => ask(system, desks, id, command),
+    command: (id, command) => devices.at(id).call.command(command),
+    totals: (id) => devices.at(id, { repeat: true }).call.totals(),
   };
-}
-
-async function ask(system: System, desks: Desks, id: string, command: string): Promise<boolean> {
-  const { reply } = await system.dispatch(desks, { type: "command", id, command });
-  return reply === true;
 }

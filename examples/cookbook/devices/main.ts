@@ -1,30 +1,23 @@
-// A demonstration: three nodes, 600 devices that send three readings each, and a node that is lost in the middle. Every hundredth write fails.
+// A demonstration: three nodes, 600 devices that send three readings each, and a node that is lost in the middle.
 
 import process from "node:process";
 import { System } from "signalbox";
+import { keyedSchema, localNetwork } from "signalbox/nodes";
+import { memory, openStore, type Store } from "signalbox/store";
 import { Client } from "./clients.js";
-import type { Totals } from "./device.js";
-import { gateway } from "./gateway.js";
-import { Wire } from "./wire.js";
+import { type Gateway, gateway } from "./gateway.js";
 
 const COUNT = Number(process.env.DEVICES ?? 600);
 
-const rows = new Map<string, Totals>();
-let writes = 0;
-const store = {
-  load: async (id: string) => rows.get(id),
-  save: async (id: string, totals: Totals, expected: number) => {
-    if (++writes % 100 === 0) throw new Error("the database is busy");
-    if ((rows.get(id)?.last ?? 0) !== expected) throw new Error(`${id} has a newer total`);
-    rows.set(id, totals);
-  },
-};
-
-const wire = new Wire();
+const network = localNetwork(); // on machines: `nats({ servers, cluster })`
+const database = memory({ shared: true }); // on machines: `postgres(…)`
 const systems = ["north", "south", "west"].map((name) => new System({ name, report: false }));
+const stores = await Promise.all(systems.map((system) => openStore(system, database, [keyedSchema])));
 const gateways = [];
-for (const system of systems)
-  gateways.push(await gateway(system, { carrier: wire, store, host: "127.0.0.1", port: 0 }));
+for (const [i, system] of systems.entries())
+  gateways.push(
+    await gateway(system, { carrier: network, store: stores[i] as Store, host: "127.0.0.1", port: 0 }),
+  );
 const ports = gateways.map(({ port }) => port);
 const clients = Array.from({ length: COUNT }, (_, i) => new Client(`meter-${i}`, ports, i));
 
@@ -41,18 +34,20 @@ show();
 const [, south] = systems as [System, System, System];
 const second = Promise.all(clients.map((client) => client.send(2, 20)));
 await new Promise((resolve) => setTimeout(resolve, 20));
-wire.lose(south.node);
+network.lose(south.node);
 await south.stop();
 console.log("south is lost");
 await second;
 await Promise.all(clients.map((client) => client.send(3, 30)));
 show();
 
-const isTold = await gateways[0]?.command("meter-7", "blink");
+const north = gateways[0] as Gateway;
+const isSent = await north.command("meter-7", "blink");
 await clients[7]?.send(4, 40); // what was sent before its answer has arrived by then
-console.log(`meter-7 was told by north: ${isTold}; it does: ${clients[7]?.commands.join()}`);
-const all = [...rows.values()];
+console.log(`north sent blink to meter-7: ${isSent}; the device received: ${clients[7]?.commands.join()}`);
+const all = await Promise.all(clients.map((_, i) => north.totals(`meter-${i}`)));
 console.log(`readings: ${all.reduce((sum, { last }) => sum + last, 0)}`);
 console.log(`sum of their values: ${all.reduce((total, { sum }) => total + sum, 0)}`);
 for (const client of clients) client.close();
 for (const system of systems) await system.stop();
+for (const store of stores) await store.close();
