@@ -14,6 +14,7 @@ import { memory } from "signalbox/store";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { SHUTDOWN, shop } from "../../examples/kubernetes/shop.js";
+import { SHUTDOWN as WORKERS_SHUTDOWN, workers } from "../../examples/kubernetes/workers.js";
 import { APPLICATION_DEFAULTS } from "../../lib/service/application/options.js";
 import { HEALTH_DEFAULTS } from "../../lib/service/health/options.js";
 import { HOST_METRICS } from "../../lib/service/telemetry/host-metrics.js";
@@ -34,9 +35,9 @@ const manifests = new Map<string, Manifest>(
     .filter((name) => name.endsWith(".yaml"))
     .map((name) => [name, parse(readFileSync(join(FOLDER, name), "utf8")) as Manifest]),
 );
-const deployment = manifests.get("deployment.yaml") as unknown as IDeployment;
-const pod = deployment.spec?.template.spec;
-const container = pod?.containers[0];
+const deploymentOf = (name: string): IDeployment => manifests.get(name) as unknown as IDeployment;
+const deployment = deploymentOf("deployment.yaml");
+const container = deployment.spec?.template.spec?.containers[0];
 
 /** The schemas, by kind, and where the types are. */
 const KINDS: Readonly<Record<string, { make(of: never): { validate(): void }; readonly from: string }>> = {
@@ -89,7 +90,9 @@ function typeErrors(of: readonly Manifest[]): string {
 
 describe("the manifests", () => {
   it("are of the kinds that the page shows [N1146]", () => {
-    expect([...manifests.values()].map(({ kind }) => kind).sort()).toEqual(Object.keys(KINDS).sort());
+    expect([...new Set([...manifests.values()].map(({ kind }) => kind))].sort()).toEqual(
+      Object.keys(KINDS).sort(),
+    );
   });
 
   it.each([...manifests])("%s is valid by its schema [N1146]", (_name, manifest) => {
@@ -108,35 +111,64 @@ describe("the manifests", () => {
     expect(() => new Deployment(wrong as never).validate()).toThrow(/replicas/);
   });
 
-  it("name each other as they are named [N1147]", () => {
+  it.each([
+    ["shop", "deployment.yaml", "scaling.yaml"],
+    ["workers", "workers.yaml", "workers-scaling.yaml"],
+  ])("of the %s name each other as they are named [N1147]", (name, deployed, scaled) => {
+    const { metadata, spec } = deploymentOf(deployed);
+    const labels = spec?.template.metadata?.labels;
+    expect(metadata?.name).toBe(name);
+    expect(labels).toEqual({ app: name });
+    expect(spec?.selector.matchLabels).toEqual(labels);
+    expect(manifests.get(scaled)).toMatchObject({ metadata: { name }, spec: { scaleTargetRef: { name } } });
+  });
+
+  it("of the service and the disruptions are of the shop [N1147]", () => {
     const labels = deployment.spec?.template.metadata?.labels;
-    const text = JSON.stringify([...manifests.values()]);
-    expect(labels).toEqual({ app: "shop" });
-    expect(deployment.spec?.selector.matchLabels).toEqual(labels);
     expect(manifests.get("disruption.yaml")).toMatchObject({ spec: { selector: { matchLabels: labels } } });
-    expect(manifests.get("scaling.yaml")).toMatchObject({ spec: { scaleTargetRef: { name: "shop" } } });
-    expect(text.match(/"name":"shop"/g)?.length).toBeGreaterThanOrEqual(manifests.size);
     const service = manifests.get("service.yaml") as unknown as IService;
     expect(service.spec?.selector).toEqual(labels);
     const ports = container?.ports?.map(({ name }) => name);
     for (const { targetPort } of service.spec?.ports ?? []) expect(ports).toContain(targetPort);
   });
 
-  it("leave each limit more time than the one within it [N1147]", () => {
-    const { startTimeoutMs, flushTimeoutMs, lingerMs, drainTimeoutMs } = APPLICATION_DEFAULTS;
-    const sleepMs = (container?.lifecycle?.preStop?.sleep?.seconds ?? 0) * SECOND;
-    const graceMs = (pod?.terminationGracePeriodSeconds ?? 0) * SECOND;
-    expect(sleepMs).toBeGreaterThan(0);
-    expect(graceMs).toBeGreaterThan(sleepMs + drainTimeoutMs + flushTimeoutMs + lingerMs);
-    expect(Object.values(SHUTDOWN).reduce((sum, ms) => sum + ms, 0)).toBeLessThan(drainTimeoutMs);
-    expect(readFileSync(join(FOLDER, "main.ts"), "utf8")).toContain("drainTimeoutMs: 25_000");
-    const { failureThreshold = 0, periodSeconds = 0 } = container?.startupProbe ?? {};
-    expect(failureThreshold * periodSeconds * SECOND).toBeGreaterThan(startTimeoutMs);
-    const { timeoutMs, checkTimeoutMs } = HEALTH_DEFAULTS;
-    for (const probe of [container?.startupProbe, container?.livenessProbe, container?.readinessProbe])
-      expect((probe?.timeoutSeconds ?? 0) * SECOND).toBeGreaterThan(timeoutMs + checkTimeoutMs);
-  });
+  it.each([
+    ["shop", "deployment.yaml", SHUTDOWN],
+    ["workers", "workers.yaml", WORKERS_SHUTDOWN],
+  ] as const)(
+    "of the %s leave each limit more time than the one within it [N1147]",
+    (name, deployed, shutdown) => {
+      const pod = deploymentOf(deployed).spec?.template.spec;
+      const [container] = pod?.containers ?? [];
+      const { startTimeoutMs, flushTimeoutMs, lingerMs, drainTimeoutMs } = APPLICATION_DEFAULTS;
+      const sleepMs = (container?.lifecycle?.preStop?.sleep?.seconds ?? 0) * SECOND;
+      const graceMs = (pod?.terminationGracePeriodSeconds ?? 0) * SECOND;
+      // Who gets requests serves on for a while.
+      expect(sleepMs > 0).toBe(name === "shop");
+      expect(graceMs).toBeGreaterThan(sleepMs + drainTimeoutMs + flushTimeoutMs + lingerMs);
+      expect(Object.values(shutdown).reduce((sum, ms) => sum + ms, 0)).toBeLessThan(drainTimeoutMs);
+      const { failureThreshold = 0, periodSeconds = 0 } = container?.startupProbe ?? {};
+      expect(failureThreshold * periodSeconds * SECOND).toBeGreaterThan(startTimeoutMs);
+      const { timeoutMs, checkTimeoutMs } = HEALTH_DEFAULTS;
+      for (const probe of [container?.startupProbe, container?.livenessProbe, container?.readinessProbe])
+        expect((probe?.timeoutSeconds ?? 0) * SECOND).toBeGreaterThan(timeoutMs + checkTimeoutMs);
+      expect(readFileSync(join(FOLDER, "main.ts"), "utf8")).toContain("drainTimeoutMs: 25_000");
+    },
+  );
 });
+
+/** The metrics that a ScaledObject asks for, and those of a page. */
+function asksFor(scaled: string, page: string): void {
+  const queries = [...JSON.stringify(manifests.get(scaled)).matchAll(/max\((\w+)\{(.*?)\}\)/g)];
+  expect(queries.length).toBeGreaterThan(1);
+  const known = Object.values(HOST_METRICS).map((one) => headOf(one).name);
+  for (const [, name = "", labels = ""] of queries) {
+    expect(known).toContain(name);
+    const lines = page.split("\n").filter((one) => one.startsWith(`${name}{`));
+    const wanted = labels.replaceAll("\\", "").split(",");
+    expect(lines.filter((line) => wanted.every((label) => line.includes(label)))).toHaveLength(1);
+  }
+}
 
 describe("the program that the manifests deploy", () => {
   const service = run((_config, self) => shop(self, memory(), { http: 0, ops: 0 }), {
@@ -176,13 +208,29 @@ describe("the program that the manifests deploy", () => {
     const path = annotations["prometheus.io/path"] ?? "";
     await until(async () => (await asked(path))[1].includes("signalbox_host_due{"), "the first signals");
     const [, page] = await asked(path);
-    const queries = [...JSON.stringify(manifests.get("scaling.yaml")).matchAll(/max\((\w+)\{(.*?)\}\)/g)];
-    expect(queries.length).toBeGreaterThan(1);
-    const known = Object.values(HOST_METRICS).map((one) => headOf(one).name);
-    for (const [, name = "", labels = ""] of queries) {
-      expect(known).toContain(name);
-      const line = page.split("\n").find((one) => one.startsWith(`${name}{`));
-      for (const label of labels.replaceAll("\\", "").split(",")) expect(line).toContain(label);
-    }
+    asksFor("scaling.yaml", page);
+  });
+});
+
+describe("the program of the workers", () => {
+  const service = run((_config, self) => workers(self, memory(), 0), {
+    name: "workers",
+    host: false,
+    system: { report: false },
+  });
+  afterAll(() => service.stop());
+
+  it("has the metrics that the scaling asks for, of its pipelines and its queue [N1346]", async () => {
+    await service.started;
+    const at = httpServer({ fetch: () => new Response() }, { port: 0 }).at(service.system, "ops");
+    const path = `http://127.0.0.1:${(await at.address()).port}/metrics`;
+    const page = async (): Promise<string> => (await fetch(path)).text();
+    const has = async (kind: string): Promise<boolean> =>
+      (await page())
+        .split("\n")
+        .some((line) => line.startsWith("signalbox_host_due{") && line.includes(kind));
+    await until(() => has('kind="pipelines"'), "the first signals of pipelines");
+    await until(() => has('kind="queues"'), "the first signals of queues");
+    asksFor("workers-scaling.yaml", await page());
   });
 });

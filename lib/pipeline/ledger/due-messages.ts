@@ -1,7 +1,7 @@
 // The messages of a store that are due and that no host holds: what an autoscaler asks. See HostSignals.
 //
 // Every execution has its own range of keys, so the executions that run are found first. As a rule, hosts hold what their executions have:
-// then one count of an execution is all that is read of it.
+// then one read of an execution is all. Only those of which more is free are counted queue by queue.
 
 import { type DueSignals, LOOKED_AT, MOST_DUE, oldestOf } from "../../host/signals.js";
 import type { Store } from "../../store/index.js";
@@ -12,7 +12,7 @@ import { executions, type MessageRow, messages, READY } from "./tables.js";
 /** Most executions that are looked at, those that were started first. */
 const MOST_EXECUTIONS = 1_000;
 /** Executions that are looked at at a time. */
-const AT_ONCE = 16;
+const AT_ONCE = 50;
 /** Most messages of this host that a look for the oldest passes over. */
 const MOST_PASSED = 1_000;
 
@@ -58,8 +58,14 @@ async function dueOf(
   scope: number,
   ledger: Pick<StoreLedger, "handedOut"> | undefined,
 ): Promise<DueSince> {
+  const few = await store.scan(messages, { prefix: [scope], ...free, limit: LOOKED_AT + 1 });
+  if (few.length <= LOOKED_AT) {
+    const due = few.filter(
+      ({ lane, queue, id }) => lane <= now && ledger?.handedOut(queue).known.has(id) !== true,
+    );
+    return { due: due.length, since: due.map((row) => (row.lane === READY ? row.since : row.lane)) };
+  }
   const all: DueSince = { due: 0, since: [] };
-  if ((await store.count(messages, { prefix: [scope], ...free, atMost: 1 })) === 0) return all;
   for (const queue of await new MessageRows(store, scope).liveQueues()) {
     const found = await dueIn(store, now, [scope, queue], ledger?.handedOut(queue));
     all.due += found.due;
