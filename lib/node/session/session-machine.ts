@@ -613,11 +613,11 @@ function pump(s: Session, epoch: Epoch, now: number): Effects {
     if (isPart) epoch.partsInFlight++;
     inFlight.push({ seq, isPart, texts } satisfies InFlight);
     const { body } = cargo;
-    const numbered = { ...receiptOf(s, epoch), seq, body };
+    const { from, to, ack, credit } = receiptOf(s, epoch);
     const frame: Frame =
       cargo.type === "data"
-        ? { type: "data", ...numbered, count: texts.length }
-        : { type: "part", ...numbered, isLast: cargo.isLast };
+        ? { type: "data", from, to, ack, credit, seq, body, count: texts.length }
+        : { type: "part", from, to, ack, credit, seq, body, isLast: cargo.isLast };
     effects.push({ type: "transmit", frame });
   }
   // Without heartbeats, the other side is asked while something is not acknowledged.

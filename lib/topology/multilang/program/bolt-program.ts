@@ -5,6 +5,7 @@ import type { Callbacks } from "../../../process/behaviour.js";
 import type { Context } from "../../../process/context.js";
 import type { Signal } from "../../../process/entries.js";
 import { OptionError } from "../../../process/errors.js";
+import type { Process } from "../../../process/process.js";
 import { type ExitReason, isOrderly } from "../../../process/reason.js";
 import { type Launch, launch, type Startable } from "../../../process/start.js";
 import type { ComponentPlan } from "../../definition/blueprint.js";
@@ -40,14 +41,17 @@ export function boltProgram(definition: BoltDefinition<never>): Startable<never,
   };
 }
 
+/** More commands than this are not gathered. */
+const MOST_SAID = 1_000;
+
 class BoltProgram implements Callbacks<ToPlaced> {
   readonly #definition: BoltDefinition;
   readonly #task: PlacedTask;
   readonly #shared: Map<unknown, unknown> = new Map();
   readonly #onTaskIds: ((tasks: readonly number[]) => void)[] = [];
   #bolt: ProgramBolt | undefined;
-  /** Said by the item in work, and not sent yet. Undefined: no item is in work, and what is said is sent at once. */
-  #said: object[] | undefined;
+  /** Said and not sent yet. */
+  #said: object[] = [];
   #isStopped = false;
 
   constructor(definition: BoltDefinition, task: PlacedTask) {
@@ -77,10 +81,7 @@ class BoltProgram implements Callbacks<ToPlaced> {
       logLevel: "info" as const,
     };
     const wire = {
-      send: (message: object): void => {
-        if (this.#said === undefined) this.#send(ctx, [message]);
-        else this.#said.push(message);
-      },
+      send: (message: object): void => this.#say(ctx, message),
       expectTaskIds: (answer: (tasks: readonly number[]) => void): void => void this.#onTaskIds.push(answer),
     };
     // The fields are those of the bolt's input: the host sends no others.
@@ -90,8 +91,20 @@ class BoltProgram implements Callbacks<ToPlaced> {
     ctx.send(host, { type: "ready", pid: ctx.self });
   }
 
-  #send(ctx: Context<ToPlaced>, commands: readonly object[]): void {
-    if (commands.length > 0 && ctx.alive) ctx.send(this.#task.host, { type: "said", commands });
+  /** Says a command, together with the others of this turn: what a turn sends to another node leaves at its end in any case. */
+  #say(ctx: Context<ToPlaced>, command: object): void {
+    this.#said.push(command);
+    const process = ctx.self.process as Process | undefined;
+    const scheduler = process?.kernel.scheduler;
+    if (scheduler?.drained === undefined || this.#said.length === MOST_SAID) this.#send(ctx);
+    else if (this.#said.length === 1) scheduler.drained(() => process?.perform(() => this.#send(ctx)));
+  }
+
+  #send(ctx: Context<ToPlaced>): void {
+    const commands = this.#said;
+    if (commands.length === 0 || !ctx.alive) return;
+    this.#said = [];
+    ctx.send(this.#task.host, { type: "said", commands });
   }
 
   async handle(ctx: Context<ToPlaced>, message: ToPlaced): Promise<void> {
@@ -104,16 +117,14 @@ class BoltProgram implements Callbacks<ToPlaced> {
         await this.#stop(ctx, message.final);
         ctx.exit("normal");
         return;
-      default: {
-        this.#said = [];
+      default:
         try {
           await bolt.handle(message);
-        } finally {
-          const said = this.#said;
-          this.#said = undefined;
-          this.#send(ctx, said);
+        } catch (error) {
+          // The process ends by it. The tuples before are settled.
+          this.#send(ctx);
+          throw error;
         }
-      }
     }
   }
 
@@ -121,8 +132,9 @@ class BoltProgram implements Callbacks<ToPlaced> {
     if (this.#isStopped) return;
     this.#isStopped = true;
     await this.#bolt?.stop(final);
-    const wrong = (error: unknown): void => this.#send(ctx, [{ command: "error", msg: textOf(error) }]);
+    const wrong = (error: unknown): void => this.#say(ctx, { command: "error", msg: textOf(error) });
     await Promise.all([...this.#shared.values()].map((value) => dispose(value, wrong)));
+    this.#send(ctx);
   }
 
   signal(_ctx: Context<ToPlaced>, signal: Signal): unknown {
