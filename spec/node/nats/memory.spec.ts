@@ -1,13 +1,17 @@
 // The memory of a node that sends to another one which is stopped. Measured in a process of its own: its heap, and what is outside of it. The
 // resident set is larger by what the collector keeps for itself.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ChildProgram, childProgram } from "../../support/child-program.js";
 import { describeNats, startNats } from "../../support/nats.js";
+import { proving } from "../../support/proof.js";
 
 const MOST_BYTES = 64 * 1_024 * 1_024;
 
-describeNats("a node that sends to a stopped one", () => {
+/** It takes seconds, and fills memory. */
+const onNats = proving ? describeNats : describe.skip;
+
+onNats("a node that sends to a stopped one", () => {
   let program: ChildProgram;
   beforeAll(async () => {
     program = await childProgram(new URL("../../support/programs/flooder.ts", import.meta.url), [
