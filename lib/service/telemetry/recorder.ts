@@ -73,6 +73,8 @@ export class Recorder implements Taps {
   private casts = new Sampler(1);
   private dispatches = new Sampler(1);
   private lastSpan = 0;
+  /** Calls from other nodes until the next one that is timed. */
+  private untilTimed = 0;
   /** The name in metrics of the child that is started next, if that is not its label. */
   private countedAs: string | undefined = undefined;
 
@@ -301,11 +303,6 @@ export class Recorder implements Taps {
     if (every === 0 && !listens) return false;
     const cast = listens ? castOf(plain(message)) : undefined;
     if (cast !== undefined) return cast.tap !== undefined;
-    return this.isTimed(process, every);
-  }
-
-  /** Whether the next message of a process is one of those that are chosen. */
-  private isTimed(process: Observed, every: number): boolean {
     if (every <= 1) return every === 1;
     if (--process.untilMarked > 0 && process.untilMarked < every) return false;
     process.untilMarked = every;
@@ -421,7 +418,8 @@ export class Recorder implements Taps {
         cause: this.causeOf(trace),
         sentAt: this.now(),
       });
-    else if (this.meters !== undefined && this.isTimed(seen, this.meters.messageOneIn)) {
+    else if (this.meters !== undefined && --this.untilTimed <= 0) {
+      this.untilTimed = this.meters.messageOneIn;
       const sentAt = this.now();
       call.tap = new ArrivedCall({ kind: "call", name: method, cause: undefined, sentAt, isPrivate: true });
     }

@@ -1,6 +1,6 @@
 // What the metrics of a node say of its sessions with others.
 
-import { System } from "signalbox";
+import { defineServer, type Pid, System } from "signalbox";
 import { prometheus, telemetry } from "signalbox/service";
 import { testClock } from "signalbox/testing";
 import { afterEach, describe, expect, test } from "vitest";
@@ -95,6 +95,29 @@ describe("metrics of sessions", () => {
       expect(page.text()).not.toContain("node-");
     }
     expect(counts.at(-1)).toBe(counts[0]);
+  });
+});
+
+describe("calls from other nodes", () => {
+  test("are timed where they are handled, and counted where they are made [N1320]", async () => {
+    const clock = testClock();
+    const network = new FrameNetwork();
+    const [a, b] = ["a", "b"].map((name) => systemOf(clock, name)) as [System, System];
+    const pages = [a, b].map((system) => prometheus(system, { runtime: false, timeOneIn: 2 }));
+    for (const system of [a, b]) new Sessions(system, network.carrier(system.node));
+    network.meet();
+    await clock.settle();
+    const Desk = defineServer({ label: "desk", init: () => undefined, calls: { ask: () => 1 } });
+    const { pid } = await clock.until(b.start(Desk));
+    const desk = Desk.at(a, a.pidAt(b.address(pid)) as Pid<never>);
+    for (let i = 0; i < 4; i++) await clock.until(desk.call.ask());
+    const [here = "", there = ""] = pages.map((page) => page.text());
+    expect(there).toContain('signalbox_message_duration_seconds_count{system="b",label="desk"} 2');
+    expect(there).toContain('signalbox_mailbox_wait_seconds_count{system="b",label="desk"} 2');
+    expect(there).not.toContain("signalbox_calls_total{");
+    expect(here).toContain(
+      'signalbox_calls_total{system="a",label="process",method="ask",outcome="replied"} 4',
+    );
   });
 });
 
