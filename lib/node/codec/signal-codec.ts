@@ -15,9 +15,9 @@
 //
 // `from` and `to` are numbers of processes: `from` lives on the node that sends, `to` on the one that receives. A value is its JSON,
 // followed by the number of its form unless it is plain (values.ts). A message of a behaviour has two more parts, the name of its class and
-// a text; and a third one, its reply address, if it is a call that somebody passes on. The message of a call may have the number of a form of
-// its own and a key behind it (own-reply.ts). A trace goes only to nodes that are known to read it. A trace that cannot be read is ignored,
-// as HTTP servers do.
+// a text; and a third one, its reply address, if it is a call that somebody passes on. A value that is plain but for pids has a list of their
+// places behind the number of its form (placed.ts). A trace goes only to nodes that are known to read it. A trace that cannot be read
+// is ignored, as HTTP servers do.
 
 import type { ErrorClass } from "../../host/payload/error-record.js";
 import { UnstorableValueError } from "../../host/payload/errors.js";
@@ -33,7 +33,7 @@ import { traceText, type WireTrace, withTrace } from "../../process/wire-trace.j
 import { Addresses, idOf } from "./addresses.js";
 import { FrameError, SignalTooLargeError, UnsendableError } from "./errors.js";
 import { CODEC_DEFAULTS } from "./limits.js";
-import { OWN_REPLY, withoutReply, withReply } from "./own-reply.js";
+import { PLACED } from "./placed.js";
 import { describeError, describeReason, readReason, wireReason } from "./reasons.js";
 import { knownClasses, WireValues } from "./values.js";
 import { areCalls, wireMessageNamed, wireMessageOf } from "./wire-messages.js";
@@ -169,28 +169,13 @@ export class SignalCodec {
   /** @param call - the call that the message belongs to */
   #message(message: unknown, call?: Request): string {
     const form = typeof message === "object" && message !== null ? wireMessageOf(message) : undefined;
-    if (form === undefined)
-      return (call && this.#withOwnReply(message, call)) ?? this.#sendable("message", message);
+    if (form === undefined) return this.#sendable("message", message, false, call);
     const head: unknown = form.head(message as object);
     if (typeof head !== "string") throw new UnsendableError(`${form.root}.type`, show(head), "use a text");
     const text = this.#sendable(form.root, form.value(message as object), true);
     const named = `${text},${JSON.stringify(form.name)},${JSON.stringify(head)}`;
     if (!areCalls(form) || message === call) return named;
     return `${named},${JSON.stringify(this.#addresses.replyWord(message as Request))}`;
-  }
-
-  /** A message that is plain but for the reply address of its call. Undefined: it needs another form. */
-  #withOwnReply(message: unknown, call: Request): string | undefined {
-    try {
-      if (typeof message !== "object" || message === null) return undefined;
-      const without = withoutReply(message, call);
-      const text = without && this.#values.plain(without.message);
-      return text && `${this.#limited("message", text)},${OWN_REPLY},${JSON.stringify(without.key)}`;
-    } catch (error) {
-      if (error instanceof SignalTooLargeError) throw error;
-      // A member throws when it is read. The walk of the other form finds its path.
-      return undefined;
-    }
   }
 
   #outcome(outcome: ReplyOutcome): string {
@@ -204,20 +189,17 @@ export class SignalCodec {
   }
 
   /** The value of a message, call or reply, which may be refused. @throws UnsendableError, SignalTooLargeError */
-  #sendable(root: string, value: unknown, isMarked = false): string {
-    return this.#limited(root, this.#text(root, value, isMarked));
-  }
-
-  #limited(root: string, text: string): string {
+  #sendable(root: string, value: unknown, isMarked = false, call?: Request): string {
+    const text = this.#text(root, value, isMarked, call);
     // Counting the bytes of each text would cost more than writing it.
     const bytes = text.length * MOST_BYTES <= this.#maxBytes ? 0 : Buffer.byteLength(text);
     if (bytes > this.#maxBytes) throw new SignalTooLargeError(root, bytes, this.#maxBytes);
     return text;
   }
 
-  #text(root: string, value: unknown, isMarked: boolean): string {
+  #text(root: string, value: unknown, isMarked: boolean, call: Request | undefined): string {
     try {
-      return isMarked ? this.#values.marked(value) : this.#values.text(value);
+      return isMarked ? this.#values.marked(value) : this.#values.text(value, call);
     } catch (error) {
       // The text would be longer than V8 allows.
       if (error instanceof RangeError)
@@ -340,14 +322,10 @@ export class SignalCodec {
       return { type: "call", from, to, replyTo: replyAddress(message), message };
     }
     const call = this.#kernel.remote.adopt(new Request(), address);
-    const replyTo = replyAddress(call);
-    if (parts.length === 7 && parts[5] === OWN_REPLY) {
-      const message = withReply(this.#values.read(parts[4], undefined), parts[6], call);
-      return { type: "call", from, to, replyTo, message };
-    }
     this.#replies.call = call;
     try {
-      return { type: "call", from, to, replyTo, message: this.#messageIn(parts, 4) };
+      const message = this.#messageIn(parts, 4, call);
+      return { type: "call", from, to, replyTo: replyAddress(call), message };
     } finally {
       this.#replies.call = undefined;
     }
@@ -387,13 +365,14 @@ export class SignalCodec {
   }
 
   /** The value that begins at a part, and ends the signal. */
-  #valueIn(parts: readonly unknown[], at: number): unknown {
-    if (parts.length <= at || parts.length > at + 2) throw new TypeError("a signal without its value");
-    return this.#values.read(parts[at], parts[at + 1]);
+  #valueIn(parts: readonly unknown[], at: number, call?: Request): unknown {
+    const most = parts[at + 1] === PLACED ? at + 3 : at + 2;
+    if (parts.length <= at || parts.length > most) throw new TypeError("a signal without its value");
+    return this.#values.read(parts, at, call);
   }
 
-  #messageIn(parts: readonly unknown[], at: number): unknown {
-    if (parts.length < at + 4) return this.#valueIn(parts, at);
+  #messageIn(parts: readonly unknown[], at: number, call?: Request): unknown {
+    if (parts.length < at + 4) return this.#valueIn(parts, at, call);
     const message = this.#made(parts, at);
     const isCall = message instanceof Request;
     if (parts.length !== at + (isCall ? 5 : 4))
@@ -405,7 +384,7 @@ export class SignalCodec {
   #made(parts: readonly unknown[], at: number): object {
     const head = parts[at + 3];
     if (typeof head !== "string") throw new TypeError("a message without its name");
-    return wireMessageNamed(parts[at + 2]).make(head, this.#values.read(parts[at], parts[at + 1]));
+    return wireMessageNamed(parts[at + 2]).make(head, this.#values.read(parts, at));
   }
 
   /** A call that a third process passes on. It is to be answered here, or has come back to the node that made it. */

@@ -1,4 +1,5 @@
-// Values as JSON: plain ones as they are, and any other in the rich form of payloads, marked with the number of the form behind it.
+// Values as JSON: plain ones as they are, and any other in the rich form of payloads, marked with the number of the form behind it. Between
+// the two are objects that are plain but for pids (placed.ts).
 
 import * as registryErrors from "../../behaviour/registry/errors.js";
 import * as serverErrors from "../../behaviour/server/errors.js";
@@ -9,9 +10,12 @@ import type { ErrorClass } from "../../host/payload/error-record.js";
 import { MAX_DEPTH } from "../../host/payload/limits.js";
 import { isPlainJson } from "../../host/payload/plain.js";
 import { flatten, unfold } from "../../host/payload/rich.js";
-import type { Leaves } from "../../host/payload/survey.js";
+import type { Leaf, Leaves } from "../../host/payload/survey.js";
+import { Pid } from "../../process/pid.js";
+import type { Request } from "../../process/request.js";
 import * as supervisorErrors from "../../supervisor/errors.js";
 import * as codecErrors from "./errors.js";
+import { fill, OWN_REPLY, PLACED, placed } from "./placed.js";
 
 /** The forms of a value. The number of the plain form is left out at the end of a text. */
 const PLAIN = 0;
@@ -35,21 +39,26 @@ export function knownClasses(errors: readonly ErrorClass[], path?: string): Read
 export class WireValues {
   readonly #classes: ReadonlyMap<string, ErrorClass>;
   readonly #leaves: Leaves;
+  readonly #pids: Leaf;
 
   /** @throws OptionError */
-  constructor(errors: readonly ErrorClass[], leaves: Leaves) {
+  constructor(errors: readonly ErrorClass[], leaves: Leaves & { readonly Pid: Leaf }) {
     this.#classes = knownClasses(errors);
     this.#leaves = leaves;
+    this.#pids = leaves.Pid;
   }
 
-  /** The value as JSON, with the number of its form behind a comma, unless it is plain. @throws UnstorableValueError */
-  text(value: unknown): string {
-    return isPlainJson(value) ? jsonOf(value) : this.#rich(value);
-  }
-
-  /** The JSON of a plain value. Undefined: the value is not plain. */
-  plain(value: unknown): string | undefined {
-    return isPlainJson(value) ? jsonOf(value) : undefined;
+  /**
+   * The value as JSON, with the number of its form behind a comma, unless it is plain.
+   *
+   * @param call - the call whose message it is
+   * @throws UnstorableValueError
+   */
+  text(value: unknown, call?: Request): string {
+    if (call === undefined && isPlainJson(value)) return jsonOf(value);
+    const placed = this.#placed(value, call);
+    if (placed !== undefined) return placed;
+    return call !== undefined && isPlainJson(value) ? jsonOf(value) : this.#rich(value);
   }
 
   /** The same as {@link text}, with the number of the form in any case. @throws UnstorableValueError */
@@ -57,19 +66,49 @@ export class WireValues {
     return isPlainJson(value) ? `${jsonOf(value)},${PLAIN}` : this.#rich(value);
   }
 
+  #placed(value: unknown, call: Request | undefined): string | undefined {
+    if (typeof value !== "object" || value === null) return undefined;
+    try {
+      const found = placed(value, (member) => {
+        if (member === call) return OWN_REPLY;
+        return member instanceof Pid ? this.#pids.wordOf(member) : undefined;
+      });
+      if (found === undefined || !isPlainJson(found.plain)) return undefined;
+      return `${jsonOf(found.plain)},${PLACED},${JSON.stringify(found.places)}`;
+    } catch {
+      // It throws when it is read, or holds what cannot be sent: the careful walk says where.
+      return undefined;
+    }
+  }
+
   #rich(value: unknown): string {
     const { json, isRecorded } = flatten(value, this.#leaves);
     return `${json},${isRecorded ? RECORDED : BARE}`;
   }
 
-  /** @throws Error when the form is damaged */
-  read(json: unknown, form: unknown): unknown {
-    if (form === PLAIN || form === undefined) {
+  /**
+   * The value that begins at a part of a signal.
+   *
+   * @param call - the call whose message it is
+   * @throws Error when the form is damaged
+   */
+  read(parts: readonly unknown[], at: number, call?: Request): unknown {
+    const json = parts[at];
+    const form = parts[at + 1];
+    if (form === PLAIN || form === undefined || form === PLACED) {
       if (typeof json === "object" && json !== null) limitDepth(json, 0);
-      return json;
+      return form === PLACED ? this.#filled(json, parts[at + 2], call) : json;
     }
     if (form !== BARE && form !== RECORDED) throw new TypeError("a form of values that is not known");
     return unfold(json, form === RECORDED, this.#classes, this.#leaves);
+  }
+
+  #filled(json: unknown, places: unknown, call: Request | undefined): unknown {
+    return fill(json, places, (word) => {
+      if (word !== OWN_REPLY) return this.#pids.revive(word);
+      if (call === undefined) throw new TypeError("a reply address, and no call");
+      return call;
+    });
   }
 }
 

@@ -1,7 +1,9 @@
-// Messages that hold the reply address of their own call, as text and back.
+// Messages that hold pids or the reply address of their own call, as text and back.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Pid } from "../../../lib/process/pid.js";
+import { custom } from "../../../lib/process/reason.js";
 import { type ReplyTo, Request, replyAddress } from "../../../lib/process/request.js";
 import type { WireSignal } from "../../../lib/process/wire-signal.js";
 import { sized } from "../../support/proof.js";
@@ -32,7 +34,7 @@ describe("a message that holds the reply address of its call [N1370]", () => {
   test("travels as plain JSON when it is plain otherwise, and its members keep their order [N1370]", () => {
     const build = (replyTo: unknown) => ({ take: 3, replyTo, of: { item: "book" } });
     const { text, message, replyTo } = carried(build);
-    expect(payload(text)).toBe('{"take":3,"replyTo":null,"of":{"item":"book"}},3,"replyTo"');
+    expect(payload(text)).toBe('{"take":3,"replyTo":null,"of":{"item":"book"}},3,["replyTo",""]');
     expect(message).toEqual(build(replyTo));
     expect(Object.keys(message as object)).toEqual(["take", "replyTo", "of"]);
   });
@@ -122,3 +124,65 @@ function shared(value: unknown): readonly (readonly [string, number])[] {
   const members = Object.values(value as object);
   return Object.keys(value as object).map((key, i) => [key, members.indexOf(members[i])]);
 }
+
+describe("a value that holds pids [N1370]", () => {
+  /** The text of a message, the message with which it arrives, and what should arrive. */
+  function sent(build: (clerk: Pid, stranger: Pid) => unknown): {
+    readonly text: string;
+    readonly came: unknown;
+    readonly right: unknown;
+  } {
+    const { here, there, encoder, decoder } = nodes();
+    const clerk = here.spawn({ handle: () => undefined }, { label: "clerk" }) as Pid;
+    const stranger = there.spawn({ handle: () => undefined }) as Pid;
+    const to = { node: there.node, id: 1 };
+    const message = build(clerk, here.pidAt(there.address(stranger)));
+    const text = encoder.encode({ type: "message", to, message });
+    const { message: came } = decoder.decode(text) as WireSignal & { readonly type: "message" };
+    return { text, came, right: build(there.pidAt(here.address(clerk)), stranger) };
+  }
+
+  test("is plain JSON with a list of their places when it is plain otherwise [N1370]", () => {
+    const { text, came, right } = sent((from, to) => ({ from, n: 1, to, again: from, none: null }));
+    const places = '["from","0.1 clerk","to","1.1","again","0.1 clerk"]';
+    expect(text).toBe(`[0,1,{"from":null,"n":1,"to":null,"again":null,"none":null},3,${places}]`);
+    expect(came).toEqual(right);
+    expect(shared(came)).toEqual(shared(right));
+    for (const key of ["from", "to"] as const)
+      expect((came as Record<string, unknown>)[key]).toBe((right as Record<string, unknown>)[key]);
+  });
+
+  test.each<[string, (clerk: Pid, stranger: Pid) => unknown]>([
+    ["a pid deeper, too", (clerk) => ({ clerk, list: [clerk, { clerk }] })],
+    ["other members that are not plain", (clerk) => ({ clerk, at: new Date(5) })],
+    ["a pid under __proto__", (clerk) => proto(clerk)],
+    ["a pid as the key of a Map", (clerk, stranger) => new Map([[clerk, stranger]])],
+    ["no prototype", (clerk) => Object.assign(Object.create(null), { clerk })],
+    ["an error that holds one", (clerk) => Object.assign(new Error("x"), { clerk })],
+  ])("arrives as it was when it holds %s [N1370]", (_, build) => {
+    const { came, right } = sent(build);
+    if (came instanceof Error) expect({ ...came }).toEqual({ ...(right as Error) });
+    else expect(came).toEqual(right);
+  });
+
+  test("as a reply and as an exit reason, too [N1370]", () => {
+    const { here, there, encoder, decoder } = nodes();
+    const clerk = here.spawn({ handle: () => undefined }) as Pid;
+    const known = there.pidAt(here.address(clerk));
+    const [from, to] = [
+      { node: here.node, id: 1 },
+      { node: there.node, id: 1 },
+    ];
+    const reply: WireSignal = {
+      type: "reply",
+      from,
+      to: { node: there.node, ref: 5 },
+      outcome: { ok: true, value: { clerk } },
+    };
+    const exit: WireSignal = { type: "exit", from, to, reason: custom({ clerk }), source: "exit" };
+    const texts = [encoder.encode(reply), encoder.encode(exit)];
+    const [replied, exited] = decoder.decodeAll(`[${texts.join()}]`);
+    expect(replied).toEqual({ ...reply, outcome: { ok: true, value: { clerk: known } } });
+    expect(exited).toEqual({ ...exit, reason: custom({ clerk: known }) });
+  });
+});
