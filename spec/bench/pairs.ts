@@ -13,6 +13,9 @@ export interface Pair {
   held<M>(pid: Pid<M>): Pid<M>;
 }
 
+/** A machine that is busy may hold the program for seconds, and a node that slept for longer than this ends its sessions. */
+const LIMIT_MS = 60_000;
+
 /** Joins two systems. */
 export type Join = () => Promise<Pair>;
 
@@ -73,7 +76,7 @@ export async function overWire(): Promise<Pair> {
     },
     close: () => void receivers.delete(node.id),
   });
-  for (const system of systems) new Sessions(system, carrier(system));
+  for (const system of systems) new Sessions(system, carrier(system), { limitMs: LIMIT_MS });
   const [here, there] = systems as [System, System];
   await new Promise<void>((resolve) => {
     here.events.on("nodeUp", () => resolve());
