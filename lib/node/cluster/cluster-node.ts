@@ -169,7 +169,8 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
     this.#carrier = carrier;
     this.#sessions = sessions;
     this.#labels = { ...labels };
-    const starter = startStarter(system, this.#programs);
+    // The supervisors of its children place them elsewhere, so they must know that before the children end.
+    const starter = startStarter(system, this.#programs, () => this.withdraw());
     this.#starter = starter;
     this.#agent = startAgent(this.#kernel, {
       nodes: this.#nodes,

@@ -80,6 +80,8 @@ export function startAgent(kernel: Kernel, ground: AgentGround): Pid<AgentMessag
 
 class NodeAgent implements Callbacks<AgentMessage> {
   readonly isHelper = true;
+  /** While children for other nodes end, it says that none can be placed here. */
+  readonly isLast = true;
   readonly #ground: AgentGround;
   /** Monitors of other agents. When an agent ends and its session continues, its node has left the cluster. */
   readonly #watched = new Map<Monitor, RemoteNode>();

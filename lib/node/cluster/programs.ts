@@ -59,9 +59,17 @@ export function checkPrograms(path: string, value: unknown): Programs {
   return given;
 }
 
-/** Starts the process that starts programs for other nodes. It ends its children before itself. */
-export function startStarter(system: ProcessSystem, programs: Programs): Pid<StarterMessage> {
-  return kernelOf(system).spawn(new Starter(programs), undefined, {
+/**
+ * Starts the process that starts programs for other nodes. It ends its children before itself.
+ *
+ * @param stops - called when it begins to end its children: no further child should be placed here
+ */
+export function startStarter(
+  system: ProcessSystem,
+  programs: Programs,
+  stops: () => void = () => undefined,
+): Pid<StarterMessage> {
+  return kernelOf(system).spawn(new Starter(programs, stops), undefined, {
     label: "starter",
     trapExit: true,
     // Each child has its own limit, so the starter needs none.
@@ -71,10 +79,12 @@ export function startStarter(system: ProcessSystem, programs: Programs): Pid<Sta
 
 class Starter implements Callbacks<StarterMessage> {
   readonly #programs: Programs;
+  readonly #stops: () => void;
   readonly #children = new Map<Pid, StartedChild>();
 
-  constructor(programs: Programs) {
+  constructor(programs: Programs, stops: () => void) {
     this.#programs = programs;
+    this.#stops = stops;
   }
 
   handle(ctx: Context<StarterMessage>, message: StarterMessage): void {
@@ -149,6 +159,7 @@ class Starter implements Callbacks<StarterMessage> {
   /** The node stops: all children are shut down at the same time. */
   async terminate(ctx: Context<StarterMessage>): Promise<void> {
     const { kernel } = ctx.self.process as Process;
+    this.#stops();
     const ends = [...this.#children.keys()].map(async (pid) => {
       const gone = waitForExit(kernel, pid, undefined);
       ctx.exit(pid, SHUTDOWN);
