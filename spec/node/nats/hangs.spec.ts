@@ -1,12 +1,26 @@
 // A node that leaves or stops while others hang: its end takes seconds, and leaves nothing that keeps the process alive.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ChildProgram, childProgram } from "../../support/child-program.js";
+import { type Child, type ChildProgram, childProgram, type Ended } from "../../support/child-program.js";
 import { describeNats, type NatsServer, startNats } from "../../support/nats.js";
 import { proving } from "../../support/proof.js";
 
 /** Far more than the limits of a leave, for a busy machine; far less than a socket that gives up by itself takes. */
 const SECONDS_MS = 30_000;
+
+/** The end of a program. A leave that hangs fails here, with what the program printed, and not by the limit of the whole run. */
+async function endOf(program: Child): Promise<Ended> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    const why = () => new Error(`it has not ended after ${SECONDS_MS} ms; it printed:\n${program.printed()}`);
+    timer = setTimeout(() => reject(why()), SECONDS_MS);
+  });
+  try {
+    return await Promise.race([program.ended, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 describeNats("the end of a node", () => {
   let program: ChildProgram;
@@ -36,8 +50,10 @@ describeNats("the end of a node", () => {
       await strike(server);
       node.signal("SIGUSR2");
       // It ends by itself.
-      const { code, stdout } = await node.ended;
-      other.signal("SIGKILL");
+      const { code, stdout } = await endOf(node).finally(() => {
+        other.signal("SIGKILL");
+        node.signal("SIGKILL");
+      });
       expect(code).toBe(0);
       expect(stdout).toContain("left: nothing, 0 timers");
       expect(Number(/ms: (\d+)/.exec(stdout)?.[1])).toBeLessThan(SECONDS_MS);

@@ -22,16 +22,20 @@ if (name === "sink") {
   let to = await node.whereis("sink");
   while (to === undefined) to = await node.whereis("sink");
   const sink = to;
-  const used = (): number => {
+  /** What is used now, and what the host has given to this process. */
+  const used = (): { readonly heap: number; readonly rss: number } => {
     (globalThis as { gc?(): void }).gc?.();
-    const { heapUsed, external } = process.memoryUsage();
-    return heapUsed + external;
+    const { heapUsed, external, rss } = process.memoryUsage();
+    return { heap: heapUsed + external, rss };
   };
   process.once("SIGUSR2", async () => {
     const before = used();
     let heap = 0;
+    let rss = 0;
     const look = (): void => {
-      heap = Math.max(heap, used() - before);
+      const now = used();
+      heap = Math.max(heap, now.heap - before.heap);
+      rss = Math.max(rss, now.rss - before.rss);
     };
     for (let n = 0; n < MESSAGES; n++) {
       system.send(sink, { n, text: "x".repeat(BYTES) });
@@ -41,7 +45,7 @@ if (name === "sink") {
     look();
     // The limit of silence, at which all that waited comes back.
     while (dead < MESSAGES) await new Promise<void>((go) => setTimeout(go, 10));
-    console.log(`result ${JSON.stringify({ heap, dead })}`);
+    console.log(`result ${JSON.stringify({ heap, rss, dead })}`);
   });
   console.log("ready");
 }
