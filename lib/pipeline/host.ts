@@ -199,6 +199,8 @@ export class PipelineHost implements AsyncDisposable {
    *
    * @throws NoLineageError when the host has no store, CallTimeoutError, HostGoneError, StoreError
    * @example
+   * const lines = queue<string>("lines");
+   * const shout = route("shout", { from: lines }).via("print", (line) => console.log(line.toUpperCase()));
    * const shouting = definePipeline("shouting", { routes: [shout] });
    * const host = await system.start(pipelineHost({ store: memory(), pipelines: [shouting] }));
    * const { due, oldestDueMs, room, held } = await host.signals();
