@@ -98,6 +98,16 @@ test("a service joins its cluster before its tree starts, and leaves when the tr
   await until(async () => (await top.child("c")) !== child);
 });
 
+test("a service leaves the cluster when it stops, though its system lives on [N1281]", async () => {
+  const { network, service } = world();
+  const system = new System({ name: "lent", report: false });
+  onTestFinished(() => system.stop());
+  const guest = service({ system, name: "guest" });
+  await guest.started;
+  await guest.stop();
+  expect([network.closed, system.stopped]).toEqual([["lent"], false]);
+});
+
 test("the start fails when the cluster cannot be joined, and a service that is stopped meanwhile leaves nothing [N1282]", async () => {
   const { network, source, service } = world();
   const broken: CarrierSource = { label: "broken", connect: () => Promise.reject(new Error("no server")) };
@@ -123,6 +133,24 @@ test("the start fails when the cluster cannot be joined, and a service that is s
   connects.open();
   expect(await stopped).toMatchObject({ outcome: "clean" });
   await until(() => network.closed.length === 2);
+  // A system of its own ends with the service. One that is given lives on, so the late join is left.
+  const [again, later] = [gate(), gate()];
+  const lent = new System({ name: "lent", report: false });
+  onTestFinished(() => lent.stop());
+  const late: CarrierSource = {
+    label: "late",
+    connect: async (system) => {
+      again.open();
+      await later.promise;
+      return source.connect(system);
+    },
+  };
+  const other = service({ cluster: { carrier: late }, system: lent, name: "guest" });
+  await again.promise;
+  const ended = other.stop();
+  later.open();
+  await ended;
+  await until(() => network.closed.includes("lent"));
   for (const wrong of [null, 7, {}, { labels: {} }])
     expect(() => run(Empty, { host: false, cluster: wrong as never })).toThrow(
       /^cluster must be an object with a carrier/,
