@@ -202,6 +202,26 @@ describe("a client that misbehaves harms no other client", () => {
     expect((await closed).length).toBeLessThan(30_000_000);
   });
 
+  test("44: that dies in the middle of a request or of an answer takes nothing with it", async () => {
+    const { path, system } = await served({ inspect: "x".repeat(3_000_000), pause: null });
+    const crashes: unknown[] = [];
+    system.events.on("exit", ({ reason }) => void (reason.type === "crash" && crashes.push(reason)));
+    for (let i = 0; i < 5; i++) {
+      const { socket } = raw(path);
+      await new Promise((connected) => socket.once("connect", connected));
+      const line = `${requestLine(1, "inspect", { id: "a" })}\n`;
+      if (i % 2 === 0) socket.write(line.slice(0, line.length / 2));
+      else {
+        socket.write(line);
+        await new Promise((answered) => socket.once("data", answered));
+      }
+      socket.destroy();
+      const { ask } = await client(path);
+      expect(await ask("pause", { id: "a" })).toBe(null);
+    }
+    expect(crashes).toEqual([]);
+  });
+
   test("that says nothing is sent away", async () => {
     const { path } = await served({}, undefined, { idleMs: 20 });
     expect(await raw(path).closed).toBe("");
