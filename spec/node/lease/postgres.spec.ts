@@ -25,9 +25,13 @@ describePostgres("a singleton of programs on a server", () => {
       const b = contend("b");
       await b.prints("b contends");
       a.signal("SIGUSR2");
+      await a.prints("a stopped");
       await b.prints("b wrote");
+      a.signal("SIGUSR2");
       // By itself: no connection, and no timer of the store, is left.
       expect(await a.ended).toMatchObject({ code: 0, signal: null });
+      b.signal("SIGUSR2");
+      await b.prints("b stopped");
       b.signal("SIGUSR2");
       expect(await b.ended).toMatchObject({ code: 0, signal: null });
     } finally {

@@ -1,4 +1,4 @@
-// Contends for a singleton over PostgreSQL, and writes under its lease for as long as it runs. At SIGUSR2 it stops in order.
+// Contends for a singleton over PostgreSQL, and writes under its lease for as long as it runs. At SIGUSR2 its system stops, at the next one its store closes.
 
 import { System } from "signalbox";
 import { singleton, storeLeases } from "signalbox/nodes";
@@ -26,7 +26,10 @@ await system.start(writer);
 console.log(`${name} contends`);
 process.once("SIGUSR2", async () => {
   // The singleton gives its lease back while the system stops, so the store is closed after it.
+  const close = new Promise((resolve) => process.once("SIGUSR2", resolve));
   await system.stop();
-  await store.close();
   console.log(`${name} stopped`);
+  // The test closes the store when it has seen what the stop does.
+  await close;
+  await store.close();
 });
