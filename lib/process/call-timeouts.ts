@@ -94,7 +94,7 @@ export class CallTimeouts {
   settle(): void {
     for (let list = this.#stale.pop(); list !== undefined; list = this.#stale.pop()) {
       list.isStale = false;
-      if (list.timer?.deadline === list.first?.deadline) continue;
+      if (list.timer !== undefined && list.timer.sequence === list.first?.sequence) continue;
       if (list.timer !== undefined) this.#timers.cancel(list.timer);
       this.stand(list);
     }

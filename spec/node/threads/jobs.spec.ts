@@ -47,7 +47,7 @@ describe("a job in a thread", () => {
   it.each(["exit", "loop"])(
     "as a step of a flow is retried when its thread ends: %s [N1224]",
     async (how) => {
-      const workers = await shop.open({ data: board(2), hungMs: 300, intensity: 10 });
+      const workers = await shop.open({ data: board(2), hungMs: 500, intensity: 10 });
       const attempts: number[] = [];
       const flow = defineFlow("compute", (ctx, n: number) =>
         ctx.step(
@@ -56,13 +56,16 @@ describe("a job in a thread", () => {
             attempts.push(step.attempt);
             return workers.run("risky", [n, how], { signal: step.signal });
           },
-          { retry: { attempts: 5, backoff: { minMs: 1, maxMs: 5 } } },
+          { retry: { attempts: 10, backoff: { minMs: 1, maxMs: 5 } } },
         ),
       );
       const host = await shop.system.start(flowHost({ store: memory(), flows: [flow] }));
       const run = await host.start(flow, 21, { id: "one" });
       expect(await run.result()).toBe(42);
-      expect(attempts).toEqual([1, 2, 3]);
+      // On a busy machine a thread that only waits for a core may stand still for so long, too.
+      expect(attempts).toEqual(attempts.map((_, index) => index + 1));
+      if (how === "exit") expect(attempts).toHaveLength(3);
+      else expect(attempts.length).toBeGreaterThanOrEqual(3);
     },
   );
 
