@@ -144,6 +144,18 @@ describe("a system with sessions over two carriers", () => {
     expect(watcher.got).toEqual(["down"]);
   });
 
+  test("has no way to a node that none of its carriers reaches: noconnection, at once [N1211]", async () => {
+    const { ports, far } = networks();
+    far.knows = true;
+    const [host, lonely] = [systemOf("host"), systemOf("lonely")];
+    for (const network of [ports, far]) join(network, host);
+    const [there, watcher] = [keeper(lonely.system), keeper(host.system)];
+    const away = seenFrom(host.system, there.pid, lonely.system) as Pid;
+    host.system.send(watcher.pid, new Deed((ctx) => void ctx.monitor(away)));
+    await settled();
+    expect(watcher.got).toEqual(["down"]);
+  });
+
   test.each([
     ["first", ["ports", "far"]],
     ["last", ["far", "ports"]],
