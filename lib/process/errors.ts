@@ -136,6 +136,8 @@ export class CalleeExitedError extends SignalboxError {
   readonly reason: ExitReason;
   /** `withdrawn`: the callee never began with the request. `taken`: it had. `kept`: that is not known. */
   readonly request: RequestFate;
+  /** The callee, as in the text: its pid, name or address. */
+  readonly callee: string;
   constructor(to: string, reason: ExitReason, request: RequestFate = "kept") {
     super(
       `${to} ended before it replied: ${formatReason(reason)}`,
@@ -143,6 +145,7 @@ export class CalleeExitedError extends SignalboxError {
     );
     this.reason = reason;
     this.request = request;
+    this.callee = to;
   }
 }
 

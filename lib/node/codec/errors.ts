@@ -12,6 +12,8 @@ import { SignalboxError } from "../../process/errors.js";
 export class UnsendableError extends SignalboxError {
   static override readonly name: string = "UnsendableError";
   readonly code = "ERR_NODE_UNSENDABLE";
+  /** Steps of flows and pipelines are not repeated for it. */
+  readonly retriable = false;
   /** The path of the value that cannot be sent, such as `message.items[3].callback`. */
   readonly path: string;
   /** A description of the value. */
@@ -34,6 +36,8 @@ export class UnsendableError extends SignalboxError {
 export class SignalTooLargeError extends SignalboxError {
   static override readonly name: string = "SignalTooLargeError";
   readonly code = "ERR_NODE_TOO_LARGE";
+  /** Steps of flows and pipelines are not repeated for it. */
+  readonly retriable = false;
   /** The size of the encoded value. `Infinity` for a value that is too large for a text. */
   readonly bytes: number;
   /** The limit. */

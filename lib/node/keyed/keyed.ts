@@ -499,7 +499,7 @@ function callsOf(handle: unknown): string[] {
 
 /** Whether the process of the key has ended, and not another one that it has called. */
 function isEndOf(pid: Pid<never>, error: unknown): error is CalleeExitedError {
-  return error instanceof CalleeExitedError && error.message.startsWith(`${pid} ended`);
+  return error instanceof CalleeExitedError && error.callee === String(pid);
 }
 
 /** Whether the search for a key may go on: the node that was asked is gone, or has no such keys any more. */

@@ -3,6 +3,7 @@
 import { type AnyFlow, defineFlow, flowHost, type StepOptions } from "signalbox/flow";
 import type { Threads } from "signalbox/nodes";
 import { definePipeline, queue, route, runPipeline } from "signalbox/pipeline";
+import { telemetry } from "signalbox/service";
 import { memory } from "signalbox/store";
 import { describe, expect, it } from "vitest";
 import { until } from "../../support/until.js";
@@ -51,13 +52,20 @@ describe("a step of a flow whose job is in a thread", () => {
     await isIdle(workers);
   });
 
-  it("fails by an argument or a result that cannot travel, with its path [N1411]", async () => {
+  it("fails by an argument or a result that cannot travel, with its path, and is not repeated [N1411]", async () => {
     const workers = await shop.open({ size: 1 });
+    const ends: string[] = [];
+    await using stream = telemetry(shop.system);
+    stream.subscribe("flow:step", ({ outcome }) => ends.push(outcome));
     const flow = defineFlow("compute", async (ctx) => {
       const texts: string[] = [];
       for (const value of [{ list: [() => 1] }, { sign: Symbol("s") }, 1])
         await ctx
-          .step("secret", secret, { on: workers, args: [value] })
+          .step("secret", secret, {
+            on: workers,
+            args: [value],
+            retry: { attempts: 3, backoff: { minMs: 1 } },
+          })
           .catch(({ code, message }) => texts.push(`${code}: ${message}`));
       return texts;
     });
@@ -68,6 +76,7 @@ describe("a step of a flow whose job is in a thread", () => {
       expect.stringContaining("ERR_NODE_UNSENDABLE: message.args[0].sign is Symbol(s)"),
       expect.stringContaining("ERR_NODE_UNSENDABLE: reply is the function"),
     ]);
+    expect(ends).toEqual(["failed", "failed", "failed"]);
     await isIdle(workers);
   });
 
