@@ -82,6 +82,8 @@ describe("processes of several threads", () => {
     system.send(one, { type: "link", to: two });
     await shop.where(one);
     const ends = Promise.all([system.exited(one), system.exited(two)]);
+    // The exit of the first may be faster than the monitor from here, unless that is known to be there.
+    await shop.where(two);
     system.send(one, { type: "fail" });
     expect(await ends).toMatchObject(Array(2).fill({ type: "crash", error: { message: "the hand fails" } }));
   });
