@@ -253,7 +253,8 @@ export function initial(config: SessionConfig, counter = 0, random = 0): Session
 /** One transition. */
 export function decide(s: Session, event: SessionEvent): readonly [Session, Effects] {
   const awake = wake(s, event.now);
-  const effects = react(s, event);
+  // A signal that is sent at that moment belongs to the epoch that has just ended: in the next one a link would be there at one side alone.
+  const effects = awake.length > 0 && event.type === "send" ? turnAway(s) : react(s, event);
   const all = awake.length === 0 ? effects : [...awake, ...effects];
   if (event.type === "send" && all.length === 0) return [s, all];
   const at = dueAt(s);

@@ -131,4 +131,13 @@ describe("an end of a session", () => {
     expect(typesOf(end.do({ type: "tick", now, random: 0 }))).not.toContain("down");
     expect(end.state.counts.ends).toBe(1);
   });
+
+  test("that slept refuses the signal by which it notices, as that belongs to the epoch that ends [N1391]", () => {
+    const end = new End().up(1, 1);
+    const now = end.state.armedAt + LIMIT_MS;
+    const text = { text: "link", lane: 0, isRefusable: false, signal: "link" };
+    expect(typesOf(end.do({ type: "send", now, text }))).toEqual(["bye", "down", "refuse", "arm"]);
+    expect(end.state.outbox.isEmpty).toBe(true);
+    expect(end.state.counts).toMatchObject({ ends: 1, refused: 1 });
+  });
 });
