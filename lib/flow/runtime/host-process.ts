@@ -205,6 +205,8 @@ export class HostProcess implements Callbacks<HostMessage> {
         return notifications.noted(message.topic);
       case "poll":
         if (store.shared) ctx.sendAfter(ctx.self, message, limits.pollMs);
+        // A host that is killed between its commit and the notice of it has told nobody.
+        requests.checkAll();
         return acquisition.pollSoon();
       case "signals wanted":
         return void this.#host.signals.wanted();

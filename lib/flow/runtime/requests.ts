@@ -147,8 +147,8 @@ export class Requests {
     if (this.#waiters.has(id) && !this.#host.byId.has(id)) this.#checkEnd(id);
   }
 
-  /** Ends may have been missed. */
+  /** Ends may have been missed. A flow that runs here tells its waiters itself. */
   checkAll(): void {
-    for (const id of this.#waiters.ids()) this.#checkEnd(id);
+    for (const id of this.#waiters.ids()) this.ended(id);
   }
 }

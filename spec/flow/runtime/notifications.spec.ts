@@ -54,6 +54,31 @@ describe("a host whose connection to the store was replaced", () => {
   });
 });
 
+const mailed = defineFlow("mailed", (flow, _: undefined) => flow.receive<string>("word"));
+
+describe("a wait for the end of a flow at another host", () => {
+  it("comes to its end, although the other host was killed before it told anybody [J24]", async () => {
+    const shared = memory({ shared: true });
+    await using other = await bench([mailed], { store: shared });
+    const store = deafening(shared);
+    await using b = await bench([mailed], { store: store.source, clock: other.clock });
+    const run = await other.until(other.flows.start(mailed, undefined, { id: "m" }));
+    let end: unknown;
+    void b.flows
+      .get("m")
+      .result()
+      .then((value) => {
+        end = value;
+      });
+    await other.clock.advance(100);
+    store.deaf = true;
+    await other.until(run.send("word", "done"));
+    expect(await other.until(run.result())).toBe("done");
+    await other.clock.advance(10_000);
+    expect(end).toBe("done");
+  });
+});
+
 describe("a wish", () => {
   it("that comes while its flow is taken is carried out [J24]", async () => {
     let late: (() => Promise<unknown>) | undefined;
