@@ -9,6 +9,7 @@
 //   straight.ts  the plain loop, and the comparison
 //   run.ts       one run, and its progress
 //   report.ts    screen and report           charts.ts    bars and sparklines
+//   storm.ts     the same topology for a cluster of Apache Storm
 
 import { main } from "./app.js";
 

@@ -1,5 +1,6 @@
 // The results of the windows.
 
+import type { Flight } from "./flights.js";
 import type { Ranking } from "./ranking.js";
 
 /** The departures from one airport within one hour. */
@@ -28,11 +29,21 @@ export interface Answer {
   readonly overall: Ranking;
 }
 
+/** Where the topology sends its results. Each result is the latest of its kind: it replaces the one before. */
+export interface ResultSink {
+  addRow(row: HourRow): void;
+  addWindow(window: RouteWindow): void;
+  setOverall(overall: Ranking): void;
+  /** All windows of a flight were handed over, or the flight has failed for good. */
+  flightDone(flight: Flight): void;
+  flightFailed(flight: Flight): void;
+}
+
 /**
  * Results are set, never added up. So a result that comes twice, because a tuple was retried on its way, has the same
  * effect as one that comes once.
  */
-export class Results implements Answer {
+export class Results implements Answer, ResultSink {
   readonly rows: Map<string, HourRow> = new Map();
   readonly windows: Map<number, RouteWindow> = new Map();
   overall: Ranking = { flights: 0, known: 0, best: [] };
@@ -49,6 +60,18 @@ export class Results implements Answer {
 
   addWindow(window: RouteWindow): void {
     this.windows.set(window.start, window);
+  }
+
+  setOverall(overall: Ranking): void {
+    this.overall = overall;
+  }
+
+  flightDone(_flight: Flight): void {
+    this.done++;
+  }
+
+  flightFailed(_flight: Flight): void {
+    this.failed++;
   }
 }
 

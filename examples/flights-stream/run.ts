@@ -4,7 +4,7 @@ import { System } from "signalbox";
 import type { TopologyRef } from "signalbox/topology";
 import type { Flight } from "./flights.js";
 import { Results } from "./results.js";
-import { flightsStream, type Plan } from "./stream.js";
+import { flightsStream, mostHeld, type Plan } from "./stream.js";
 
 export interface RunOptions extends Plan {
   readonly flights: readonly Flight[];
@@ -31,7 +31,7 @@ export interface Show {
 export async function run({ flights, show, meddle, ...plan }: RunOptions): Promise<Results> {
   await using system = new System({ name: "flights" });
   const results = new Results();
-  const running = await system.start(flightsStream(flights, plan, results));
+  const running = await system.start(flightsStream(flights, plan, results, mostHeld(flights, plan)));
   const over = new AbortController();
   meddle?.(running, system, results);
   const finish = async (): Promise<void> => {

@@ -9,6 +9,8 @@
 // because no two tasks have an airport or a route in common: one task makes a row alone, and `top` merges the parts of a
 // window's routes as they come.
 //
+// run.ts runs it in one program, storm.ts has it for a cluster of Apache Storm.
+//
 // A crash of a window task does no harm either: its flights are retried, and get into the windows that were not handed
 // over yet.
 
@@ -25,7 +27,7 @@ import {
 } from "signalbox/topology";
 import type { Flight } from "./flights.js";
 import { countOne, merge, type Ranking, type RouteCount, rank, routeOf } from "./ranking.js";
-import type { Results, Sums } from "./results.js";
+import type { ResultSink, Sums } from "./results.js";
 
 export interface Plan {
   /** Routes are counted over `ms` milliseconds, at each multiple of `everyMs`. */
@@ -52,20 +54,26 @@ const PART = {
 
 const timeOf = ({ at }: { readonly at: number }): number => at;
 
-/** The topology of a run. It writes its findings into `results`. */
-export function flightsStream(flights: readonly Flight[], plan: Plan, results: Results): Topology {
-  const held = mostHeld(flights, plan);
+/** The flights in order of date, or a function that reads them when the spout starts. */
+export type FlightSource = Iterable<Flight> | (() => AsyncIterable<Flight>);
 
+/**
+ * The topology of a run. It sends its findings to `results`.
+ *
+ * @param held - the flights that windows may hold back at the same time; see {@link mostHeld}
+ */
+export function flightsStream(
+  flights: FlightSource,
+  plan: Plan,
+  results: ResultSink,
+  held: number,
+): Topology {
   // One task emits all flights, so they come in order, and no window has to wait for stragglers (`lagMs`). Of several
   // tasks each would take the next flight when it has room, and one flight could overtake another by any time.
   const source = spoutFrom(flights, {
     fields: FLIGHT,
-    ack: () => {
-      results.done++;
-    },
-    fail: () => {
-      results.failed++;
-    },
+    ack: (flight) => results.flightDone(flight),
+    fail: (flight) => results.flightFailed(flight),
   });
 
   const hours = windowBolt({
@@ -125,7 +133,7 @@ export function flightsStream(flights: readonly Flight[], plan: Plan, results: R
     execute: (tuple) => {
       if (tuple.stream === "rows") results.addRow(tuple.values);
       else if (tuple.stream === "windows") results.addWindow(tuple.values);
-      else results.overall = tuple.values;
+      else results.setOverall(tuple.values);
     },
   });
 

@@ -5,10 +5,15 @@
 //   options.ts      the command line              text.ts     files, lines, words
 //   run.ts          one run: text into the topology, counts out
 //   word-count.ts   the topology: lines, split, count, results
+//   ledger.ts       the counts of a task, which outlive it
 //   open-lines.ts   the words that were counted, for as long as they may come again
 //   chaos.ts        the process that kills tasks
 //   totals.ts       the plain count, and the comparison
 //   screen.ts       live progress
+//
+// The same topology for a cluster of Apache Storm:
+//
+//   storm.ts        the topology with files      journal.ts   files that records are appended to
 
 import { main } from "./app.js";
 

@@ -3,6 +3,7 @@
 import { System } from "signalbox";
 import type { TopologyMetrics, TopologyRef } from "signalbox/topology";
 import { Chaos, tasksOf } from "./chaos.js";
+import { sharedLedger } from "./ledger.js";
 import { OpenLines } from "./open-lines.js";
 import type { Show, View } from "./screen.js";
 import { wordsOf } from "./text.js";
@@ -66,8 +67,10 @@ export async function run(options: RunOptions): Promise<RunResult> {
 
   const topology = wordCount({
     lines: read(),
-    openLines: dedupe ? openLines : undefined,
-    results,
+    ledger: (task) => sharedLedger(task, dedupe ? openLines : undefined),
+    write: (counts) => {
+      for (const { word, count } of counts) results.set(word, Math.max(results.get(word) ?? 0, count));
+    },
     counters,
     onDone: ({ line }) => {
       done++;

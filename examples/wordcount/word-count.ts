@@ -6,17 +6,29 @@
 // the same tuple twice, and data that has to survive must be outside the tasks:
 //
 //   split    keeps nothing.
-//   count    keeps its counts in `shared`, which outlives the tasks of the component. It marks a word and counts it in
-//            one synchronous step, so a kill strikes before both or after both, never in between. It emits the count even
-//            when the word was not new, because the count before may have been lost on its way to the results.
+//   count    keeps its counts in a ledger, which outlives its task: in `shared`, or in files where each task is a program
+//            of its own. It marks a word and counts it in one synchronous step, so a kill strikes before both or after
+//            both, never in between. It emits the count even when the word was not new, because the count before may have
+//            been lost on its way to the results.
 //   results  writes counts in batches, as to a database. A line is done only when the counts of its words are written; a
 //            kill while a batch is collected or written repeats all of its lines. It writes the largest count of each
 //            word. Counts only grow, so an old count does no harm when it comes late, or from a killed task whose write
 //            went on.
+//
+// run.ts runs it in one program, storm.ts has it for a cluster of Apache Storm.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { batchBolt, bolt, field, grouping, spoutFrom, type Topology, topology } from "signalbox/topology";
-import type { OpenLines } from "./open-lines.js";
+import {
+  batchBolt,
+  bolt,
+  field,
+  grouping,
+  spoutFrom,
+  type Topology,
+  type TopologyConfig,
+  topology,
+} from "signalbox/topology";
+import type { CountTask, Ledger } from "./ledger.js";
 import { wordsOf } from "./text.js";
 
 /** One line of the text. Lines are numbered over all files. */
@@ -25,21 +37,31 @@ export interface Line {
   readonly text: string;
 }
 
+/** A word, and how often it was counted so far. */
+export interface WordCount {
+  readonly word: string;
+  readonly count: number;
+}
+
+/** What differs where the topology runs. */
 export interface Parts {
-  readonly lines: AsyncIterable<Line>;
-  /** With it, a word counts once; without it, as often as the word comes. */
-  readonly openLines: OpenLines | undefined;
-  /** Called with the count of each word. */
-  readonly results: Map<string, number>;
+  /** The lines, or a function that opens them when the spout starts. */
+  readonly lines: AsyncIterable<Line> | (() => AsyncIterable<Line>);
+  /** Opens the counts of a task of `count`, at each of its starts. */
+  readonly ledger: (task: CountTask) => Ledger;
+  /** Writes counts. They may be older than counts that were written before. */
+  readonly write: (counts: readonly WordCount[]) => unknown;
   readonly counters: number;
   /** Called for each finished line. */
   readonly onDone: (line: Line) => void;
+  /** Further options of the topology. */
+  readonly config?: TopologyConfig;
 }
 
 /** Milliseconds of a bulk write to an imaginary database. */
 const WRITE_MS = 2;
 
-export function wordCount({ lines, openLines, results, counters, onDone }: Parts): Topology {
+export function wordCount({ lines, ledger, write, counters, onDone, config }: Parts): Topology {
   const source = spoutFrom(lines, {
     stream: "lines",
     fields: { line: field.number, text: field.text },
@@ -57,23 +79,19 @@ export function wordCount({ lines, openLines, results, counters, onDone }: Parts
   const count = bolt({
     input: { line: field.number, at: field.number, word: field.text },
     streams: { counts: { word: field.text, count: field.number } },
-    execute: ({ values: { line, at, word } }, { emit, shared }) => {
-      const before = (shared.get(word) as number | undefined) ?? 0;
-      const isNew = openLines === undefined || openLines.first(line, at);
-      const now = isNew ? before + 1 : before;
-      shared.set(word, now);
-      emit.counts({ word, count: now });
+    init: ledger,
+    execute: ({ values: { line, at, word } }, { emit, state }) => {
+      emit.counts({ word, count: state.count(line, at, word) });
     },
   });
 
-  const write = batchBolt({
+  const results = batchBolt({
     input: { word: field.text, count: field.number },
     size: 200,
     everyMs: 20,
     execute: async (batch) => {
       await sleep(WRITE_MS);
-      for (const { values } of batch)
-        results.set(values.word, Math.max(results.get(values.word) ?? 0, values.count));
+      await write(batch.map(({ values }) => values));
     },
   });
 
@@ -85,10 +103,10 @@ export function wordCount({ lines, openLines, results, counters, onDone }: Parts
   const wholeAgain = { restarts: Number.POSITIVE_INFINITY, restartsBackoff: { minMs: 1, maxMs: 10 } };
   const tryAgain = { retries: Number.POSITIVE_INFINITY, retryBackoff: { minMs: 1, maxMs: 50 } };
 
-  return topology("word-count", { ...killedOnPurpose, ...wholeAgain, ...tryAgain })
+  return topology("word-count", { ...killedOnPurpose, ...wholeAgain, ...tryAgain, ...config })
     .spout("lines", source)
     .bolt("split", split, { tasks: 2, from: { "lines.lines": grouping.shuffle() } })
     .bolt("count", count, { tasks: counters, from: { "split.words": grouping.fields("word") } })
-    .bolt("results", write, { from: { "count.counts": grouping.global() } })
+    .bolt("results", results, { from: { "count.counts": grouping.global() } })
     .build();
 }

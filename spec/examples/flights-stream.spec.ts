@@ -180,7 +180,7 @@ describe("a run", () => {
   it("allows more flights under way than its windows can hold, or nothing would move", () => {
     // An hour has 3 of the five at most, a day has them all; and each of 2 tasks may hold as many.
     expect(mostHeld(FEW, DAYS)).toBe(2 * (4 + 5));
-    const { blueprint } = flightsStream(FEW, DAYS, new Results());
+    const { blueprint } = flightsStream(FEW, DAYS, new Results(), mostHeld(FEW, DAYS));
     const spout = blueprint.components.find(({ kind }) => kind === "spout");
     expect(spout?.config.maxPending).toBeGreaterThan(mostHeld(FEW, DAYS));
   });

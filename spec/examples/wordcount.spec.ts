@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Output } from "../../examples/flights/command-line.js";
 import { lastLine, main } from "../../examples/wordcount/app.js";
 import { tasksOf } from "../../examples/wordcount/chaos.js";
+import { type CountTask, sharedLedger } from "../../examples/wordcount/ledger.js";
 import { OpenLines } from "../../examples/wordcount/open-lines.js";
 import { parseOptions } from "../../examples/wordcount/options.js";
 import { type RunOptions, run } from "../../examples/wordcount/run.js";
@@ -183,7 +184,8 @@ describe("a run", () => {
 describe("chaos", () => {
   it("may strike every task: of ackers, bolts and spouts, and the system task", async () => {
     await using system = new System({ name: "victims" });
-    const parts = { openLines: undefined, results: new Map(), counters: 2, onDone: () => undefined };
+    const ledger = (task: CountTask) => sharedLedger(task, undefined);
+    const parts = { ledger, write: () => undefined, counters: 2, onDone: () => undefined };
     const running = await system.start(wordCount({ ...parts, lines: nothing() }));
     expect(tasksOf(running).map(({ label }) => label)).toEqual([
       ...["__acker-0", "__acker-1", "__acker-2", "__acker-3", "split-0", "split-1", "count-0", "count-1"],
