@@ -10,7 +10,7 @@ const LINES = 12;
 
 let passed = 0;
 let failed = 0;
-for (const name of ["vitest", "prove", "checks", "storm"]) {
+for (const name of ["vitest", "prove", "checks", "storm", "storm-cluster"]) {
   const path = join(build, `${name}.json`);
   if (!existsSync(path)) continue;
   const { passed: good, failures = [] } = JSON.parse(readFileSync(path, "utf8"));

@@ -101,7 +101,7 @@ describe("the word count for Storm", () => {
   const straight = new StraightCount();
   for (const line of TEXT) straight.add(wordsOf(line));
 
-  it("counts exactly, and goes on with the lines that are not done when it begins again", async () => {
+  it("counts exactly, and goes on with the lines that are not done when it begins again [N1480]", async () => {
     await writeFile(path("text.txt"), `${TEXT.slice(0, 25).join("\n")}\n`);
     await runToItsEnd(stormWordCount(() => folder));
     expect(stormResults(folder).done.size).toBe(25);
