@@ -9,12 +9,16 @@ const MIRROR = 0;
 /** The other specs of its room, which test it as a rule without naming it. */
 const ROOM = 1.5;
 
+/** The folders of entries that have another name. */
+const FOLDERS = { nodes: "node", storm: "topology/storm" };
+
 const folderOf = (path) => path.slice(0, path.lastIndexOf("/"));
 
 /** The file that a module specifier names, as the repository calls it; undefined for a package. */
 function fileOf(specifier, from) {
   const own = /^signalbox(?:\/(\w+))?$/.exec(specifier);
-  if (own !== null) return own[1] === undefined ? "lib/index.ts" : `lib/${own[1]}/index.ts`;
+  if (own !== null)
+    return own[1] === undefined ? "lib/index.ts" : `lib/${FOLDERS[own[1]] ?? own[1]}/index.ts`;
   if (!specifier.startsWith(".")) return undefined;
   return new URL(specifier, `file:///${from}`).pathname.slice(1).replace(/\.js$/, ".ts");
 }

@@ -10,6 +10,7 @@ const BUNDLES = {
   system: ["{ System }", "index"],
   index: ["*", "index"],
   topology: ["*", "topology/index"],
+  storm: ["*", "topology/storm/index"],
   service: ["*", "service/index"],
   memory: ["{ memory, openStore }", "store/index"],
   store: ["*", "store/index"],

@@ -82,6 +82,7 @@ const config: ViteUserConfig = defineConfig({
     alias: [
       { find: /^signalbox$/, replacement: new URL("../lib/index.ts", import.meta.url).pathname },
       { find: /^signalbox\/nodes$/, replacement: new URL("../lib/node/index.ts", import.meta.url).pathname },
+      { find: /^signalbox\/storm$/, replacement: new URL("../lib/topology/storm/index.ts", import.meta.url).pathname },
       { find: /^signalbox\/(\w+)$/, replacement: new URL("../lib/$1/index.ts", import.meta.url).pathname },
     ],
   },

@@ -34,7 +34,7 @@ function groupOf(one: Export): Group {
 
 /** The entry of a module of lib. @param module - such as `flow/index` */
 const nameOf = (module: string): string =>
-  module === "index" ? "signalbox" : `signalbox/${module.replace(/\/index$/, "").replace(/^node$/, "nodes")}`;
+  module === "index" ? "signalbox" : `signalbox/${module.replace(/\/index$/, "").replace(/^node$/, "nodes").replace(/^topology\/storm$/, "storm")}`;
 
 const pageOf = (entry: string, group: Group): string =>
   `api/${entry.replace("signalbox/", "").replaceAll("/", "-")}/${group.toLowerCase()}.md`;

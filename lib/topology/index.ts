@@ -11,9 +11,11 @@
  *     components/   ready-made bolts and spouts: iterables, batches, windows
  *     views/        a topology as a graph, a table, a live screen
  *     multilang/    components in other languages, and ours under Storm
+ *     storm/        a topology for a cluster of Storm: signalbox/storm, an entry of its own
  *
  * A room imports only from rooms further down in this order, types included:
  *
+ *     storm
  *     index, builder, topology, ref
  *     components    views    lifecycle    multilang
  *                              tasks

@@ -180,6 +180,7 @@ import {
   sqlite,
   transact,
 } from "signalbox/store";
+import { fluxDefinition, fluxText, shellPrograms, stormFindings } from "signalbox/storm";
 import {
   arbitrarySchedules,
   assertLinearizable,
@@ -390,6 +391,7 @@ export const topologies: readonly unknown[] = [
   renderDashboard,
   toDot,
   toMermaid,
+  ...[fluxDefinition, fluxText, shellPrograms, stormFindings],
   Latency,
   componentMetrics,
   TaskMeter,

@@ -12,6 +12,7 @@ import {
   sqlite,
   transact,
 } from "signalbox/store";
+import { fluxDefinition, fluxText, shellPrograms, stormFindings } from "signalbox/storm";
 import {
   batchBolt,
   bolt,
@@ -147,6 +148,10 @@ export async function topologies(): Promise<Lines> {
     "TopologyRef.watch": () => [on(running, "watch"), {}],
     toDot: () => [toDot, drawn, {}],
     toMermaid: () => [toMermaid, drawn, {}],
+    stormFindings: () => [stormFindings, built],
+    fluxDefinition: () => [fluxDefinition, built, {}],
+    fluxText: () => [fluxText, fluxDefinition(built)],
+    shellPrograms: () => [shellPrograms, built],
     liveDashboard: () => [liveDashboard, running, { write: nothing, isTTY: false }, {}],
   };
 }

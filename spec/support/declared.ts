@@ -21,6 +21,7 @@ export function declared(folder: string): Readonly<Record<string, readonly strin
   return {
     signalbox: [join(folder, "index.d.ts")],
     "signalbox/nodes": [join(folder, "node/index.d.ts")],
+    "signalbox/storm": [join(folder, "topology/storm/index.d.ts")],
     "signalbox/*": [join(folder, "*/index.d.ts")],
   };
 }

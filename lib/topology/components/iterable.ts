@@ -14,6 +14,7 @@ import {
 } from "../definition/component.js";
 import type { ComponentConfig } from "../definition/config.js";
 import { checkName, type Fields, type ValuesOf } from "../definition/field.js";
+import { marked } from "../definition/made-by.js";
 
 type Source<V> = Iterable<V> | AsyncIterable<V>;
 
@@ -71,7 +72,7 @@ export function spoutFrom<F extends Fields, N extends string = "items">(
     close: ({ state, task }, final) => (final ? state.leave(task) : undefined),
     ...(config === undefined ? {} : { config }),
   };
-  return spout<Fed<F>, Feed<Item>, Item>({
+  const made = spout<Fed<F>, Feed<Item>, Item>({
     ...hooks,
     streams: { [stream]: options.fields },
     loose: !reliable,
@@ -89,9 +90,13 @@ export function spoutFrom<F extends Fields, N extends string = "items">(
     },
     ...(ack === undefined ? {} : { ack: (item: Item) => ack(item) }),
     ...(fail === undefined ? {} : { fail: (item: Item, _ctx, failure) => fail(item, failure) }),
-  }) as unknown as SpoutDefinition<
-    { readonly [name in N]: F } & DeadStream<{ readonly [name in N]: F }, ValuesOf<F>>
-  >;
+  });
+  return marked(
+    made as unknown as SpoutDefinition<
+      { readonly [name in N]: F } & DeadStream<{ readonly [name in N]: F }, ValuesOf<F>>
+    >,
+    { by: "iterable" },
+  );
 }
 
 function noItem(item: unknown, fields: Fields): OptionError {

@@ -5,6 +5,7 @@ import type { Envelope } from "../../dispatch/envelope.js";
 import type { ConsumerView, Pressure } from "../../dispatch/member.js";
 import { Ranking, type RoutingFunction } from "../../dispatch/route.js";
 import { text } from "../../process/options.js";
+import { GROUPING, type GroupingForm, type GroupingKind } from "./grouping-form.js";
 import { keyHash } from "./key-hash.js";
 
 /** An emit, besides its values. */
@@ -26,9 +27,9 @@ export function shuffle<T>(): RoutingFunction<T> {
   return leastInTurn("shuffle");
 }
 
-function leastInTurn<T>(label: string): RoutingFunction<T> {
+function leastInTurn<T>(label: "shuffle" | "none"): RoutingFunction<T> {
   const route: RoutingFunction<T> = (_envelope, consumers, { turn }) => least(consumers, turn, undefined);
-  return Object.assign(route, { label, interchangeable: true });
+  return Object.assign(route, { label, interchangeable: true, ...form(label) });
 }
 
 /** One of the least loaded that have buffer space; if none has, of those that run. @param node - only tasks of this node */
@@ -83,7 +84,11 @@ export function fields<K extends string>(
   const ranking = new Ranking();
   const route: RoutingFunction<Readonly<Record<K, unknown>>> = (envelope, consumers) =>
     ranking.first(consumers, keyOf(envelope.payload));
-  return Object.assign(route, { label: `fields(${names.join(", ")})`, fields: names });
+  return Object.assign(route, {
+    label: `fields(${names.join(", ")})`,
+    fields: names,
+    ...form("fields", names),
+  });
 }
 
 /**
@@ -110,7 +115,11 @@ export function partialKey<K extends string>(
     const other = ranking.first(consumers, key, one);
     return one === undefined || other === undefined ? one : freer(one, other);
   };
-  return Object.assign(route, { label: `partial key(${names.join(", ")})`, fields: names });
+  return Object.assign(route, {
+    label: `partial key(${names.join(", ")})`,
+    fields: names,
+    ...form("partialKey", names),
+  });
 }
 
 /**
@@ -120,7 +129,7 @@ export function partialKey<K extends string>(
  */
 export function all<T>(): RoutingFunction<T> {
   const route: RoutingFunction<T> = () => undefined;
-  return Object.assign(route, { label: "all", everyone: true });
+  return Object.assign(route, { label: "all", everyone: true, ...form("all") });
 }
 
 /**
@@ -136,7 +145,7 @@ export function global<T>(): RoutingFunction<T> {
     }
     return lowest;
   };
-  return Object.assign(route, { label: "global" });
+  return Object.assign(route, { label: "global", ...form("global") });
 }
 
 /**
@@ -150,7 +159,7 @@ export function direct<T>(): RoutingFunction<T> {
     const { directTask } = envelope as Envelope<T> & Emission;
     return directTask === undefined ? undefined : consumers.find((one) => taskOf(one) === directTask);
   };
-  return Object.assign(route, { label: "direct", direct: true });
+  return Object.assign(route, { label: "direct", direct: true, ...form("direct") });
 }
 
 /**
@@ -167,7 +176,11 @@ export function localOrShuffle<T>(): RoutingFunction<T> {
     const anywhere = least(consumers, turn, undefined);
     return anywhere?.pressure === "accept" ? anywhere : (local ?? anywhere);
   };
-  return Object.assign(route, { label: "local or shuffle", interchangeable: true });
+  return Object.assign(route, {
+    label: "local or shuffle",
+    interchangeable: true,
+    ...form("localOrShuffle"),
+  });
 }
 
 /**
@@ -177,6 +190,11 @@ export function localOrShuffle<T>(): RoutingFunction<T> {
  */
 export function none<T>(): RoutingFunction<T> {
   return leastInTurn("none");
+}
+
+/** Marks a built-in grouping. */
+function form(kind: GroupingKind, fields: readonly string[] = []): { readonly [GROUPING]: GroupingForm } {
+  return { [GROUPING]: { kind, fields } };
 }
 
 function taskOf(consumer: ConsumerView): number {

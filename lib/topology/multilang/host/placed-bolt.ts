@@ -7,6 +7,7 @@ import type { ProgramHost } from "../../../process/program-host.js";
 import type { BoltContext, BoltDefinition, BoltOptions, InitContext } from "../../definition/component.js";
 import type { FullComponentConfig } from "../../definition/config.js";
 import type { Streams } from "../../definition/field.js";
+import { marked } from "../../definition/made-by.js";
 import type { Tuple } from "../../definition/tuple.js";
 import { parseComponentMessage } from "../protocol/component-messages.js";
 import type { WireTuple } from "../protocol/host-messages.js";
@@ -185,8 +186,8 @@ export function placedBolt(definition: BoltDefinition, place: BoltPlace): BoltDe
     ...(flush === undefined ? {} : { flush: (ctx: Ctx) => ctx.state.flush() }),
     close: (ctx, final) => ctx.state.stop(final),
   };
-  return Object.freeze({
-    ...definition,
-    options: options as unknown as BoltDefinition["options"],
-  });
+  return marked(
+    { ...definition, options: options as unknown as BoltDefinition["options"] },
+    { by: "placed", program: place.program },
+  );
 }

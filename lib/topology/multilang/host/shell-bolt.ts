@@ -9,6 +9,7 @@ import {
   type Inputs,
 } from "../../definition/component.js";
 import type { Fields, Streams } from "../../definition/field.js";
+import { marked } from "../../definition/made-by.js";
 import type { Tuple } from "../../definition/tuple.js";
 import { MultilangError } from "../protocol/errors.js";
 import { requests, type WireTuple } from "../protocol/host-messages.js";
@@ -16,7 +17,7 @@ import { BoltEffects, type ProgramWire } from "./bolt-effects.js";
 import { type OpenChild, openChild } from "./child.js";
 import type { ShellProblem } from "./errors.js";
 import { Shell } from "./shell.js";
-import { checkShell, type ShellBoltOptions, type ShellSettings } from "./shell-options.js";
+import { checkShell, type ShellBoltOptions, type ShellSettings, shellForm } from "./shell-options.js";
 
 type Ctx = BoltContext<Streams, BoltShell>;
 
@@ -142,7 +143,7 @@ type AnyShellBolt = ShellBoltOptions & {
 export function shellBoltOn(open: OpenChild, options: AnyShellBolt): BoltDefinition<Inputs, Streams> {
   const settings = checkShell(options);
   const { input, inputs, streams = {}, config } = options;
-  const definition: BoltDefinition<Inputs, Streams> = bolt<Inputs, Streams, BoltShell>({
+  const made: BoltDefinition<Inputs, Streams> = bolt<Inputs, Streams, BoltShell>({
     ...({ ...(input === undefined ? {} : { input }), ...(inputs === undefined ? {} : { inputs }) } as {
       inputs: Inputs;
     }),
@@ -151,12 +152,12 @@ export function shellBoltOn(open: OpenChild, options: AnyShellBolt): BoltDefinit
     oneAtATime: true,
     closes: true,
     ...(config === undefined ? {} : { config }),
-    init: (task) => new BoltShell(open, settings, definition as unknown as BoltDefinition, task).start(),
+    init: (task) => new BoltShell(open, settings, made as unknown as BoltDefinition, task).start(),
     activate: (ctx) => ctx.state.attach(ctx),
     execute: (tuple, ctx) => ctx.state.give(tuple, ctx),
     // A bolt with a `tick` hook must have a period, so the hook is left out when no period is configured.
     ...(config?.tickMs === undefined ? {} : { tick: (ctx: Ctx) => ctx.state.give(undefined, ctx) }),
     close: (ctx) => ctx.state.stop(),
   });
-  return definition;
+  return marked(made, shellForm(settings));
 }

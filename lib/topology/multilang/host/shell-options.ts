@@ -4,6 +4,7 @@ import { OptionError } from "../../../process/errors.js";
 import { asGiven, checked, fn, maybe, ms, whole } from "../../../process/option-schema.js";
 import { text } from "../../../process/options.js";
 import type { ComponentConfig } from "../../definition/config.js";
+import type { ShellForm } from "../../definition/made-by.js";
 import { MAX_MESSAGE } from "../protocol/codec.js";
 import type { ChildSpec } from "./child.js";
 
@@ -109,6 +110,11 @@ export function checkShell(options: ShellBoltOptions): ShellSettings {
   const defaults = { ...SHELL_DEFAULTS, args: [], env: {}, conf: {} };
   const { command, args, env, cwd, ...settings } = checked("", options, CHECKS, defaults);
   return { ...settings, child: { command, args, env, cwd } };
+}
+
+/** The settings as plain data, for another host that runs the program. */
+export function shellForm({ child, onMetrics, ...rest }: ShellSettings): ShellForm {
+  return { by: "shell", ...child, ...rest, hasMetrics: onMetrics !== undefined };
 }
 
 function record(path: string, value: unknown): Readonly<Record<string, unknown>> {

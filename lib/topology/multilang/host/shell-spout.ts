@@ -11,13 +11,14 @@ import {
   spout,
 } from "../../definition/component.js";
 import type { Streams } from "../../definition/field.js";
+import { marked } from "../../definition/made-by.js";
 import type { EmitMessage, MessageId } from "../protocol/component-messages.js";
 import { streamOf, toValues } from "../protocol/fields.js";
 import { requests, type SpoutCommand } from "../protocol/host-messages.js";
 import { emitAndReport } from "./bolt-effects.js";
 import { type OpenChild, openChild } from "./child.js";
 import { Shell } from "./shell.js";
-import { checkShell, type ShellOptions, type ShellSettings } from "./shell-options.js";
+import { checkShell, type ShellOptions, type ShellSettings, shellForm } from "./shell-options.js";
 import { decide, type Effect, type Event, initial, type State } from "./shell-spout-machine.js";
 
 type Ctx = SpoutContext<Streams, SpoutShell, MessageId>;
@@ -149,5 +150,5 @@ export function shellSpoutOn<S extends Streams>(
     fail: (id, ctx) => ctx.state.command("fail", ctx, id),
     close: (ctx) => ctx.state.stop(),
   });
-  return definition as unknown as SpoutDefinition<S & DeadStream>;
+  return marked(definition as unknown as SpoutDefinition<S & DeadStream>, shellForm(settings));
 }

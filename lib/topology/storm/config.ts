@@ -1,0 +1,60 @@
+// The options of a topology as keys of Storm's configuration.
+
+import type { Blueprint, ComponentPlan } from "../definition/blueprint.js";
+import { madeBy } from "../definition/made-by.js";
+import type { FullStormOptions } from "./options.js";
+
+/** Time without an answer of a program, when no shell component says another: that of our own host. */
+const SUBPROCESS_TIMEOUT_MS = 30_000;
+
+/** Storm counts whole seconds. A shorter time than the one asked for would break what works here, so they are rounded up. */
+export function seconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1_000));
+}
+
+/** The configuration of the whole topology. */
+export function topologyConf(
+  { config, components }: Blueprint,
+  { workers, subprocessTimeoutMs, conf }: FullStormOptions,
+): Readonly<Record<string, unknown>> {
+  const { ackers, ackerExecutors, maxPending, messageTimeoutMs, sampleRate, debug } = config;
+  return {
+    "topology.workers": workers,
+    "topology.acker.executors": Math.min(ackers, ackerExecutors),
+    "topology.max.spout.pending": maxPending,
+    "topology.message.timeout.secs": seconds(messageTimeoutMs),
+    // Storm refuses 0.
+    ...(sampleRate > 0 ? { "topology.stats.sample.rate": sampleRate } : {}),
+    "topology.subprocess.timeout.secs": seconds(subprocessTimeoutMs ?? slowestAnswerMs(components)),
+    ...(debug ? { "topology.debug": true } : {}),
+    ...conf,
+  };
+}
+
+/** The keys of one component that Storm lets it have, where they differ from those of the topology. */
+export function componentConf(
+  { kind, config, definition }: ComponentPlan,
+  topology: Blueprint["config"],
+): Readonly<Record<string, unknown>> {
+  const made = madeBy(definition);
+  const isShell = made?.by === "shell";
+  return {
+    ...(kind === "spout" && config.maxPending !== topology.maxPending
+      ? { "topology.max.spout.pending": config.maxPending }
+      : {}),
+    ...(config.debug === topology.debug ? {} : { "topology.debug": config.debug }),
+    // A bolt of ours has a clock of its own.
+    ...(isShell && kind === "bolt" && config.tickMs !== undefined
+      ? { "topology.tick.tuple.freq.secs": seconds(config.tickMs) }
+      : {}),
+    ...(isShell ? made.conf : {}),
+  };
+}
+
+function slowestAnswerMs(components: readonly ComponentPlan[]): number {
+  const limits = components.flatMap(({ definition }) => {
+    const made = madeBy(definition);
+    return made?.by === "shell" && Number.isFinite(made.timeoutMs) ? [made.timeoutMs] : [];
+  });
+  return limits.length === 0 ? SUBPROCESS_TIMEOUT_MS : Math.max(...limits);
+}
