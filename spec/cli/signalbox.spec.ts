@@ -94,6 +94,21 @@ describe("arguments", () => {
     expect(parse("--store=")).toMatchObject({ given: { store: "" } });
   });
 
+  test("have one letter for an option that has one", () => {
+    const out = { output: { value: "FILE", short: "o", help: "" }, all: { short: "a", help: "" } } as const;
+    const short = (...args: string[]) => parseArguments(args, out, {}, clock);
+    expect(short("x", "-o", "a.jar", "-a")).toEqual({
+      words: ["x"],
+      given: { output: "a.jar", all: true },
+      common: {},
+    });
+    expect(short("-oa.jar")).toMatchObject({ given: { output: "a.jar" } });
+    expect(short("--output", "a.jar")).toMatchObject({ given: { output: "a.jar" } });
+    expect(() => short("-o")).toThrow(new Misuse("-o needs a value"));
+    expect(() => short("-o", "a", "--output", "b")).toThrow(new Misuse("--output can be given once"));
+    expect(() => short("-x")).toThrow(new Misuse("there is no option -x"));
+  });
+
   test("ask for help with --help or -h", () => {
     expect(parse("--help")).toBe("help");
     expect(parse("a", "-h")).toBe("help");

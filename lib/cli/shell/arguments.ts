@@ -10,6 +10,8 @@ export interface OptionSpec {
   readonly value?: string;
   /** Can be given several times. */
   readonly many?: boolean;
+  /** One letter that stands for its name, such as `o` for `-o`. */
+  readonly short?: string;
   /** Its effect, for the help. */
   readonly help: string;
   /** The option must be given; the text of the error when it is not. */
@@ -71,10 +73,10 @@ export function parseArguments<const Own extends OptionSpecs, const Common exten
   clock: Moments,
 ): ParsedArguments<Own, Common> | "help" {
   const specs: OptionSpecs = { ...own, ...common };
-  const texts = Object.entries(specs).map(([name, { value }]): [string, { type: "string" | "boolean" }] => [
-    name,
-    { type: value === undefined ? "boolean" : "string" },
-  ]);
+  const texts = Object.entries(specs).map(([name, { value, short }]) => {
+    const type: "string" | "boolean" = value === undefined ? "boolean" : "string";
+    return [name, short === undefined ? { type } : { type, short }] as const;
+  });
   const { tokens } = parseArgs({
     args: [...args],
     options: { ...Object.fromEntries(texts), help: { type: "boolean", short: "h" } },
@@ -122,7 +124,8 @@ interface OptionToken {
 
 /** Empty for a flag. */
 function textOf({ name, rawName, value, inlineValue }: OptionToken, specs: OptionSpecs): string {
-  const spec = Object.hasOwn(specs, name) && rawName.startsWith("--") ? specs[name] : undefined;
+  const named = Object.hasOwn(specs, name) ? specs[name] : undefined;
+  const spec = rawName.startsWith("--") || rawName === `-${named?.short}` ? named : undefined;
   if (spec === undefined) throw new Misuse(`there is no option ${rawName}${hint(name, optionNames(specs))}`);
   if (spec.value === undefined) {
     if (inlineValue) throw new Misuse(`${rawName} takes no value`);

@@ -174,10 +174,10 @@ function helpOf<Context, Common extends OptionSpecs>(
   { words = [], summary, options }: Command<Context>,
 ): string {
   const all = Object.entries<OptionSpecs[string]>({ ...options, ...set.common });
-  const named = all.map(([option, { value, help }]) => [
-    `--${option}${value === undefined ? "" : ` ${value}`}`,
-    help,
-  ]);
+  const named = all.map(([option, { value, short, help }]) => {
+    const text = value === undefined ? "" : ` ${value}`;
+    return [`--${option}${text}${short === undefined ? "" : `, -${short}${text}`}`, help];
+  });
   const width = Math.max(...named.map(([option]) => (option as string).length));
   const lines = named.map(([option, help]) => `  ${(option as string).padEnd(width)}  ${help}`);
   return `usage: signalbox ${set.name} ${[name, ...words].join(" ")} [options]\n\n${summary}\n\n${lines.join("\n")}`;
