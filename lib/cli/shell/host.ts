@@ -1,4 +1,5 @@
-// The parts of Node that the command uses. Beside output.ts and the program itself, the only file of this floor that reaches it.
+// The parts of Node that the command uses. Beside folders.ts, output.ts, spawned.ts and the program itself, the only file of this floor that
+// reaches it.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { connect as netConnect, type Socket } from "node:net";

@@ -19,6 +19,18 @@ export function complain(text: string): void {
   if (lost === undefined) console.error(text);
 }
 
+/** While code of the user runs, its prints go to standard error: standard output may hold one document. */
+export async function printingAside<T>(work: () => Promise<T>): Promise<T> {
+  const { stdout, stderr } = process;
+  const write = stdout.write;
+  stdout.write = stderr.write.bind(stderr) as typeof write;
+  try {
+    return await work();
+  } finally {
+    stdout.write = write;
+  }
+}
+
 /**
  * Runs the program, and exits with its code when all output has gone out. A reader that has seen enough, such as `head`, is no failure.
  * Output that is lost for another reason is one.
