@@ -8,6 +8,7 @@ import { queues } from "../../lib/cli/queues/queues.js";
 import { replay } from "../../lib/cli/replay/command.js";
 import { EXIT } from "../../lib/cli/shell/exit.js";
 import { type Subcommand, signalbox } from "../../lib/cli/signalbox.js";
+import { storm } from "../../lib/cli/storm/storm.js";
 import { system } from "../../lib/cli/system/system.js";
 
 const printed: string[] = [];
@@ -22,6 +23,7 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   pipelines: (args) => pipelines(args, host),
   queues: (args) => queues(args, host),
   replay: (args) => replay(args, host),
+  storm: (args) => storm(args, host),
   system: (args) => system(args, host),
 };
 

@@ -25,7 +25,8 @@ function loadedBy(path: string): Set<string> {
 }
 
 test.each([
-  ["lib/cli/main.ts", /^lib\/(testing|flow|pipeline|store)\//],
+  ["lib/cli/main.ts", /^lib\/(testing|flow|pipeline|store|topology)\//],
+  ["lib/cli/storm/program.ts", /^lib\/(testing|flow|pipeline|store)\//],
   ["lib/cli/flows/program.ts", /^lib\/(testing|pipeline)\//],
   ["lib/cli/pipelines/program.ts", /^lib\/testing\//],
   ["lib/cli/replay/program.ts", /^lib\/(flow|store)\//],
