@@ -4,9 +4,24 @@
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
-const load = (path) => import(join(root, ".build/examples", path));
+const examples = join(root, "examples");
+
+/** Loads a module of the examples, with those that it imports, as one file that is written into this folder. */
+async function load(path, folder) {
+  const bundle = await rolldown({
+    input: join(examples, path),
+    platform: "node",
+    external: /^signalbox/,
+    resolve: { extensionAlias: { ".js": [".ts"] } },
+  });
+  const file = join(folder, path.replaceAll("/", "-").replace(/ts$/, "mjs"));
+  await bundle.write({ file, codeSplitting: false });
+  await bundle.close();
+  return import(file);
+}
 
 const WORDS_OF_A_LINE = 10;
 const DIFFERENT_WORDS = 500;
@@ -18,12 +33,12 @@ const lineOf = (line) =>
 
 /** The word count: some lines at the beginning, and more of them later. */
 export async function wordCountIn(folder, lines) {
-  const { default: topology, stormResults } = await load("wordcount/storm.js");
-  const { readJournal } = await load("wordcount/journal.js");
-  const { components, config } = topology.blueprint;
-  const { compare, StraightCount } = await load("wordcount/totals.js");
-  const straight = new StraightCount();
   mkdirSync(folder, { recursive: true });
+  const { default: topology, stormResults } = await load("wordcount/storm.ts", folder);
+  const { readJournal } = await load("wordcount/journal.ts", folder);
+  const { components, config } = topology.blueprint;
+  const { compare, StraightCount } = await load("wordcount/totals.ts", folder);
+  const straight = new StraightCount();
   const add = (more) => {
     for (let n = 0; n < more; n++) {
       const words = lineOf(straight.lines);
@@ -33,7 +48,7 @@ export async function wordCountIn(folder, lines) {
   };
   add(lines);
   return {
-    module: join(root, "examples/wordcount/storm.ts"),
+    module: join(examples, "wordcount/storm.ts"),
     env: { WORDCOUNT_FOLDER: folder },
     add,
     get lines() {
@@ -59,11 +74,11 @@ export async function wordCountIn(folder, lines) {
 
 /** The first flights of vega-datasets. */
 export async function flightsIn(folder) {
-  const { STORM_PLAN, stormFindings } = await load("flights-stream/storm.js");
-  const { readJournal } = await load("wordcount/journal.js");
-  const { differences, straightAnswer } = await load("flights-stream/straight.js");
-  const { parseFlights } = await load("flights-stream/flights.js");
   mkdirSync(folder, { recursive: true });
+  const { STORM_PLAN, stormFindings } = await load("flights-stream/storm.ts", folder);
+  const { readJournal } = await load("wordcount/journal.ts", folder);
+  const { differences, straightAnswer } = await load("flights-stream/straight.ts", folder);
+  const { parseFlights } = await load("flights-stream/flights.ts", folder);
   const records = JSON.parse(
     readFileSync(join(root, "node_modules/vega-datasets/data/flights-20k.json"), "utf8"),
   )
@@ -74,7 +89,7 @@ export async function flightsIn(folder) {
   const flights = parseFlights("flights.json", text);
   const answer = straightAnswer(flights, STORM_PLAN);
   return {
-    module: join(root, "examples/flights-stream/storm.ts"),
+    module: join(examples, "flights-stream/storm.ts"),
     env: { FLIGHTS_FOLDER: folder },
     flights: flights.length,
     hours: answer.rows.size,
