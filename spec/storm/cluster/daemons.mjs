@@ -1,5 +1,6 @@
-// A cluster of Apache Storm on this machine: ZooKeeper, Nimbus and a supervisor, each a JVM that listens on loopback, on
-// ports that were free. Each is asked whether it is ready; none is waited for by time alone.
+// A cluster of Apache Storm on this machine: ZooKeeper, Nimbus and a supervisor, each a JVM, on ports that were free. They talk
+// over loopback, but Storm's own daemons listen on all addresses. Each is asked whether it is ready; none is waited for by
+// time alone.
 
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync, writeFileSync } from "node:fs";

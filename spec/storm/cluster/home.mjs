@@ -73,3 +73,9 @@ export async function stormHome(cache = join(homedir(), ".cache/signalbox")) {
   }
   return home;
 }
+
+// By itself, it only makes the home.
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  await stormHome().catch((error) => {
+    if (!(error instanceof Missing)) throw error;
+  });
