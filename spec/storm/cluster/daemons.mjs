@@ -99,13 +99,16 @@ export class Cluster {
   #home;
   #mark;
   #folder;
+  #settings;
   /** Ends of the daemons that ended by themselves. */
   #ended = [];
 
-  constructor(home, folder, mark) {
+  /** @param other - settings of Storm in place of those above */
+  constructor(home, folder, mark, other = {}) {
     this.#home = home;
     this.#folder = folder;
     this.#mark = mark;
+    this.#settings = other;
   }
 
   /** For whoever uses `bin/storm` with this cluster. */
@@ -117,7 +120,10 @@ export class Cluster {
     const [zookeeper, nimbus, supervisor, ...slots] = await freePorts(3 + SLOTS);
     const folder = this.#folder;
     for (const name of ["conf", "log4j2", "logs", "data"]) mkdirSync(join(folder, name), { recursive: true });
-    const conf = settings(folder, { zookeeper, nimbus, supervisor, slots });
+    const conf = {
+      ...settings(folder, { zookeeper, nimbus, supervisor, slots }),
+      ...this.#settings,
+    };
     writeFileSync(join(folder, "conf/storm.yaml"), `${JSON.stringify(conf, undefined, 2)}\n`);
     for (const [name, text] of Object.entries(LOG4J)) writeFileSync(join(folder, "log4j2", name), text);
     const zoo = {
