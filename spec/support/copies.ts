@@ -15,11 +15,14 @@ export interface Run {
   readonly code: number;
 }
 
-/** Bundles the library once and gives `count` URLs of it: modules that share nothing but the host. */
-export async function copies(count: number): Promise<{ readonly urls: string[]; remove(): void }> {
+/** Bundles an entry of the library once and gives `count` URLs of it: modules that share nothing but the host. */
+export async function copies(
+  count: number,
+  entry: string = "index.ts",
+): Promise<{ readonly urls: string[]; remove(): void }> {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-copies-"));
   const bundle = await rolldown({
-    input: fileURLToPath(new URL("../../lib/index.ts", import.meta.url)),
+    input: fileURLToPath(new URL(`../../lib/${entry}`, import.meta.url)),
     platform: "node",
     logLevel: "silent",
   });

@@ -14,6 +14,7 @@ import type {
   TupleOf,
 } from "../definition/component.js";
 import type { Fields, Streams, ValuesOf } from "../definition/field.js";
+import { marked } from "../definition/made-by.js";
 import type { Tuple } from "../definition/tuple.js";
 import {
   checkOptions,
@@ -87,7 +88,7 @@ export function batchBolt(
   const everyMs = options.everyMs === undefined ? undefined : delay("everyMs", options.everyMs, 1);
   const streams = Object.keys(options.streams ?? {});
 
-  return holdingBolt<Gathering>(options as unknown as HoldingOptions, {
+  const definition = holdingBolt<Gathering>(options as unknown as HoldingOptions, {
     hold: () => ({ tuples: [], since: 0 }),
     execute: (tuple, ctx) => {
       const { held } = ctx.state;
@@ -101,6 +102,7 @@ export function batchBolt(
     holdsMs: everyMs,
     holdsCount: everyMs === undefined ? size : undefined,
   });
+  return marked(definition, { by: "batch" });
 
   function handOverOld(ctx: HoldingContext<Gathering>, ageMs: number): unknown {
     const { tuples, since } = ctx.state.held;

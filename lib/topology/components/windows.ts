@@ -22,6 +22,7 @@ import type {
 } from "../definition/component.js";
 import { TOPOLOGY_DEFAULTS } from "../definition/config.js";
 import type { AnyValues, Fields, Streams, ValuesOf } from "../definition/field.js";
+import { marked } from "../definition/made-by.js";
 import type { Tuple } from "../definition/tuple.js";
 import { checkOptions, type HoldingOptions, holdingBolt, tickFor } from "./holding.js";
 import type { WindowPlan } from "./window-plan.js";
@@ -134,7 +135,7 @@ export function windowBolt(
     flush: (ctx) => ctx.state.held.flush(ctx),
   });
   if (typeof late === "string") checkLateStream(late, definition);
-  return definition;
+  return marked(definition, { by: "window", hasEventTime: by !== undefined });
 }
 
 /** @throws OptionError */

@@ -27,7 +27,10 @@ export type MadeBy =
   /** By the builder, for a bolt whose option `on` names threads or nodes. */
   | { readonly by: "placed"; readonly program: string }
   /** By `spoutFrom`. */
-  | { readonly by: "iterable" };
+  | { readonly by: "iterable" }
+  | { readonly by: "batch" }
+  /** By `windowBolt`. */
+  | { readonly by: "window"; readonly hasEventTime: boolean };
 
 /** The key under which a definition has it. */
 const MADE_BY: unique symbol = Symbol.for("signalbox.made-by") as never;

@@ -47,11 +47,13 @@ export function componentConf(
     ...(isShell && kind === "bolt" && config.tickMs !== undefined
       ? { "topology.tick.tuple.freq.secs": seconds(config.tickMs) }
       : {}),
-    ...(isShell ? made.conf : {}),
+    // Flux takes no null as an argument, and to a program a key that is null is one that is not there.
+    ...(isShell ? Object.fromEntries(Object.entries(made.conf).filter(([, value]) => value !== null)) : {}),
   };
 }
 
-function slowestAnswerMs(components: readonly ComponentPlan[]): number {
+/** The time without an answer that Storm allows to every program: it has one for the whole topology. */
+export function slowestAnswerMs(components: readonly ComponentPlan[]): number {
   const limits = components.flatMap(({ definition }) => {
     const made = madeBy(definition);
     return made?.by === "shell" && Number.isFinite(made.timeoutMs) ? [made.timeoutMs] : [];

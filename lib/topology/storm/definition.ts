@@ -22,6 +22,22 @@ const FIELDS = "org.apache.storm.tuple.Fields";
  * The definition by which Flux builds a topology in a cluster of Storm. Equal topologies give equal definitions, with their keys in the
  * same order. Write it by {@link fluxText}.
  *
+ * | option | in the definition |
+ * |---|---|
+ * | `tasks`, `executors` | `numTasks`, `parallelism` |
+ * | `workers` | `topology.workers` |
+ * | `ackerExecutors` | `topology.acker.executors` |
+ * | `maxPending` | `topology.max.spout.pending` |
+ * | `messageTimeoutMs` | `topology.message.timeout.secs`, rounded up |
+ * | `sampleRate` | `topology.stats.sample.rate` |
+ * | `debug` | `topology.debug` |
+ * | `subprocessTimeoutMs`, or the largest `timeoutMs` of shell components | `topology.subprocess.timeout.secs`, rounded up |
+ * | `tickMs` of a shell bolt | `topology.tick.tuple.freq.secs` of the bolt, rounded up |
+ * | `conf` of a shell component | keys of the component |
+ *
+ * A component may have a `maxPending` and a `debug` of its own. `retries`, `retryBackoff`, `concurrency`, `executeTimeoutMs`, `intensity`,
+ * `periodMs`, `restartBackoff`, `checkValues`, and `tickMs` of bolts of ours, hold in their programs as they do here.
+ *
  * @throws OptionError when an option is invalid, or the first argument is no topology
  * @throws StormExportError when Storm has no form for a part of the topology
  * @example
@@ -68,9 +84,9 @@ function componentOf(
     name: "setNamedStream",
     args: [stream, beans.texts(Object.keys(fields))],
   }));
-  if (Object.keys(environment).length > 0) calls.push({ name: "setEnv", args: [environment] });
+  if (Object.keys(environment).length > 0) calls.push({ name: "setEnv", args: [beans.value(environment)] });
   for (const [key, value] of Object.entries(componentConf(plan, config)))
-    calls.push({ name: "addComponentConfig", args: [key, value] });
+    calls.push({ name: "addComponentConfig", args: [key, beans.value(value)] });
   return {
     id: name,
     className: WRAPPERS[kind],
@@ -117,6 +133,7 @@ function groupingOf({ kind, fields }: GroupingForm, streamId: string, beans: Bea
 class Beans {
   readonly all: FluxBean[] = [];
   readonly #ids: Map<string, string> = new Map();
+  #maps = 0;
 
   /** Fields by which a partial key grouping chooses. */
   fields(names: readonly string[]): object {
@@ -126,6 +143,21 @@ class Beans {
       this.#ids.set(key, id);
       this.all.push({ id, className: FIELDS, constructorArgs: [names] });
     }
+    return { ref: id };
+  }
+
+  /** A value of an argument. Flux takes a map with the one key `ref` or `reflist` for a reference, so that such a map is made by calls. */
+  value(value: unknown): unknown {
+    const entries =
+      typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+    const [key] = entries[0] ?? [];
+    if (entries.length !== 1 || (key !== "ref" && key !== "reflist")) return value;
+    const id = `map-${++this.#maps}`;
+    this.all.push({
+      id,
+      className: "java.util.HashMap",
+      configMethods: [{ name: "put", args: entries[0] as unknown[] }],
+    });
     return { ref: id };
   }
 

@@ -5,7 +5,9 @@ import type { Blueprint } from "../definition/blueprint.js";
 import type { Topology } from "../topology.js";
 import { componentRules } from "./component-rules.js";
 import type { StormFinding } from "./finding.js";
+import { optionRules } from "./option-rules.js";
 import { checkTopology } from "./options.js";
+import { shellRules } from "./shell-rules.js";
 import { streamRules } from "./stream-rules.js";
 
 /**
@@ -23,9 +25,11 @@ export function stormFindings(topology: Topology): readonly StormFinding[] {
   return findingsOf(checkTopology(topology));
 }
 
+const RULES = [...componentRules, ...shellRules, ...streamRules, ...optionRules];
+
 /** The findings of a checked topology. */
 export function findingsOf(blueprint: Blueprint): readonly StormFinding[] {
-  const found = [...componentRules, ...streamRules].flatMap((rule) => rule(blueprint));
+  const found = RULES.flatMap((rule) => rule(blueprint));
   return [
     ...found.filter(({ effect }) => effect === "blocks"),
     ...found.filter(({ effect }) => effect === "differs"),

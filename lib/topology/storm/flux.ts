@@ -18,6 +18,7 @@ export interface FluxBean {
   /** A static method that returns the object, in place of a constructor. */
   readonly factory?: string;
   readonly factoryArgs?: readonly unknown[];
+  readonly configMethods?: readonly FluxCall[];
 }
 
 /** A spout or a bolt. */

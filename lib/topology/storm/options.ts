@@ -81,6 +81,16 @@ function record(path: string, value: unknown): Readonly<Record<string, unknown>>
   throw new OptionError(path, value, "an object");
 }
 
+/** Whether JSON can carry a value. */
+export function isJson(value: unknown): boolean {
+  try {
+    checkJson("", value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** How deep a value may be nested; a circle has no end. */
 const DEEPEST = 100;
 
