@@ -7,6 +7,15 @@ import type { FullStormOptions } from "./options.js";
 /** Time without an answer of a program, when no shell component says another: that of our own host. */
 const SUBPROCESS_TIMEOUT_MS = 30_000;
 
+/**
+ * The classes of objects and arrays that Storm reads from a component. Between workers it writes no value of a class that is
+ * not registered: the first one would end the worker.
+ */
+const JSON_CLASSES = ["JSONObject", "JSONArray"].map(
+  (name) => `org.apache.storm.shade.net.minidev.json.${name}`,
+);
+const KRYO = "topology.kryo.register";
+
 /** Storm counts whole seconds. A shorter time than the one asked for would break what works here, so they are rounded up. */
 export function seconds(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1_000));
@@ -27,8 +36,17 @@ export function topologyConf(
     ...(sampleRate > 0 ? { "topology.stats.sample.rate": sampleRate } : {}),
     "topology.subprocess.timeout.secs": seconds(subprocessTimeoutMs ?? slowestAnswerMs(components)),
     ...(debug ? { "topology.debug": true } : {}),
+    // Other versions of Storm have these classes in other places.
+    "topology.skip.missing.kryo.registrations": true,
     ...conf,
+    [KRYO]: registered(conf[KRYO]),
   };
+}
+
+/** Storm takes a list of classes, or of objects with a class and its serializer, or one such object. */
+function registered(given: unknown): readonly unknown[] {
+  if (given === undefined || given === null) return JSON_CLASSES;
+  return [...JSON_CLASSES, ...(Array.isArray(given) ? given : [given])];
 }
 
 /** The keys of one component that Storm lets it have, where they differ from those of the topology. */

@@ -38,6 +38,9 @@ const FIELDS = "org.apache.storm.tuple.Fields";
  * A component may have a `maxPending` and a `debug` of its own. `retries`, `retryBackoff`, `concurrency`, `executeTimeoutMs`, `intensity`,
  * `periodMs`, `restartBackoff`, `checkValues`, and `tickMs` of bolts of ours, hold in their programs as they do here.
  *
+ * The definition also registers the classes of JSON objects and arrays (`topology.kryo.register`), in addition to those of `conf`. Without
+ * them, the first value of a `field.of` that goes to another worker would end that worker.
+ *
  * @throws OptionError when an option is invalid, or the first argument is no topology
  * @throws StormExportError when Storm has no form for a part of the topology
  * @example

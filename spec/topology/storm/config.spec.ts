@@ -88,6 +88,19 @@ describe("the configuration", () => {
     expect(changes({ shell: { timeoutMs: Number.POSITIVE_INFINITY } })).toEqual({});
   });
 
+  it("registers the classes of JSON values, which may go to another worker, beside those of the user [N1481]", () => {
+    const json = ["JSONObject", "JSONArray"].map((name) => `org.apache.storm.shade.net.minidev.json.${name}`);
+    const key = "topology.kryo.register";
+    const registered = (given: unknown) => definition({ options: { conf: { [key]: given } } }).get(key);
+    expect(plain.get(key)).toEqual(json);
+    expect(registered(["com.example.A"])).toEqual([...json, "com.example.A"]);
+    expect(registered({ "com.example.A": "com.example.Writer" })).toEqual([
+      ...json,
+      { "com.example.A": "com.example.Writer" },
+    ]);
+    expect(registered(null)).toEqual(json);
+  });
+
   it("gives a component a `debug` of its own, and a bolt of ours no ticks", () => {
     const ticking = bolt({
       input: N,

@@ -26,6 +26,8 @@ describe("the Flux definition of a word count", () => {
       "topology.message.timeout.secs": 21,
       "topology.stats.sample.rate": 0.05,
       "topology.subprocess.timeout.secs": 30,
+      "topology.skip.missing.kryo.registrations": true,
+      "topology.kryo.register": expect.any(Array),
     });
     expect(spouts).toEqual([
       {
