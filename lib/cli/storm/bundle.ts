@@ -46,9 +46,16 @@ export const load = () => import(${JSON.stringify(module)});
 export const run = (name) => runComponent(async () => (await load())[name]);
 `;
 
+export interface Bundle {
+  readonly text: string;
+  /** Packages that are not installed, and that others import only where they need them. */
+  readonly leftOut: readonly string[];
+}
+
 /** @throws Misuse that names each import that cannot be in the bundle, and its importer */
-export async function bundleOf(options: BundleOptions, { rolldown }: Bundler): Promise<string> {
+export async function bundleOf(options: BundleOptions, { rolldown }: Bundler): Promise<Bundle> {
   const problems = new Set<string>();
+  const leftOut = new Set<string>();
   try {
     const bundle = await rolldown({
       input: { [BUNDLE.replace(/\.mjs$/, "")]: ENTRY },
@@ -60,7 +67,7 @@ export async function bundleOf(options: BundleOptions, { rolldown }: Bundler): P
       // Comments that name files would name those of this machine.
       experimental: { attachDebugInfo: "none" },
       transform: { define: { __dirname: "import.meta.dirname", __filename: "import.meta.filename" } },
-      plugins: [pluginOf(options, problems)],
+      plugins: [pluginOf(options, problems, leftOut)],
       // Hints for people who write bundles.
       onLog: () => undefined,
     });
@@ -71,7 +78,7 @@ export async function bundleOf(options: BundleOptions, { rolldown }: Bundler): P
         sourcemap: false,
         entryFileNames: BUNDLE,
       });
-      if (problems.size === 0) return output[0]?.code ?? "";
+      if (problems.size === 0) return { text: output[0]?.code ?? "", leftOut: [...leftOut].sort() };
     } finally {
       await bundle.close();
     }
@@ -82,7 +89,11 @@ export async function bundleOf(options: BundleOptions, { rolldown }: Bundler): P
   throw new Misuse([`cannot bundle ${options.name}:`, ...problems].join("\n  "));
 }
 
-function pluginOf({ module, folder, ownModule }: BundleOptions, problems: Set<string>): object {
+function pluginOf(
+  { module, folder, ownModule }: BundleOptions,
+  problems: Set<string>,
+  leftOut: Set<string>,
+): object {
   const shown = (importer: string): string =>
     importer.startsWith(`${folder}/`) ? importer.slice(folder.length + 1) : importer;
   return {
@@ -96,8 +107,8 @@ function pluginOf({ module, folder, ownModule }: BundleOptions, problems: Set<st
       const by = `imported by ${shown(from ?? module)}`;
       if (found === null) {
         if (OWN.test(id)) return ownModule(id);
-        if (isOptional(from, kind)) return { id, external: true };
-        problems.add(`${id}, ${by}, is not found`);
+        if (isOptional(from, kind)) leftOut.add(id);
+        else problems.add(`${id}, ${by}, is not found`);
         return { id, external: true };
       }
       if (found.id.endsWith(".node") || NATIVE.test(id))

@@ -4,7 +4,7 @@ import { oneLine } from "../../process/printable.js";
 import type { StormFinding } from "../../topology/storm/index.js";
 import { EXIT } from "../shell/exit.js";
 import { kit, type StormCommands, type StormContext } from "./context.js";
-import { prepared, TOPOLOGY } from "./prepared.js";
+import { type PreparedTopology, prepared, TOPOLOGY } from "./prepared.js";
 
 const check = kit.command({
   words: ["MODULE"],
@@ -12,10 +12,12 @@ const check = kit.command({
     "prints all parts of a topology that Storm cannot run, or runs differently; exit code 1 if one cannot be exported",
   options: TOPOLOGY,
   run: async ([module], given, context) => {
-    const { topology, exported, findings } = await prepared(module, given, context.host);
+    const checked = await prepared(module, given, context.host);
+    const { topology, exported, findings, bundle } = checked;
     const blocking = blocks(findings);
-    context.show({ topology: topology.name, export: exported, blocks: blocking, findings }, () =>
-      [...findingLines(findings, context), verdict(topology.name, findings)].join("\n"),
+    const { leftOut } = bundle;
+    context.show({ topology: topology.name, export: exported, blocks: blocking, findings, leftOut }, () =>
+      [...findingLines(checked, context), verdict(topology.name, findings)].join("\n"),
     );
     return blocking === 0 ? EXIT.fine : EXIT.no;
   },
@@ -25,12 +27,17 @@ const check = kit.command({
 export const blocks = (findings: readonly StormFinding[]): number =>
   findings.filter(({ effect }) => effect === "blocks").length;
 
-/** Two lines for each finding. */
-export function findingLines(findings: readonly StormFinding[], { style }: StormContext): string[] {
-  return findings.flatMap(({ effect, place, text, instead }) => [
+/** Two lines for each finding, and one for packages that are not in the bundle. */
+export function findingLines(
+  { findings, bundle: { leftOut } }: PreparedTopology,
+  { style }: StormContext,
+): string[] {
+  const lines = findings.flatMap(({ effect, place, text, instead }) => [
     `${style.status(effect.padEnd(WIDTH), effect)} ${oneLine(`${place}: ${text}`)}`,
     style.dim(`${" ".repeat(WIDTH)} ${oneLine(instead)}`),
   ]);
+  if (leftOut.length > 0) lines.push(style.dim(`not installed, so not in the jar: ${leftOut.join(", ")}`));
+  return lines;
 }
 
 const WIDTH = "differs".length;

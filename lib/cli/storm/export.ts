@@ -63,7 +63,7 @@ const exporting = kit.command({
     const read = { ...(wanted !== undefined && { export: wanted }), ...(folders && { resources: folders }) };
     const topology = await prepared(module, read, host);
     const { findings } = topology;
-    if (!json) for (const line of findingLines(findings, context)) host.print(line);
+    if (!json) for (const line of findingLines(topology, context)) host.print(line);
     if (blocks(findings) > 0) {
       const name = topology.topology.name;
       context.show({ topology: name, blocks: blocks(findings), findings }, () => `${name} was not exported`);
@@ -103,7 +103,7 @@ function resourcesOf(
   const utf8 = new TextEncoder();
   return new Map([
     ...resources,
-    [BUNDLE, utf8.encode(bundle)],
+    [BUNDLE, utf8.encode(bundle.text)],
     [COMPONENT, utf8.encode(wrapperOf(exported, least))],
   ]);
 }

@@ -4,7 +4,7 @@ import { type StormFinding, shellPrograms, stormFindings } from "../../topology/
 import type { Topology } from "../../topology/topology.js";
 import type { OptionSpec } from "../shell/arguments.js";
 import { type Exports, loadModule, unusable } from "../shell/module.js";
-import { bundleOf } from "./bundle.js";
+import { type Bundle, bundleOf } from "./bundle.js";
 import { addComponentFiles, type Resources, resourcesOf } from "./component-files.js";
 import type { StormHost } from "./context.js";
 import { exportedTopology } from "./exported.js";
@@ -28,7 +28,7 @@ export interface PreparedTopology {
   /** The name of its export. */
   readonly exported: string;
   /** The module and all that it imports, in one file. */
-  readonly bundle: string;
+  readonly bundle: Bundle;
   /** The files of the components, by their path in `resources/`. */
   readonly resources: Resources;
   readonly findings: readonly StormFinding[];
@@ -59,7 +59,7 @@ export async function prepared(
     { module: path, name: module, folder, ownModule: (name) => folders.ownModule(name) },
     await host.bundler(),
   );
-  const exports = await loaded(module, bundle, resources, host);
+  const exports = await loaded(module, bundle.text, resources, host);
   const { name, topology } = exportedTopology(module, exports, wanted);
   addComponentFiles(resources, shellPrograms(topology), [...new Set([folder, host.absolute(".")])], folders);
   return { topology, exported: name, bundle, resources, findings: stormFindings(topology) };

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { expect, test } from "vitest";
 import { Misuse } from "../../../lib/cli/shell/arguments.js";
-import { bundleOf } from "../../../lib/cli/storm/bundle.js";
+import { type Bundle, bundleOf } from "../../../lib/cli/storm/bundle.js";
 import { packages } from "../../../lib/cli/storm/program.js";
 import { execute, folderWith, LINES, ownModule } from "./support.js";
 
@@ -13,10 +13,10 @@ type Contents = Readonly<Record<string, string>>;
 async function bundled(
   contents: Contents,
   module = "topology.ts",
-): Promise<{ text: string; folder: string }> {
+): Promise<Bundle & { readonly folder: string }> {
   const at = folderWith(contents);
   const options = { module: at(module), name: module, folder: at(), ownModule };
-  return { text: await bundleOf(options, await packages.bundler()), folder: at() };
+  return { ...(await bundleOf(options, await packages.bundler())), folder: at() };
 }
 
 /** What a program of its own prints that loads the bundle, in a folder where nothing is installed. */
@@ -59,6 +59,17 @@ test("has packages of both kinds, with their files and folders [N1463]", async (
   expect(await printed(text, "console.log(JSON.stringify((await load()).a))")).toBe(
     '["a/b,none,string,string",7]\n',
   );
+});
+
+test("leaves out a package that is not installed and that another imports only where it needs it [N1478]", async () => {
+  const { text, leftOut } = await bundled({
+    "topology.ts": 'import { a } from "asks";\nexport { a };\n',
+    "node_modules/asks/package.json": '{"name": "asks", "type": "module", "main": "main.js"}',
+    "node_modules/asks/main.js":
+      'export const a = await import("not-there").then(() => "there", (error) => error.code);\n',
+  });
+  expect(leftOut).toEqual(["not-there"]);
+  expect(await printed(text, "console.log((await load()).a)")).toBe("ERR_MODULE_NOT_FOUND\n");
 });
 
 test("takes the signalbox of the module's own folder, where there is one", async () => {

@@ -97,6 +97,20 @@ test("check: 0 when a topology can be exported, and 1 with every part that canno
   expect(text.printed).toContain("lines cannot be exported: 1 of its parts");
 });
 
+test("check and export name the packages that are left out of the jar [N1478]", async () => {
+  const at = folderWith({
+    ...LINES,
+    "src/asks.ts": 'import "asks";\nexport * from "./topology.js";\n',
+    "src/node_modules/asks/package.json": '{"name": "asks", "main": "main.js"}',
+    "src/node_modules/asks/main.js": 'try { require("not-there"); } catch {}\n',
+  });
+  const line = "not installed, so not in the jar: not-there\n";
+  expect((await runStorm(["check", at("src/asks.ts")])).printed).toContain(line);
+  expect((await runStorm(["export", at("src/asks.ts"), "-o", at("a.jar")])).printed).toContain(line);
+  const { printed } = await runStorm(["check", at("src/asks.ts"), "--json"]);
+  expect(JSON.parse(printed)).toMatchObject({ leftOut: ["not-there"] });
+});
+
 test("the folder in which the module is loaded is gone on every path, and holds what Storm will unpack [N1473]", async () => {
   const made: string[] = [];
   const watched = (): ReturnType<typeof temporaryFolder> => {
