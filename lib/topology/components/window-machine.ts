@@ -37,6 +37,8 @@ export interface Arrival<T> {
 export type Event<T> =
   /** An item came; `now` is the time to which windows of time move on. */
   | { readonly type: "arrive"; readonly arrival: Arrival<T>; readonly now: number }
+  /** Items that were gathered: all are admitted before a window is due. */
+  | { readonly type: "return"; readonly arrivals: readonly Omit<Arrival<T>, "isExpected">[] }
   | { readonly type: "tick"; readonly now: number }
   | { readonly type: "flush" }
   /** Follows `check-due`. Windows that end after `limit` are not due. */
@@ -91,6 +93,10 @@ export function decide<T>(state: State<T>, event: Event<T>): Decision<T> {
       const arrived = { ...state, arrival };
       // An expected item goes first, because windows may wait for it. Otherwise windows go first: they may release items.
       return arrival.isExpected ? admitted(arrived, []) : [arrived, CHECK_DUE];
+    }
+    case "return": {
+      const late = event.arrivals.filter(({ time, item }) => state.table.add(time, item, true) !== "held");
+      return [state, [...late.map(({ item }) => ({ type: "late", item }) as const), ...CHECK_DUE]];
     }
     case "tick":
       state.table.tick(event.now);

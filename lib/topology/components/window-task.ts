@@ -12,6 +12,7 @@ import { ACKED, type Tuple } from "../definition/tuple.js";
 import { Lineage } from "../runtime/lineage.js";
 import { traceOf } from "../tracking/pending-tuple.js";
 import { give, type HoldingContext, whileAlive } from "./holding.js";
+import { ReturningTuples } from "./returning-tuples.js";
 import { CountWindows } from "./window-count.js";
 import type { WindowView } from "./window-held.js";
 import { WindowLog } from "./window-log.js";
@@ -55,6 +56,8 @@ export class WindowTask {
   readonly #log: WindowLog | undefined;
   /** For windows with `by`. */
   readonly #lineage: Lineage | undefined;
+  /** For windows with `by` under another host, which has no lineage. */
+  readonly #returning: ReturningTuples | undefined;
   /** Held tuples that fail when they are released, because the emits of an earlier window with them were lost. */
   readonly #doomed = new Set<Tuple>();
   /** The current tuple, if an earlier try of it was lost here: `maxHeld` does not count for it. */
@@ -75,6 +78,7 @@ export class WindowTask {
     this.#state = initial(table, rules.retries);
     this.#lineage = this.#by === undefined ? undefined : Lineage.of(ctx);
     this.#lineage?.watch((tuple) => this.#timeOf(tuple, ctx));
+    this.#returning = this.#by === undefined ? undefined : ReturningTuples.of(ctx);
   }
 
   take(tuple: Tuple, ctx: Ctx): unknown {
@@ -93,6 +97,8 @@ export class WindowTask {
         : undefined;
     const { plan } = this.#rules;
     const now = plan.kind === "time" ? time - plan.lagMs : time;
+    if (this.#returning?.came(tuple, ctx.now()) === true && this.#times?.isBehind(time) === true)
+      return this.#gather(tuple, time, now, ctx);
     const arrival = { time, item: tuple, isExpected: tuple === this.#expected };
     return this.#dispatch({ type: "arrive", arrival, now }, ctx);
   }
@@ -102,7 +108,7 @@ export class WindowTask {
   }
 
   flush(ctx: Ctx): unknown {
-    return this.#dispatch({ type: "flush" }, ctx);
+    return whileAlive(ctx, this.#returned(ctx), () => this.#dispatch({ type: "flush" }, ctx));
   }
 
   // ── the machine ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -146,13 +152,8 @@ export class WindowTask {
       case "late":
         this.#doomed.delete(effect.item);
         return this.#tooLate(effect.item, ctx);
-      case "full": {
-        this.#doomed.delete(effect.item);
-        ctx.fail(effect.item);
-        const { maxHeld } = this.#rules;
-        ctx.log("warn", () => `a tuple was failed: ${maxHeld} are held already, which is \`maxHeld\``);
-        return undefined;
-      }
+      case "full":
+        return this.#tooMany(effect.item, ctx);
       case "schedule-retry": {
         const waitMs = backoffMs(this.#rules.retryBackoff, effect.attempt, ctx.random());
         this.#retryTimer = ctx.process.runAfter(waitMs, () => this.#dispatch({ type: "retry" }, ctx));
@@ -209,8 +210,37 @@ export class WindowTask {
     return true;
   }
 
+  #tooMany(tuple: Tuple, ctx: Ctx): void {
+    this.#doomed.delete(tuple);
+    ctx.fail(tuple);
+    const { maxHeld } = this.#rules;
+    ctx.log("warn", () => `a tuple was failed: ${maxHeld} are held already, which is \`maxHeld\``);
+  }
+
+  /** A retried tuple has come under another host, and windows of it have ended. */
+  #gather(tuple: Tuple, time: number, now: number, ctx: Ctx): unknown {
+    const returning = this.#returning as ReturningTuples;
+    const { size, gatherMs } = returning;
+    if (size + this.#state.table.held >= this.#rules.maxHeld) {
+      this.#tooMany(tuple, ctx);
+      return undefined;
+    }
+    returning.gather(time, tuple);
+    if (size === 0) ctx.process.runAfter(gatherMs, () => this.#returned(ctx));
+    return this.#dispatch({ type: "tick", now }, ctx);
+  }
+
+  /** The windows of the gathered tuples are handed over again. */
+  #returned(ctx: Ctx): unknown {
+    const arrivals = this.#returning?.take() ?? [];
+    if (arrivals.length === 0) return undefined;
+    for (const { time } of arrivals) this.#times?.reopen(time);
+    return this.#dispatch({ type: "return", arrivals }, ctx);
+  }
+
   #tooLate(tuple: Tuple, ctx: Ctx): unknown {
     const { late, streams } = this.#rules;
+    this.#returning?.forget(tuple);
     const lineage = this.#lineage;
     if (lineage?.placeOf(tuple) !== undefined && lineage.isStale(tuple)) {
       lineage.forget(tuple);

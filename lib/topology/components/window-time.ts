@@ -68,6 +68,19 @@ export class TimeWindows<T> implements WindowTable<T> {
     return this.#items.find(time, matches, item);
   }
 
+  /** Whether the first window that holds this time has ended, or was handed over. */
+  isBehind(time: number): boolean {
+    const first = this.#firstStart(Math.floor(time));
+    return first + this.#ms <= this.#time || this.#open(first) !== first;
+  }
+
+  /** All windows that hold this time are handed over again, if they have items. */
+  reopen(time: number): void {
+    const whole = Math.floor(time);
+    const last = this.#lastStart(whole);
+    for (let start = this.#firstStart(whole); start <= last; start += this.#everyMs) this.#log.remove(start);
+  }
+
   tick(time: number): void {
     this.#time = Math.max(this.#time, Math.floor(time));
   }
@@ -112,7 +125,12 @@ export class TimeWindows<T> implements WindowTable<T> {
 
   /** Start of the first window that holds this time, or comes later, and was not handed over. */
   #firstOpen(time: number): number {
-    return this.#open(this.#lastStart(time - this.#ms) + this.#everyMs);
+    return this.#open(this.#firstStart(time));
+  }
+
+  /** Start of the first window that holds this time. */
+  #firstStart(time: number): number {
+    return this.#lastStart(time - this.#ms) + this.#everyMs;
   }
 
   #open(start: number): number {

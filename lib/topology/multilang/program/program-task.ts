@@ -3,6 +3,7 @@
 import type { Context } from "../../../process/context.js";
 import type { EmitOptions, InitContext, LogLevel } from "../../definition/component.js";
 import type { AnyValues, Fields } from "../../definition/field.js";
+import { withForeignHost } from "../../runtime/foreign-host.js";
 import { initContext } from "../../tasks/task.js";
 import { LEVELS } from "../protocol/component-messages.js";
 import { toArray } from "../protocol/fields.js";
@@ -23,6 +24,8 @@ export interface TaskIdentity {
   readonly shared: Map<unknown, unknown>;
   /** Lines of a lower level are not sent. */
   readonly logLevel: LogLevel;
+  /** The message timeout of a host that is not ours. */
+  readonly messageTimeoutMs?: number;
 }
 
 /** A spout or a bolt as one process; after a crash the next process gets a new one. */
@@ -44,11 +47,13 @@ export function programContext(
   process: Context<never>,
 ): InitContext {
   const least = LEVELS.indexOf(place.logLevel);
-  return initContext(place, process, (level, line) => {
+  const { messageTimeoutMs } = place;
+  const context = initContext(place, process, (level, line) => {
     const number = LEVELS.indexOf(level);
     if (number < least) return;
     wire.send({ command: "log", msg: typeof line === "function" ? line() : line, level: number });
   });
+  return messageTimeoutMs === undefined ? context : withForeignHost(context, { messageTimeoutMs });
 }
 
 /**

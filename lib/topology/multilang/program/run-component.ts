@@ -212,11 +212,11 @@ class Runner {
   }
 
   #begin(handshake: Handshake): void {
-    const { component, task, tasks, pidDir, sourceFields, read } = handshake;
+    const { component, task, tasks, pidDir, sourceFields, read, conf } = handshake;
     this.#answer(pidDir);
     const blueprint = this.#blueprint as Blueprint | { readonly error: unknown };
     if ("error" in blueprint) throw blueprint.error;
-    const { components, name } = blueprint;
+    const { components, name, config } = blueprint;
     const plan = components.find((one) => one.name === component);
     if (plan === undefined)
       throw new MultilangError(
@@ -225,7 +225,16 @@ class Runner {
       );
     const siblings = [...tasks].filter(([, other]) => other === component).map(([id]) => id);
     const index = Math.max(0, siblings.sort((a, b) => a - b).indexOf(task));
-    const place: TaskIdentity = { component, task, index, shared: this.#shared, logLevel: this.#logLevel };
+    const seconds = conf["topology.message.timeout.secs"];
+    const place: TaskIdentity = {
+      component,
+      task,
+      index,
+      shared: this.#shared,
+      logLevel: this.#logLevel,
+      messageTimeoutMs:
+        typeof seconds === "number" && seconds > 0 ? seconds * 1_000 : config.messageTimeoutMs,
+    };
     const reliable = new ReliableTuples(task, plan.config.retries, read.has("dead"));
     this.#plan = plan;
     this.#make = (process) =>

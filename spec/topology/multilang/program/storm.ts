@@ -10,7 +10,7 @@ import type {
   Definition,
   SpoutDefinition,
 } from "../../../../lib/topology/definition/component.js";
-import { type ComponentConfig, fullConfig } from "../../../../lib/topology/definition/config.js";
+import { fullConfig, type TopologyConfig } from "../../../../lib/topology/definition/config.js";
 import type { Streams } from "../../../../lib/topology/definition/field.js";
 import {
   type ComponentSource,
@@ -25,7 +25,7 @@ type AnyDefinition = Pick<SpoutDefinition | BoltDefinition, "kind" | "streams">;
 /** A topology without subscriptions, because these are the other host's. */
 export function topologyOf(
   components: Readonly<Record<string, AnyDefinition>>,
-  config: ComponentConfig = {},
+  config: TopologyConfig = {},
 ): { readonly blueprint: Blueprint } {
   const plans = Object.entries(components).map(
     ([name, definition]): ComponentPlan => ({
@@ -63,6 +63,7 @@ export class Storm {
     componentid: string,
     context: object = {},
     options: RunComponentOptions = {},
+    conf: object = {},
   ) {
     const decoder = new Decoder();
     this.output = new PassThrough();
@@ -85,7 +86,7 @@ export class Storm {
       taskid: 3,
       componentid,
     };
-    this.say({ conf: {}, pidDir: this.#pids, context: { ...tasks, ...context } });
+    this.say({ conf, pidDir: this.#pids, context: { ...tasks, ...context } });
   }
 
   /** Files in the directory of process ids. */

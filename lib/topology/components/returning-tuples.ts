@@ -1,0 +1,74 @@
+// Tuples that come again to a bolt with windows of event time under another host. That host has no lineage: a retry is a tuple whose
+// equal has come lately. Those for windows that have ended are gathered for a while, so that a window is handed over again with all of
+// them, and not with each.
+
+import { hash } from "../../process/stable-hash.js";
+import type { InitContext } from "../definition/component.js";
+import type { Tuple } from "../definition/tuple.js";
+import { foreignHostOf } from "../runtime/foreign-host.js";
+import { SeenTuples } from "./seen-tuples.js";
+
+/**
+ * Message timeouts for which a tuple is remembered. The host has a tuple fail within two of them; the rest is for the wait before the
+ * retry, and for the queues on the way.
+ */
+const KEEP = 4;
+/** The part of a message timeout for which tuples are gathered. Their own trees wait in the meantime. */
+const GATHER = 1 / 4;
+/** Tuples that a task remembers at most: some 40 MB. */
+const MAX_SEEN = 1_000_000;
+
+export class ReturningTuples {
+  readonly gatherMs: number;
+  readonly #seen: SeenTuples;
+  #gathered: { readonly time: number; readonly item: Tuple }[] = [];
+
+  constructor(gatherMs: number, seen: SeenTuples) {
+    this.gatherMs = gatherMs;
+    this.#seen = seen;
+  }
+
+  /** Those of the task with this context. Undefined under our own host. What has come is remembered over restarts of the task. */
+  static of(ctx: InitContext): ReturningTuples | undefined {
+    const host = foreignHostOf(ctx);
+    if (host === undefined) return undefined;
+    const keepMs = KEEP * host.messageTimeoutMs;
+    const seen =
+      (ctx.shared.get(SeenTuples) as SeenTuples | undefined) ??
+      new SeenTuples({ keepMs, max: MAX_SEEN, now: ctx.now() });
+    ctx.shared.set(SeenTuples, seen);
+    return new ReturningTuples(GATHER * host.messageTimeoutMs, seen);
+  }
+
+  /** How many are gathered. */
+  get size(): number {
+    return this.#gathered.length;
+  }
+
+  /** A tuple has come. Returns whether it may be a retry of one that came before. */
+  came(tuple: Tuple, now: number): boolean {
+    return this.#seen.note(hashOf(tuple), now);
+  }
+
+  /** A tuple that came is late. When it fails and comes again, it is late again. */
+  forget(tuple: Tuple): void {
+    this.#seen.forget(hashOf(tuple));
+  }
+
+  gather(time: number, item: Tuple): void {
+    this.#gathered.push({ time, item });
+  }
+
+  /** All that are gathered. */
+  take(): readonly { readonly time: number; readonly item: Tuple }[] {
+    const gathered = this.#gathered;
+    this.#gathered = [];
+    return gathered;
+  }
+}
+
+/** 53 bits of where the tuple comes from and of what it carries. */
+function hashOf({ component, stream, values }: Tuple): number {
+  const text = JSON.stringify([component, stream, values]);
+  return (hash(text) >>> 0) * 2 ** 21 + (hash(text, 1) >>> 11);
+}
