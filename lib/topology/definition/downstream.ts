@@ -66,3 +66,10 @@ export function isPrompt(spout: string, { subscriptions, components }: Blueprint
     ({ name, definition }) => !reached.has(name) || (definition as BoltDefinition).options.mode !== "manual",
   );
 }
+
+/** The streams of a component that have subscriptions, all of them unanchored. */
+export function unanchoredStreams(component: string, { subscriptions }: Blueprint): ReadonlySet<string> {
+  const own = subscriptions.filter(({ from }) => from === component);
+  const anchored = new Set(own.filter((one) => one.anchored).map(({ stream }) => stream));
+  return new Set(own.map(({ stream }) => stream).filter((stream) => !anchored.has(stream)));
+}

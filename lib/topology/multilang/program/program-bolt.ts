@@ -169,6 +169,7 @@ export class ProgramBolt implements ProgramTask<ProgramBoltItem> {
   /** @param at - the tuple to anchor to by default; if left out, the one that `execute` works on */
   #emitters(at?: Tuple): Emitters<Streams, BoltEmitOptions> {
     const { streams } = this.#plan;
+    const { unanchored } = this.#place;
     return Object.fromEntries(
       Object.entries(streams).map(([name, fields]) => [
         name,
@@ -176,7 +177,8 @@ export class ProgramBolt implements ProgramTask<ProgramBoltItem> {
           const { anchors = at ?? this.#current ?? [] } = options;
           const tuples = anchors instanceof Tuple ? [anchors] : anchors;
           const ids = (tuples as readonly Tuple<unknown>[]).map((tuple) => this.#idOf(tuple));
-          sendTuple(this.#wire, this.#process, name, fields, values, options, { anchors: ids });
+          const more = { anchors: unanchored?.has(name) ? [] : ids };
+          sendTuple(this.#wire, this.#process, name, fields, values, options, more);
         },
       ]),
     );

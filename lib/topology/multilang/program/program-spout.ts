@@ -39,6 +39,8 @@ const TWO_32 = 2 ** 32;
 export class ReliableTuples {
   readonly pending: Retries;
   readonly kept: Set<PendingTuple> = new Set();
+  /** Tuples that the host does not track. They are acked at the end of the command in progress. */
+  readonly untracked: PendingTuple[] = [];
   readonly #task: number;
   readonly #former: FormerTrees = new FormerTrees();
   /** The number of each tuple in the protocol, the same in all its tries. (The id from the user may be any value.) */
@@ -164,13 +166,24 @@ export class ProgramSpout implements ProgramTask<ProgramSpoutItem> {
       default:
         command satisfies never;
     }
+    await this.#ackUntracked(ctx);
     this.#sync();
+  }
+
+  /** As under our own host, not within `next`. What `ack` emits waits for the next command. */
+  async #ackUntracked(ctx: Ctx): Promise<void> {
+    const { untracked } = this.#reliable;
+    for (let left = untracked.length; left > 0; left--) {
+      const kept = untracked.shift() as PendingTuple;
+      await this.#carryOut(this.#reliable.decide("ack", this.#reliable.idOf(kept)), ctx);
+    }
   }
 
   async stop(final: boolean): Promise<void> {
     const { deactivate, close } = this.#definition.options;
     const ctx = this.#ctx;
     if (ctx === undefined) return;
+    if (final) await this.#ackUntracked(ctx);
     // The host can no longer report how the in-flight tuples end, so each ends as stopped.
     await inTurn(final ? [...this.#reliable.kept] : [], (kept) =>
       this.#settle(kept, { type: "stopped", attempts: kept.attempts, deadLettered: false }, ctx),
@@ -267,8 +280,10 @@ export class ProgramSpout implements ProgramTask<ProgramSpoutItem> {
     kept.onTasks = undefined;
     const options = isLetter ? {} : { ...(task !== undefined && { task }), ...(onTasks && { onTasks }) };
     const message = (isLetter ? letterOf(kept) : values) as AnyValues;
+    const name = isLetter ? "dead" : stream;
+    const isTracked = this.#place.unanchored?.has(name) !== true;
     try {
-      this.#emit(isLetter ? "dead" : stream, message, options, { id: this.#reliable.idOf(kept) });
+      this.#emit(name, message, options, isTracked ? { id: this.#reliable.idOf(kept) } : {});
     } catch (error) {
       if (!(error instanceof MultilangError)) throw error;
       // As under our own host, an emit that fails counts as a try.
@@ -280,6 +295,7 @@ export class ProgramSpout implements ProgramTask<ProgramSpoutItem> {
       return;
     }
     this.#reliable.sent(kept);
+    if (!isTracked) this.#reliable.untracked.push(kept);
   }
 
   #emit(stream: string, values: AnyValues, options: SpoutEmitOptions<unknown>, more: object): void {

@@ -26,6 +26,8 @@ export interface TaskIdentity {
   readonly logLevel: LogLevel;
   /** The message timeout of a host that is not ours. */
   readonly messageTimeoutMs?: number;
+  /** Streams of the component that a host which is not ours must not track: all their subscriptions are unanchored. */
+  readonly unanchored?: ReadonlySet<string>;
 }
 
 /** A spout or a bolt as one process; after a crash the next process gets a new one. */

@@ -15,6 +15,7 @@ import { Queue } from "../../../supervisor/queue.js";
 import { countRestart } from "../../../supervisor/restart-rule.js";
 import type { Blueprint, ComponentPlan } from "../../definition/blueprint.js";
 import type { LogLevel } from "../../definition/component.js";
+import { unanchoredStreams } from "../../definition/downstream.js";
 import { textOf } from "../../definition/errors.js";
 import { dispose } from "../../runtime/dispose.js";
 import { endWithLinked } from "../../tasks/task.js";
@@ -234,6 +235,7 @@ class Runner {
       logLevel: this.#logLevel,
       messageTimeoutMs:
         typeof seconds === "number" && seconds > 0 ? seconds * 1_000 : config.messageTimeoutMs,
+      unanchored: unanchoredStreams(component, blueprint),
     };
     const reliable = new ReliableTuples(task, plan.config.retries, read.has("dead"));
     this.#plan = plan;
