@@ -60,6 +60,11 @@ interface HasBlueprint {
 /** Stray lines kept until the handshake is answered; lines beyond this number are only counted. */
 const MAX_EARLY_LINES = 10_000;
 
+/** Characters that wait for the end of a turn at most. */
+const MAX_UNWRITTEN = 16_384;
+/** Commands that are written at once. The process id of the handshake has no command. */
+const URGENT: readonly (string | undefined)[] = ["log", "error", undefined];
+
 type Item = ProgramBoltItem | ProgramSpoutItem;
 
 /**
@@ -129,6 +134,8 @@ class Runner {
   #begun = false;
   #paused = false;
   #writable = true;
+  /** Messages of this turn that are not written yet. */
+  #unwritten = "";
   #ending = false;
   readonly #onTaskIds: ((tasks: readonly number[]) => void)[] = [];
   /** A process that outlives the task. Its timers run while the task is down. */
@@ -176,8 +183,24 @@ class Runner {
 
   // ── the host ──────────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** Writes a message together with the others of this turn, because each write costs far more than its bytes. */
   #write(message: object): void {
-    this.#writable = this.#port.write(encode(message));
+    const isFirst = this.#unwritten === "";
+    this.#unwritten += encode(message);
+    const scheduler = this.#timerOwner?.self.process?.kernel.scheduler;
+    // A line of the log is to be read even if the program dies in this turn.
+    const isUrgent =
+      URGENT.includes((message as { readonly command?: string }).command) ||
+      this.#unwritten.length >= MAX_UNWRITTEN;
+    if (isUrgent || scheduler?.drained === undefined) this.#flush();
+    else if (isFirst) scheduler.drained(() => this.#flush());
+  }
+
+  #flush(): void {
+    const text = this.#unwritten;
+    if (text === "") return;
+    this.#unwritten = "";
+    this.#writable = this.#port.write(text);
   }
 
   #stray(line: string): void {
@@ -372,6 +395,7 @@ class Runner {
     await this.#system?.stop();
     const report = (failure: unknown): void => this.#write({ command: "error", msg: textOf(failure) });
     await Promise.all([...this.#shared.values()].map((value) => dispose(value, report)));
+    this.#flush();
     this.#port.close();
     this.#port.complain(this.#early ?? []);
     this.#over(error);

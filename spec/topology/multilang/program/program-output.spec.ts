@@ -7,7 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { bolt } from "../../../../lib/topology/definition/component.js";
+import { testClock } from "../../../../lib/testing/kit/clock.js";
+import { type BoltContext, bolt } from "../../../../lib/topology/definition/component.js";
 import { field } from "../../../../lib/topology/definition/field.js";
 import { encode } from "../../../../lib/topology/multilang/protocol/codec.js";
 import { Storm, topologyOf } from "./storm.js";
@@ -83,6 +84,65 @@ describe.skipIf(!built)(`a component of ours that prints${needsBuild}`, () => {
     const { code, rest, errors } = await run("early", 1);
     expect([code, rest]).toEqual([1, "loading the model\n"]);
     expect(errors).toContain("18 bytes were written to the standard output before runComponent was called");
+  });
+});
+
+describe("what a component says in one turn", () => {
+  const streams = { words: { word: field.text } };
+  type Ctx = BoltContext<typeof streams, undefined>;
+
+  /** The writes of a bolt that gets these tuples at once, by the commands that each has. */
+  async function writes(
+    execute: (word: string, ctx: Ctx) => unknown,
+    ...words: string[]
+  ): Promise<string[][]> {
+    const talks = bolt({ input, streams, execute: ({ values }, ctx) => execute(values.text, ctx) });
+    // Its turns have no time, so that they end by the work and not by the clock.
+    const { environment } = testClock();
+    const storm = new Storm(topologyOf({ talks }), "talks", {}, { environment });
+    await storm.seen("handshake");
+    const chunks: string[][] = [];
+    storm.output.on("data", (chunk: Buffer) => {
+      const frames = chunk.toString().split("\nend\n").slice(0, -1);
+      chunks.push(frames.map((frame) => (JSON.parse(frame) as { command: string }).command));
+    });
+    storm.say(...words.map((word) => ({ id: word, comp: "lines", stream: "lines", task: 1, tuple: [word] })));
+    await storm.settled();
+    await storm.leave();
+    return chunks;
+  }
+
+  test("is written at once, for all tuples of the turn [N1499]", async () => {
+    const emitting = (word: string, { emit }: Ctx) => {
+      emit.words({ word });
+      emit.words({ word });
+    };
+    const each = ["emit", "emit", "ack"];
+    expect(await writes(emitting, "a", "b", "c")).toEqual([[...each, ...each, ...each]]);
+  });
+
+  test("is written with a line of the log, which the end of the program must not lose [N1499]", async () => {
+    const logging = (word: string, { emit, log }: Ctx) => {
+      emit.words({ word });
+      log("info", word);
+      emit.words({ word });
+    };
+    expect(await writes(logging, "a")).toEqual([
+      ["emit", "log"],
+      ["emit", "ack"],
+    ]);
+  });
+
+  test("is written before it gets long [N1499]", async () => {
+    const long = "x".repeat(10_000);
+    const emitting = (_word: string, { emit }: Ctx) => {
+      for (let i = 0; i < 5; i++) emit.words({ word: long });
+    };
+    expect(await writes(emitting, "a")).toEqual([
+      ["emit", "emit"],
+      ["emit", "emit"],
+      ["emit", "ack"],
+    ]);
   });
 });
 
