@@ -82,7 +82,7 @@ const MAX_HELD = 100_000;
  *   after a restart all tuples count as added. `by` has to be quick: it runs when the tuple is sent, and again later.
  * - With `by`, when a tuple that descends from an emit of `execute` fails in another bolt, the window is handed over
  *   again with the tuples that this emit was anchored to. Each time spends a retry of theirs.
- * - Under another host, such as Storm, a retried tuple is a new tuple. With `by`, a tuple whose equal has come in the last four
+ * - Under another host, such as Storm, and placed with `on`, a retried tuple is a new tuple. With `by`, a tuple whose equal has come in the last four
  *   message timeouts counts as its retry. Its windows that have ended are handed over again, together with what else comes again
  *   in a quarter of the timeout. A program that has run for less than four timeouts has no late tuples.
  * - When the topology drains, open windows are handed over: windows of time in order; by count, one window with the last

@@ -5,7 +5,7 @@
 import type { Pid } from "../../../process/pid.js";
 import type { ProgramHost } from "../../../process/program-host.js";
 import type { BoltContext, BoltDefinition, BoltOptions, InitContext } from "../../definition/component.js";
-import type { FullComponentConfig } from "../../definition/config.js";
+import type { FullConfig } from "../../definition/config.js";
 import type { Streams } from "../../definition/field.js";
 import { marked } from "../../definition/made-by.js";
 import type { Tuple } from "../../definition/tuple.js";
@@ -29,7 +29,7 @@ const UNLIMITED = 100_000;
 export interface BoltPlace {
   readonly host: ProgramHost;
   readonly program: string;
-  readonly config: FullComponentConfig;
+  readonly config: FullConfig;
 }
 
 /** The state of a task. */
@@ -55,7 +55,7 @@ class PlacedBolt implements ProgramWire {
   async start(): Promise<this> {
     const { process, component, task, index } = this.#task;
     const { host, program, config } = this.#place;
-    const { concurrency, executeTimeoutMs, tickMs } = config;
+    const { concurrency, executeTimeoutMs, tickMs, messageTimeoutMs } = config;
     let ready = (_pid: Pid<ToPlaced>): void => undefined;
     const started = new Promise<Pid<ToPlaced>>((resolve) => {
       ready = resolve;
@@ -80,7 +80,7 @@ class PlacedBolt implements ProgramWire {
     );
     const place: PlacedTask = {
       ...{ component, task, index, host: ear as Pid<FromPlaced> },
-      config: { concurrency, executeTimeoutMs, tickMs },
+      config: { concurrency, executeTimeoutMs, tickMs, messageTimeoutMs },
     };
     const standIn = await process.start(host.on(program, [place]));
     process.send(ear, standIn as Pid);
@@ -165,7 +165,7 @@ class PlacedBolt implements ProgramWire {
 
 function mostHeld(
   { mode }: BoltOptions<Streams, unknown, never>,
-  { concurrency, receiveBuffer }: FullComponentConfig,
+  { concurrency, receiveBuffer }: FullConfig,
 ): number {
   return mode === "manual" ? UNLIMITED : Math.max(concurrency, Math.min(MOST_HELD, receiveBuffer));
 }

@@ -79,6 +79,8 @@ class BoltProgram implements Callbacks<ToPlaced> {
       index,
       shared: this.#shared,
       logLevel: "info" as const,
+      // The host has a lineage of its tuples, but the program does not.
+      messageTimeoutMs: config.messageTimeoutMs,
     };
     const wire = {
       send: (message: object): void => this.#say(ctx, message),

@@ -24,7 +24,7 @@ export interface TaskIdentity {
   readonly shared: Map<unknown, unknown>;
   /** Lines of a lower level are not sent. */
   readonly logLevel: LogLevel;
-  /** The message timeout of a host that is not ours. */
+  /** The message timeout of the host, if the program cannot know by itself which tuples are retries. */
   readonly messageTimeoutMs?: number;
   /** Streams of the component that a host which is not ours must not track: all their subscriptions are unanchored. */
   readonly unanchored?: ReadonlySet<string>;

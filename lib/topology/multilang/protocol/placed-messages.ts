@@ -1,7 +1,7 @@
 // What the task of a bolt and its program elsewhere say to each other: the messages of multilang, as messages between processes.
 
 import type { Pid } from "../../../process/pid.js";
-import type { FullComponentConfig } from "../../definition/config.js";
+import type { FullConfig } from "../../definition/config.js";
 import type { WireTuple } from "./host-messages.js";
 
 /** Which task a program works for: the argument of its start. */
@@ -10,7 +10,7 @@ export interface PlacedTask {
   readonly task: number;
   readonly index: number;
   /** The part of the configuration that concerns the program. */
-  readonly config: Pick<FullComponentConfig, "concurrency" | "executeTimeoutMs" | "tickMs">;
+  readonly config: Pick<FullConfig, "concurrency" | "executeTimeoutMs" | "tickMs" | "messageTimeoutMs">;
   /** The process that hears what the program says. */
   readonly host: Pid<FromPlaced>;
 }

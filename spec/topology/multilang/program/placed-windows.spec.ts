@@ -1,0 +1,64 @@
+// Windows of event time in a program of a thread or another node: the lineage of the tuples is at their host, and not here.
+
+import { expect, test } from "vitest";
+import type { Callbacks } from "../../../../lib/process/behaviour.js";
+import type { Pid } from "../../../../lib/process/pid.js";
+import { launch } from "../../../../lib/process/start.js";
+import { ProcessSystem } from "../../../../lib/process/system.js";
+import { testClock } from "../../../../lib/testing/kit/clock.js";
+import { tumbling } from "../../../../lib/topology/components/window-plan.js";
+import { windowBolt } from "../../../../lib/topology/components/windows.js";
+import type { BoltDefinition } from "../../../../lib/topology/definition/component.js";
+import { field } from "../../../../lib/topology/definition/field.js";
+import { boltProgram } from "../../../../lib/topology/multilang/program/bolt-program.js";
+import type {
+  FromPlaced,
+  PlacedTask,
+  ToPlaced,
+} from "../../../../lib/topology/multilang/protocol/placed-messages.js";
+
+const fields = { word: field.text, at: field.number };
+const windows = windowBolt({
+  input: fields,
+  streams: { results: { words: field.text } },
+  window: tumbling({ ms: 10, by: (values: { at: number }) => values.at }),
+  execute: ({ tuples }, { emit }) =>
+    emit.results({ words: tuples.map(({ values }) => values.word).join(" ") }),
+});
+
+test("a window that is placed elsewhere is handed over again with all of its tuples that come again [N1500]", async () => {
+  const clock = testClock();
+  await using system = new ProcessSystem({ environment: clock.environment });
+  const results: unknown[] = [];
+  const host = system.spawn<FromPlaced>({
+    handle: (_ctx, message) => {
+      if (message.type !== "said") return;
+      for (const one of message.commands as { command: string; tuple: unknown[]; anchors: string[] }[])
+        if (one.command === "emit") results.push([one.tuple[0], ...one.anchors]);
+    },
+  });
+  const task: PlacedTask = {
+    ...{ component: "windows", task: 2, index: 0, host },
+    config: { concurrency: 1, executeTimeoutMs: undefined, tickMs: undefined, messageTimeoutMs: 1_000 },
+  };
+  const { behaviour, options } = boltProgram(windows as unknown as BoltDefinition<never>)[launch]([
+    task,
+  ] as never);
+  const program = system.spawn(behaviour as Callbacks<never>, options ?? {}) as Pid<ToPlaced>;
+  const come = async (...ids: string[]): Promise<void> => {
+    for (const id of ids) {
+      const [word, at] = id.split("@");
+      const values = [word?.at(-1), Number(at)];
+      system.send(program, { type: "tuple", id, component: "lines", stream: "lines", task: 1, values });
+    }
+    await clock.settle();
+  };
+  await clock.advance(4_000);
+  await come("a@1", "b@5", "c@12");
+  await come("2a@1", "2b@5");
+  await clock.advance(250);
+  expect(results).toEqual([
+    ["a b", "a@1", "b@5"],
+    ["a b", "2a@1", "2b@5"],
+  ]);
+});
