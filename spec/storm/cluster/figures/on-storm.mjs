@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { within } from "../../limits.mjs";
+import { Missing } from "../home.mjs";
 import { marked } from "../processes.mjs";
 import { withDescendants } from "./cpu.mjs";
 import { figuresOf } from "./measured.mjs";
@@ -33,8 +34,9 @@ export class OnStorm {
     this.#limitMs = limitMs;
   }
 
-  /** Compiles the word count in Java. @returns what runs it */
+  /** Compiles the word count in Java. @returns what runs it @throws Missing without a compiler */
   async java(name, env) {
+    for (const tool of ["javac", "jar"]) await this.#has(tool);
     const classes = join(this.#work, "classes");
     const jar = join(this.#work, `${name}.jar`);
     mkdirSync(classes);
@@ -94,6 +96,11 @@ export class OnStorm {
 
   #signalbox(...args) {
     return this.#call(process.execPath, [signalbox, "storm", ...args]);
+  }
+
+  async #has(command) {
+    const { code } = await within(CALL_MS, command, ["--version"]).catch(() => ({ code: null }));
+    if (code !== 0) throw new Missing(`there is no ${command} on this machine`);
   }
 
   async #call(command, args) {

@@ -6,7 +6,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Cluster } from "../daemons.mjs";
-import { stormHome } from "../home.mjs";
+import { Missing, stormHome } from "../home.mjs";
 import { endAll, guard } from "../processes.mjs";
 import { figuresOf } from "./measured.mjs";
 import { OnStorm } from "./on-storm.mjs";
@@ -67,7 +67,7 @@ export async function rounds(work, { count, warmMs, loadMs, lonely, only, print 
       exported(folder, "word-count.mjs", atOnce, "--node", process.execPath, "--env", "NODE_ENV=production");
     const inPython = async () => {
       const folder = join(work, "storm-py");
-      if (!(await stormPy(folder))) return undefined;
+      await stormPy(folder);
       return exported("python", "in-python.mjs", 1, "--resources", join(folder, "resources"));
     };
     const known = [
@@ -80,9 +80,12 @@ export async function rounds(work, { count, warmMs, loadMs, lonely, only, print 
     const all = [];
     for (const [name, folder, make] of known) {
       if (only.length > 0 && !only.includes(folder)) continue;
-      const run = await make();
-      if (run === undefined) print(`skip  ${name}: there is no Python, or no storm.py`);
-      else all.push({ name, folder, run });
+      try {
+        all.push({ name, folder, run: await make() });
+      } catch (error) {
+        if (!(error instanceof Missing)) throw error;
+        print(`skip  ${name}: ${error.message}`);
+      }
     }
     const found = new Map(all.map(({ name }) => [name, []]));
     for (let round = 0; round < count; round++) {
