@@ -6,8 +6,11 @@ import { checkTopology } from "./options.js";
 
 /** The program of a shell component. */
 export interface ShellProgram {
+  /** Name of the component. */
   readonly component: string;
+  /** The program: a path, or a name to find in `PATH`. */
   readonly command: string;
+  /** The arguments of the program. */
   readonly args: readonly string[];
 }
 
