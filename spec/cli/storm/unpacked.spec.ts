@@ -16,6 +16,7 @@ import {
 } from "signalbox/topology";
 import { expect, test } from "vitest";
 import { EXIT } from "../../../lib/cli/shell/exit.js";
+import { needsPython, python } from "../../support/python.js";
 import { folderWith, jarTexts, runStorm, unpack } from "./support.js";
 
 /** What a component is started with, by the definition of its jar. */
@@ -163,35 +164,41 @@ def main():
 `;
 const COMMON_PY = "def words(text):\n    return text.split()\n";
 
-test("a component in Python runs from the jar, with the files of a folder that is given [N1466]", async () => {
-  const files = {
-    "words.ts": wordCount(shell("python3", "-u", "py/split.py")),
-    "py/split.py": `${SPLIT_PY}main()\n`,
-    "deps/py/common.py": COMMON_PY,
-  };
-  const at = folderWith();
-  mkdirSync(at("deps/py"), { recursive: true });
-  writeFileSync(at("deps/py/common.py"), COMMON_PY);
-  const jar = await exported(files, "words.ts", "--resources", at("deps"));
-  expect(jar.started.split).toEqual(["python3", "-u", "py/split.py"]);
-  expect(await counted(COUNT, (count) => fromJar(jar, count))).toEqual(WORDS);
-});
+test.skipIf(!python)(
+  `a component in Python runs from the jar, with the files of a folder that is given [N1466]${needsPython}`,
+  async () => {
+    const files = {
+      "words.ts": wordCount(shell("python3", "-u", "py/split.py")),
+      "py/split.py": `${SPLIT_PY}main()\n`,
+      "deps/py/common.py": COMMON_PY,
+    };
+    const at = folderWith();
+    mkdirSync(at("deps/py"), { recursive: true });
+    writeFileSync(at("deps/py/common.py"), COMMON_PY);
+    const jar = await exported(files, "words.ts", "--resources", at("deps"));
+    expect(jar.started.split).toEqual(["python3", "-u", "py/split.py"]);
+    expect(await counted(COUNT, (count) => fromJar(jar, count))).toEqual(WORDS);
+  },
+);
 
 /** What \`streamparse_run\` does: the folder is in the path of Python, and the class of the module is run. */
 const RUN =
   'import importlib, sys\nsys.path.insert(0, "")\nmodule, name = sys.argv[1].rsplit(".", 1)\ngetattr(importlib.import_module(module), name)().run()\n';
 
-test("a component by the conventions of streamparse runs from the jar, with its packages [N1467]", async () => {
-  const files = {
-    "words.ts": wordCount(shell("streamparse_run", "bolts.split.Split")),
-    "src/bolts/__init__.py": "",
-    "src/bolts/split.py": `${SPLIT_PY}\nclass Split:\n    def run(self):\n        main()\n`,
-    "src/common.py": COMMON_PY,
-  };
-  const { resources, started } = await exported(files, "words.ts");
-  expect(started.split).toEqual(["streamparse_run", "bolts.split.Split"]);
-  writeFileSync(join(resources, "run.py"), RUN);
-  const python = ["python3", "run.py", "bolts.split.Split"] as const;
-  const jar = { resources, started: { ...started, split: python } };
-  expect(await counted(COUNT, (count) => fromJar(jar, count))).toEqual(WORDS);
-});
+test.skipIf(!python)(
+  `a component by the conventions of streamparse runs from the jar, with its packages [N1467]${needsPython}`,
+  async () => {
+    const files = {
+      "words.ts": wordCount(shell("streamparse_run", "bolts.split.Split")),
+      "src/bolts/__init__.py": "",
+      "src/bolts/split.py": `${SPLIT_PY}\nclass Split:\n    def run(self):\n        main()\n`,
+      "src/common.py": COMMON_PY,
+    };
+    const { resources, started } = await exported(files, "words.ts");
+    expect(started.split).toEqual(["streamparse_run", "bolts.split.Split"]);
+    writeFileSync(join(resources, "run.py"), RUN);
+    const python = ["python3", "run.py", "bolts.split.Split"] as const;
+    const jar = { resources, started: { ...started, split: python } };
+    expect(await counted(COUNT, (count) => fromJar(jar, count))).toEqual(WORDS);
+  },
+);

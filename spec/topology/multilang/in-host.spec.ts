@@ -1,7 +1,6 @@
 // Components in other programs as parts of real topologies: in plain Python, and ours as children. What is waited for is
 // an ack, a dead letter or a log line, never a time.
 
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,10 +20,9 @@ import {
 } from "signalbox/topology";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { proving } from "../../support/proof.js";
+import { needsPython, python } from "../../support/python.js";
 import { COUNT, type Count, LINE, type Line, WORD, type Word, WordStage } from "./word-stage.js";
 
-const python = spawnSync("python3", ["--version"]).status === 0;
-const needsPython = python ? "" : " (skipped: there is no python3 on this machine)";
 const dist = process.env.SIGNALBOX_DIST ?? fileURLToPath(new URL("../../../dist/", import.meta.url));
 const built = existsSync(join(dist, "topology/index.js"));
 const needsBuild = built ? "" : " (skipped: there is no dist with topologies; npm run build)";

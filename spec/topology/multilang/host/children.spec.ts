@@ -1,6 +1,5 @@
 // Shell components with real children, in plain Python.
 
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,10 +9,8 @@ import { field } from "../../../../lib/topology/definition/field.js";
 import { shellBolt } from "../../../../lib/topology/multilang/host/shell-bolt.js";
 import type { ShellBoltOptions } from "../../../../lib/topology/multilang/host/shell-options.js";
 import { shellSpout } from "../../../../lib/topology/multilang/host/shell-spout.js";
+import { needsPython, python } from "../../../support/python.js";
 import { TaskHost } from "./task-host.js";
-
-const python = spawnSync("python3", ["--version"]).status === 0;
-const needsPython = python ? "" : " (skipped: there is no python3 on this machine)";
 
 const at = (name: string): string => fileURLToPath(new URL(`../components/${name}`, import.meta.url));
 const input = { text: field.text };

@@ -12,9 +12,10 @@ import { field } from "../../../../lib/topology/definition/field.js";
 import { shellBolt } from "../../../../lib/topology/multilang/host/shell-bolt.js";
 import type { ShellBoltOptions } from "../../../../lib/topology/multilang/host/shell-options.js";
 import { proving } from "../../../support/proof.js";
+import { python } from "../../../support/python.js";
 import { TaskHost } from "./task-host.js";
 
-const python = spawnSync("python3", ["--version"]).status === 0 && process.platform !== "win32";
+const canRun = python && process.platform !== "win32";
 const dist = process.env.SIGNALBOX_DIST ?? fileURLToPath(new URL("../../../../dist/", import.meta.url));
 const built = existsSync(join(dist, "topology/index.js"));
 /** Where a process can be known by its environment. */
@@ -130,7 +131,7 @@ describe.runIf(proving && python && built)("a host of programs that hang", () =>
   });
 });
 
-describe.runIf(proving && python)("a program that does not want to end", () => {
+describe.runIf(proving && canRun)("a program that does not want to end", () => {
   const input = { text: field.text };
   const boltOf = ([command = "", ...args]: readonly string[], options: Partial<ShellBoltOptions> = {}) =>
     shellBolt({ command, args, input, graceMs: 100, heartbeatMs: Number.POSITIVE_INFINITY, ...options });
