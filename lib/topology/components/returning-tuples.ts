@@ -47,12 +47,14 @@ export class ReturningTuples {
 
   /** A tuple has come. Returns whether it may be a retry of one that came before. */
   came(tuple: Tuple, now: number): boolean {
-    return this.#seen.note(hashOf(tuple), now);
+    const hash = hashOf(tuple);
+    return hash === undefined || this.#seen.note(hash, now);
   }
 
   /** A tuple that came is late. When it fails and comes again, it is late again. */
   forget(tuple: Tuple): void {
-    this.#seen.forget(hashOf(tuple));
+    const hash = hashOf(tuple);
+    if (hash !== undefined) this.#seen.forget(hash);
   }
 
   gather(time: number, item: Tuple): void {
@@ -67,8 +69,19 @@ export class ReturningTuples {
   }
 }
 
-/** 53 bits of where the tuple comes from and of what it carries. */
-function hashOf({ component, stream, values }: Tuple): number {
-  const text = JSON.stringify([component, stream, values]);
+/** 53 bits of where the tuple comes from and of what it carries. Undefined: its values have no form as a text, such as a circle. */
+function hashOf({ component, stream, values }: Tuple): number | undefined {
+  let text: string;
+  try {
+    text = JSON.stringify([component, stream, values], shown);
+  } catch {
+    return undefined;
+  }
   return (hash(text) >>> 0) * 2 ** 21 + (hash(text, 1) >>> 11);
+}
+
+/** Values that go to another thread or node, and that JSON leaves out or refuses. */
+function shown(_key: string, value: unknown): unknown {
+  if (typeof value === "bigint") return { bigint: String(value) };
+  return value instanceof Map || value instanceof Set ? [...value] : value;
 }

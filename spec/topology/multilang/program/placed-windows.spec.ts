@@ -70,3 +70,43 @@ test("a window that is placed elsewhere is handed over again with all of its tup
     ["c", "c@12"],
   ]);
 });
+
+test("a tuple with a value that JSON has no form for is in its window [N1500]", async () => {
+  const clock = testClock();
+  await using system = new ProcessSystem({ environment: clock.environment });
+  const said: { command: string; tuple?: unknown[]; msg?: string }[] = [];
+  const host = system.spawn<FromPlaced>({
+    handle: (_ctx, message) => {
+      if (message.type === "said") said.push(...(message.commands as typeof said));
+    },
+  });
+  const sizes = windowBolt({
+    input: { key: field.of<unknown>(), at: field.number },
+    streams: { results: { size: field.number } },
+    window: tumbling({ ms: 10, by: (values: { at: number }) => values.at }),
+    execute: ({ tuples }, { emit }) => emit.results({ size: tuples.length }),
+  });
+  const task: PlacedTask = {
+    ...{ component: "windows", task: 2, index: 0, host },
+    config: { concurrency: 1, executeTimeoutMs: undefined, tickMs: undefined, messageTimeoutMs: 1_000 },
+  };
+  const { behaviour, options } = boltProgram(sizes as unknown as BoltDefinition<never>)[launch]([
+    task,
+  ] as never);
+  const program = system.spawn(behaviour as Callbacks<never>, options ?? {}) as Pid<ToPlaced>;
+  const circle: unknown[] = [];
+  circle.push(circle);
+  const come = async (...values: [unknown, number]): Promise<void> => {
+    const id = String(values[0]);
+    system.send(program, { type: "tuple", id, component: "lines", stream: "lines", task: 1, values });
+    await clock.settle();
+  };
+  await clock.advance(4_000);
+  for (const key of [10n, circle, new Map([["a", 1]])]) await come(key, 1);
+  await come(null, 12);
+  // A value without a text may be a retry, and other maps and numbers are none.
+  await come(circle, 1);
+  for (const key of [11n, new Map([["a", 2]])]) await come(key, 1);
+  await clock.advance(250);
+  expect(said.filter(({ command }) => command === "emit").map(({ tuple }) => tuple)).toEqual([[3], [1]]);
+});
