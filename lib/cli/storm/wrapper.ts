@@ -48,6 +48,12 @@ if (isOlder(have, wanted)) {
     .then(function (topology) {
       return topology.run(${JSON.stringify(exported)});
     })
+    .then(function () {
+      // Storm is gone. Timers or connections of the module would keep this program for ever. All output is written first.
+      process.stdout.write("", function () {
+        process.exit(0);
+      });
+    })
     .catch(function (error) {
       end("signalbox: " + ((error && error.stack) || error));
     });

@@ -54,6 +54,14 @@ describe("a component", () => {
     expect(failed).toEqual({ code: 1, out: "", err: "signalbox: crashed too often\n" });
   });
 
+  test("ends when its host is gone, although its module holds a timer and the last output is long [N1479]", async () => {
+    const found = await run(
+      wrapperOf("words"),
+      "setInterval(() => 1, 1e6); export const run = async () => void process.stdout.write('x'.repeat(300000));",
+    );
+    expect(found).toEqual({ code: 0, out: "x".repeat(300_000), err: "" });
+  });
+
   test("takes any name of an export", async () => {
     const { out } = await run(wrapperOf('"); process.exit(3); ("'), PRINTS);
     expect(out).toBe('loaded\nrun "); process.exit(3); ("\n');
