@@ -3,6 +3,7 @@
 import {
   accessSync,
   constants,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -23,7 +24,7 @@ export interface Folders {
   filesBelow(folder: string): readonly string[] | undefined;
   /** The names in a folder, in order. Empty: there is no such folder. */
   namesIn(folder: string): readonly string[];
-  /** Writes a file at once: no other program sees a part of it. @throws Error */
+  /** Writes a file at once: no other program sees a part of it. Follows links; a pipe or a device is written to. @throws Error */
   replace(path: string, bytes: Uint8Array): void;
   /** Writes a file, and makes the folders above it. @throws Error */
   write(path: string, bytes: Uint8Array): void;
@@ -42,10 +43,15 @@ export const folders: Folders = {
   filesBelow: (folder) => (isFolder(folder) ? below(folder, folder).sort() : undefined),
   namesIn: (folder) => (isFolder(folder) ? readdirSync(folder).sort() : []),
   replace: (path, bytes) => {
-    const beside = join(dirname(resolve(path)), `.${basename(path)}.${process.pid}`);
+    const target = existsSync(path) ? realpathSync(path) : resolve(path);
+    if (isFolder(target)) throw new Error("it is a folder");
+    if (!isFolder(dirname(target))) throw new Error(`there is no folder ${dirname(target)}`);
+    // A pipe or a device would be replaced by a file.
+    if (existsSync(target) && !isPlain(target)) return writeFileSync(target, bytes);
+    const beside = join(dirname(target), `.${basename(target)}.${process.pid}`);
     try {
       writeFileSync(beside, bytes);
-      renameSync(beside, path);
+      renameSync(beside, target);
     } catch (error) {
       rmSync(beside, { force: true });
       throw error;

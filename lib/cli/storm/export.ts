@@ -17,6 +17,10 @@ const OPTIONS = {
     short: "o",
     help: "the jar to write",
     needed: "--output is missing: -o topology.jar",
+    read: (text: string, option: string): string => {
+      if (text !== "") return text;
+      throw new Misuse(`--${option} must be the path of a file; got ""`);
+    },
   },
   name: { value: "NAME", help: "the name of the topology in the cluster. Default: its own" },
   workers: whole("COUNT", 1, "the worker processes that Storm spreads the tasks over. Default: 1"),

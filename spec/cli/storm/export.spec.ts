@@ -1,12 +1,21 @@
 // `signalbox storm export` and `check`: what they print, and the jar.
 
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, test, vi } from "vitest";
 import { Misuse } from "../../../lib/cli/shell/arguments.js";
 import { EXIT } from "../../../lib/cli/shell/exit.js";
 import { temporaryFolder } from "../../../lib/cli/shell/host.js";
-import { folderWith, jarTexts, LINES, runStorm } from "./support.js";
+import { execute, folderWith, jarTexts, LINES, runStorm } from "./support.js";
 
 /** The topology with a grouping that Storm has no form for. */
 const BLOCKED = {
@@ -134,7 +143,8 @@ test("the folder in which the module is loaded is gone on every path, and holds 
   const [unread, thrown, none] = [await check("reads.ts"), await check("throws.ts"), await check("none.ts")];
   expect([unread.code, thrown.code, none.code]).toEqual([EXIT.misuse, EXIT.misuse, EXIT.misuse]);
   expect(unread.complaints).toContain("words.txt");
-  expect(thrown.complaints).toContain(`cannot load ${at("src/throws.ts")}: no database`);
+  // The bundle is JavaScript already, so no loader is advised.
+  expect(thrown.complaints).toBe(`signalbox: cannot load ${at("src/throws.ts")}: no database`);
   expect(none.complaints).toContain(`${at("src/none.ts")} exports no topology, only: a`);
   expect(made).toHaveLength(4);
   for (const path of made) {
@@ -198,4 +208,40 @@ test("a package that is not installed is named, with the command that installs i
     const { code, complaints } = await runStorm(["export", at("src/topology.ts"), "-o", at("a.jar")], host);
     expect({ code, complaints }).toEqual({ code: EXIT.misuse, complaints: `signalbox: npm install ${name}` });
   }
+});
+
+test("-o follows a link, writes to what is no file, and refuses a folder and an empty name [N1465]", async () => {
+  const at = folderWith({ ...LINES, "old.jar": "old", "folder/a": "" });
+  const write = (file: string) => runStorm(["export", at("src/topology.ts"), "-o", file]);
+  symlinkSync("old.jar", at("link.jar"));
+  expect(await write(at("link.jar"))).toMatchObject({ code: EXIT.fine });
+  expect(lstatSync(at("link.jar")).isSymbolicLink()).toBe(true);
+  expect(Object.keys(jarTexts(readFileSync(at("old.jar"))))).toContain("topology.json");
+
+  for (const file of [at("folder"), `${at("folder")}/`])
+    expect(await write(file)).toEqual({
+      code: EXIT.misuse,
+      printed: expect.any(String),
+      complaints: `signalbox: cannot write ${file}: it is a folder`,
+    });
+  expect((await write(at("gone/a.jar"))).complaints).toBe(
+    `signalbox: cannot write ${at("gone/a.jar")}: there is no folder ${at("gone")}`,
+  );
+  expect((await write("")).complaints).toContain("--output");
+  expect(readdirSync(at()).sort()).toEqual(["folder", "link.jar", "old.jar", "src"]);
+});
+
+test("what is no file, such as a pipe, is written to and stays what it is", async () => {
+  const at = folderWith(LINES);
+  const pipe = at("pipe");
+  if (spawnSync("mkfifo", [pipe]).status !== 0) return;
+  // In another program: this one does not read while it writes.
+  const [from, to] = [pipe, at("copy.jar")].map((path) => JSON.stringify(path));
+  const copy = `const { readFileSync, writeFileSync } = require("node:fs"); writeFileSync(${to}, readFileSync(${from}));`;
+  const reading = execute(process.execPath, ["-e", copy]);
+  const done = await runStorm(["export", at("src/topology.ts"), "-o", pipe]);
+  expect(done.code).toBe(EXIT.fine);
+  await reading;
+  expect(Object.keys(jarTexts(readFileSync(at("copy.jar"))))).toContain("topology.json");
+  expect(statSync(pipe).isFIFO()).toBe(true);
 });
