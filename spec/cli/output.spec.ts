@@ -1,7 +1,17 @@
 // The program `signalbox` as the shell runs it: what it prints arrives, or its exit code says that it did not.
 
 import { spawnSync } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
@@ -80,5 +90,51 @@ describe("the program", () => {
       encoding: "utf8",
     });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  });
+});
+
+describe("a module that a command loads", () => {
+  // Not in this package: there, signalbox would be its build.
+  const outside = mkdtempSync(join(tmpdir(), "command-"));
+  afterAll(() => rmSync(outside, { recursive: true }));
+  const load = (name: string, text: string) => {
+    const module = join(outside, name);
+    writeFileSync(module, text);
+    return {
+      flows: run(["flows", "list", "--store", store, "--code", module]),
+      storm: run(["storm", "check", module]),
+    };
+  };
+  beforeAll(() => {
+    const own = join(outside, "node_modules/signalbox");
+    mkdirSync(own, { recursive: true });
+    writeFileSync(
+      join(own, "package.json"),
+      '{"name": "signalbox", "exports": {"./topology": "./topology.mjs"}}',
+    );
+    writeFileSync(join(own, "topology.mjs"), "export const runComponent = () => undefined;");
+  });
+
+  test.each([0, 1, 7])(
+    "that ends the program with %i gives the exit code 2 and a complaint [E15]",
+    (code) => {
+      for (const { status, stdout, stderr } of Object.values(load("ends.mjs", `process.exit(${code});`)))
+        expect({ status, stdout, stderr }).toEqual({
+          status: 2,
+          stdout: "",
+          stderr: `signalbox: cannot load ${join(outside, "ends.mjs")}: it ended the program, with code ${code}\n`,
+        });
+    },
+  );
+
+  test("that waits for what never comes gives the exit code 2 and a complaint [E15]", () => {
+    for (const { status, stderr } of Object.values(
+      load("waits.mjs", "await new Promise(() => undefined);"),
+    )) {
+      expect(status).toBe(2);
+      expect(stderr).toContain(
+        `cannot load ${join(outside, "waits.mjs")}: it awaits something that never comes\n`,
+      );
+    }
   });
 });

@@ -1,30 +1,34 @@
 // Modules that a command names: how they are loaded, and the errors for one that cannot be used.
 
 import { Misuse } from "./arguments.js";
+import { notEnding } from "./output.js";
 
 /** The exports of a module, by name. */
 export type Exports = Readonly<Record<string, unknown>>;
 
-/** @param command - the words behind the loader of a TypeScript module, such as `flows … --code MODULE`. @throws Misuse */
+/**
+ * @param command - the words behind the loader of a TypeScript module, such as `flows … --code MODULE`. Undefined: it needs no loader
+ * @throws Misuse
+ */
 export async function loadModule(
   module: string,
-  command: string,
+  command: string | undefined,
   load: (module: string) => Promise<object>,
 ): Promise<Exports> {
   try {
-    return (await load(module)) as Exports;
+    return (await notEnding(`cannot load ${module}`, () => load(module))) as Exports;
   } catch (error) {
     throw new Misuse(notLoaded(module, error, command));
   }
 }
 
-function notLoaded(module: string, error: unknown, command: string): string {
+function notLoaded(module: string, error: unknown, command: string | undefined): string {
   const why = error instanceof Error ? error.message : String(error);
-  const isTypeScript = /\.[cm]?tsx?$/.test(module);
+  const needsLoader = command !== undefined && /\.[cm]?tsx?$/.test(module);
   const remedy =
     "\nA module in TypeScript needs a Node that runs it, or a loader: " +
     `node --import tsx node_modules/.bin/signalbox ${command}`;
-  return `cannot load ${module}: ${why}${isTypeScript ? remedy : ""}`;
+  return `cannot load ${module}: ${why}${needsLoader ? remedy : ""}`;
 }
 
 /** A module lacks an export that the command needs. @param wanted - such as `no flow and no payloads` */

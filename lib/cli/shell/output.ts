@@ -31,6 +31,30 @@ export async function printingAside<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Node's exit code for a program whose modules await something while nothing is left that could happen. */
+const UNSETTLED = 13;
+/** Higher codes are those of signals. */
+const HIGHEST_OWN = 128;
+
+/** While code of the user runs, the end of this program is a failure: its exit code would say that the command is done. */
+export async function notEnding<T>(failure: string, work: () => Promise<T>): Promise<T> {
+  const ended = (given: number): void => {
+    // Node's own listener comes first, and sets the code of an await.
+    const code = Number(process.exitCode ?? given);
+    if (code > HIGHEST_OWN) return;
+    const why =
+      code === UNSETTLED ? "it awaits something that never comes" : `it ended the program, with code ${code}`;
+    complain(`signalbox: ${failure}: ${why}`);
+    process.exitCode = EXIT.misuse;
+  };
+  process.on("exit", ended);
+  try {
+    return await work();
+  } finally {
+    process.off("exit", ended);
+  }
+}
+
 /**
  * Runs the program, and exits with its code when all output has gone out. A reader that has seen enough, such as `head`, is no failure.
  * Output that is lost for another reason is one.

@@ -76,7 +76,7 @@ async function loaded(
     for (const [path, bytes] of resources) folders.write(folders.resolve(temporary.path, path), bytes);
     const file = folders.resolve(temporary.path, BUNDLE);
     folders.write(file, new TextEncoder().encode(bundle));
-    return await loadModule(module, "storm …", () =>
+    return await loadModule(module, undefined, () =>
       printingAside(async () => {
         const entry = (await load(file)) as { load(): Promise<object> };
         return entry.load();
