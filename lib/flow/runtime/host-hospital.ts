@@ -355,11 +355,7 @@ export class HostHospital {
     await decided(async () => {
       const row = await rowOf(this.#host.store, id);
       if (row.finished !== null || row.status === "hospitalized") return;
-      const set = {
-        wish: OBSERVE + reason,
-        updated: this.#host.now(),
-        ...(row.holder === null ? { due: 0 } : {}),
-      };
+      const set = { wish: OBSERVE + reason, due: 0, updated: this.#host.now() };
       await this.#host.store.commit({
         claim: this.#host.claim,
         expect: [rowIs(row, asFound(row))],

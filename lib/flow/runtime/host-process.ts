@@ -206,6 +206,7 @@ export class HostProcess implements Callbacks<HostMessage> {
       case "poll":
         if (store.shared) ctx.sendAfter(ctx.self, message, limits.pollMs);
         // A host that is killed between its commit and the notice of it has told nobody.
+        notifications.look();
         requests.checkAll();
         return acquisition.pollSoon();
       case "signals wanted":

@@ -3,6 +3,7 @@
 import {
   BORN_TOPIC,
   END_TOPIC,
+  type FlowRow,
   flows,
   isEnded,
   LEFT_TOPIC,
@@ -29,8 +30,7 @@ export class Notifications {
   /** A commit named a topic. Undefined: topics may have been missed. */
   noted(topic: string | undefined): void {
     if (topic === undefined) {
-      for (const loaded of this.#host.loaded.values()) this.#mailed(loaded.row.number);
-      this.#host.background.do("requests", () => this.#readRequests());
+      this.look();
       this.#host.requests.checkAll();
       this.#host.queues.look();
       this.#host.schedules.keeper.look();
@@ -85,19 +85,31 @@ export class Notifications {
     this.#requested(number);
   }
 
-  /** Reads the requests for the flows in memory: notifications may have been lost. */
-  async #readRequests(): Promise<void> {
-    const numbers = [...this.#host.loaded.keys()];
-    for (let i = 0; i < numbers.length; i += PAGE) {
-      const rows = await this.#host.store.get(
-        flows,
-        numbers.slice(i, i + PAGE).map((number) => [number]),
-      );
-      for (const row of rows) {
-        const loaded = row && this.#host.loaded.get(row.number);
-        if (loaded !== undefined) this.#carryOut(loaded, row?.wish ?? null);
-      }
+  /** Looks for messages and requests for the flows in memory that no notification told of: their sender may have been killed in between. */
+  look(): void {
+    if (this.#host.loaded.size > 0) this.#host.background.do("requests", () => this.#look());
+  }
+
+  /** A message and a request make their flow due, so the rows of all other flows stay in the store. */
+  async #look(): Promise<void> {
+    const { store, claim } = this.#host;
+    const wanted = { index: "holder", prefix: [claim.token], where: { due: 0 }, limit: PAGE };
+    for (let after = 0; ; ) {
+      const rows = await store.scan(flows, { ...wanted, after });
+      for (const row of rows) this.#compare(row);
+      if (rows.length < PAGE) return;
+      after = (rows.at(-1) as FlowRow).number;
     }
+  }
+
+  #compare(row: FlowRow): void {
+    const { number, mail, wish } = row;
+    const loaded = this.#host.loaded.get(number);
+    if (loaded === undefined) return;
+    if (wish !== loaded.wish) this.#carryOut(loaded, row);
+    if (mail === loaded.mail) return;
+    loaded.mail = mail;
+    this.#mailed(number);
   }
 
   #requested(number: number): void {
@@ -109,12 +121,15 @@ export class Notifications {
     if (row === undefined || isEnded(row)) return;
     const loaded = this.#host.loaded.get(number);
     if (loaded === undefined) return this.#host.acquisition.take(row);
-    this.#carryOut(loaded, row.wish);
+    this.#carryOut(loaded, row);
   }
 
-  #carryOut(loaded: Loaded, action: string | null): void {
-    if (action?.startsWith(OBSERVE)) this.#host.runs.observe(loaded, action.slice(OBSERVE.length));
-    else if (action === "cancel" || action === "kill" || action === "pause")
-      loaded.pid.process?.deliver({ type: "control", action }, undefined);
+  #carryOut(loaded: Loaded, { wish, epoch }: FlowRow): void {
+    // The answer of the store may be late. A flow that was taken again since then began with what its row said by then.
+    if (epoch !== loaded.row.epoch) return;
+    loaded.wish = wish;
+    if (wish?.startsWith(OBSERVE)) this.#host.runs.observe(loaded, wish.slice(OBSERVE.length));
+    else if (wish === "cancel" || wish === "kill" || wish === "pause")
+      loaded.pid.process?.deliver({ type: "control", action: wish }, undefined);
   }
 }

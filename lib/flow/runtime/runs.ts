@@ -40,7 +40,18 @@ export class Runs {
     const pid = spawnIn(kernel, row.trace, `flow ${row.name}`, () =>
       ctx.spawnLink(process, { label: `flow ${row.id}` }),
     );
-    const begun: Loaded = { row, process, pid, run, observing: undefined, reading: "no", isWanted: false };
+    const { wish, mail } = row;
+    const begun: Loaded = {
+      row,
+      process,
+      pid,
+      run,
+      observing: undefined,
+      wish,
+      mail,
+      reading: "no",
+      isWanted: false,
+    };
     loaded.set(row.number, begun);
     this.#byPid.set(pid, begun);
     byId.set(row.id, begun);
@@ -212,6 +223,10 @@ export interface Loaded {
   readonly run: number;
   /** Why its process is being ended, to keep the flow in the hospital. */
   observing: string | undefined;
+  /** The request that it was last told of. */
+  wish: string | null;
+  /** How many messages it had been sent when a look last compared that. */
+  mail: number;
   /** Its mail is being read; `again`: more has come since. */
   reading: "no" | "once" | "again";
   /** Its time came when the store had it back already, and its process had not ended. */

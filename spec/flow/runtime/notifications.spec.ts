@@ -2,38 +2,10 @@
 
 import { describe, expect, it } from "vitest";
 import { defineFlow } from "../../../lib/flow/index.js";
-import { memory, type StoreSource, type Watcher } from "../../../lib/store/index.js";
+import { memory } from "../../../lib/store/index.js";
 import { watched } from "../defects/support.js";
 import { bench } from "./bench.js";
-
-/** A store that can lose notifications. */
-function deafening(source: StoreSource): { readonly source: StoreSource; deaf: boolean; again(): void } {
-  const watchers: Watcher[] = [];
-  const control = {
-    deaf: false,
-    again: (): void => {
-      for (const one of watchers) one.again();
-    },
-    source: {
-      label: source.label,
-      open: async (...given: Parameters<StoreSource["open"]>) => {
-        const store = await source.open(...given);
-        const watch: typeof store.watch = (prefix, watcher) => {
-          watchers.push(watcher);
-          const notified = (topic: string): void => void (control.deaf || watcher.notified(topic));
-          return store.watch(prefix, { notified, again: () => watcher.again() });
-        };
-        return new Proxy(store, {
-          get: (target, name) => {
-            const value: unknown = name === "watch" ? watch : Reflect.get(target, name, target);
-            return typeof value === "function" ? value.bind(target) : value;
-          },
-        });
-      },
-    },
-  };
-  return control;
-}
+import { deafening } from "./deafening.js";
 
 const endless = defineFlow("endless", (flow, _: undefined) =>
   flow.step("endless", () => new Promise(() => undefined)),
