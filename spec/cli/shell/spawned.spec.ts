@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { spawned } from "../../../lib/cli/shell/spawned.js";
+import { childProgram } from "../../support/child-program.js";
 import { folderWith } from "../storm/support.js";
 
 const FOREVER = 1_000_000;
@@ -64,14 +65,19 @@ test.each([
 
 test("a signal to the command ends the program with all that it started [N1470]", async () => {
   const { script, pids } = waiting();
-  const before = process.listenerCount("SIGTERM");
-  const over = run(script);
-  await expect.poll(() => pids().length, { timeout: FOREVER }).toBe(2);
-  // As the host calls it: a real signal would end the runner of the tests if this failed.
-  process.emit("SIGTERM", "SIGTERM");
-  expect(await over).toMatchObject({ code: undefined, problem: "was interrupted", interrupted: 143 });
-  await expect.poll(() => pids().filter(isAlive), { timeout: FOREVER }).toEqual([]);
-  expect(process.listenerCount("SIGTERM")).toBe(before);
+  const program = await childProgram(new URL("spawned-child.ts", import.meta.url));
+  try {
+    const command = program.start(script);
+    await expect.poll(() => pids().length, { timeout: FOREVER }).toBe(2);
+    command.signal("SIGTERM");
+    const { stdout, code } = await command.ended;
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+      ...{ code: 0, problem: "was interrupted", interrupted: 143, listeners: 0 },
+    });
+    await expect.poll(() => pids().filter(isAlive), { timeout: FOREVER }).toEqual([]);
+  } finally {
+    program.remove();
+  }
 });
 
 test("what a program leaves behind ends with it", async () => {
