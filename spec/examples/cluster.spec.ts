@@ -3,7 +3,7 @@
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { main, result } from "../../examples/cluster/app.js";
 import { Kills } from "../../examples/cluster/kills.js";
@@ -11,6 +11,7 @@ import { mulberry32 } from "../../examples/flights/chaos.js";
 import { type Flight, hourOf } from "../../examples/flights/flights.js";
 import { Compiled } from "../support/compiled.js";
 import { describeNats } from "../support/nats.js";
+import { natsProgram } from "../support/nats-program.js";
 
 const folder = mkdtempSync(join(tmpdir(), "cluster-spec-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -43,7 +44,9 @@ describeNats("npm run cluster", () => {
   function run(args: readonly string[], interruptAt?: string): Promise<Ended> {
     return new Promise((resolve) => {
       const all = [...compiled.argsFor("examples/cluster/main.ts"), ...args];
-      const env = { ...process.env, NO_COLOR: "1", NODE_OPTIONS: "" };
+      // The example looks in PATH only, and the tests know one more place.
+      const path = [dirname(natsProgram?.path ?? ""), process.env.PATH ?? ""].join(delimiter);
+      const env = { ...process.env, PATH: path, NO_COLOR: "1", NODE_OPTIONS: "" };
       const child = execFile(process.execPath, all, { env }, (error, out, err) =>
         resolve({ code: error?.code ?? error?.signal ?? 0, out, err }),
       );
