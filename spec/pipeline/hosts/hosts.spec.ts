@@ -17,6 +17,7 @@ describePostgres("three processes that share an execution", () => {
       // It works on parts, and it is the one that reads the source, or one of those that do not.
       await Promise.all([first, ...others].map((child) => child?.prints(PART)));
       first?.signal("SIGKILL");
+      for (const other of others) other?.signal("SIGUSR2");
       const ends = await Promise.all([first, ...others].map((child) => child?.ended));
       expect(ends.map((end) => end?.signal ?? end?.code)).toEqual(["SIGKILL", 0, 0]);
       const expected = { status: "completed", inputs: NUMBERS, done: 3 * NUMBERS, dead: 0, pending: 0 };

@@ -9,7 +9,8 @@ export const PART = "part ";
 /** The line of a process that was told of the end. */
 export const ENDED = "ended ";
 
-export function together(tell: (line: string) => void): PipelineDefinition {
+/** @param goOn - no part is done before it resolves */
+export function together(tell: (line: string) => void, goOn: Promise<unknown>): PipelineDefinition {
   const numbers = queue<number>("numbers");
   const parts = queue<number>("parts");
   const counter = {
@@ -27,6 +28,7 @@ export function together(tell: (line: string) => void): PipelineDefinition {
   const work = route("work", { from: parts, concurrency: 4 }).via("work", async (part, ctx) => {
     await ctx.sleep(5);
     tell(`${PART}${ctx.id} ${part}`);
+    await goOn;
     return undefined;
   });
   return definePipeline("together", {
