@@ -18,8 +18,12 @@ const KRYO = "topology.kryo.register";
 
 /** Storm counts whole seconds. A shorter time than the one asked for would break what works here, so they are rounded up. */
 export function seconds(ms: number): number {
-  return Math.max(1, Math.ceil(ms / 1_000));
+  return Math.max(1, int(Math.ceil(ms / 1_000)));
 }
+
+/** Storm refuses a larger number. Here it means that there is no limit. */
+const MAX_INT = 2 ** 31 - 1;
+const int = (count: number): number => Math.min(count, MAX_INT);
 
 /** The configuration of the whole topology. */
 export function topologyConf(
@@ -28,9 +32,9 @@ export function topologyConf(
 ): Readonly<Record<string, unknown>> {
   const { ackers, ackerExecutors, maxPending, messageTimeoutMs, sampleRate, debug } = config;
   return {
-    "topology.workers": workers,
-    "topology.acker.executors": Math.min(ackers, ackerExecutors),
-    "topology.max.spout.pending": maxPending,
+    "topology.workers": int(workers),
+    "topology.acker.executors": int(Math.min(ackers, ackerExecutors)),
+    "topology.max.spout.pending": int(maxPending),
     "topology.message.timeout.secs": seconds(messageTimeoutMs),
     // Storm refuses 0.
     ...(sampleRate > 0 ? { "topology.stats.sample.rate": sampleRate } : {}),
@@ -58,7 +62,7 @@ export function componentConf(
   const isShell = made?.by === "shell";
   return {
     ...(kind === "spout" && config.maxPending !== topology.maxPending
-      ? { "topology.max.spout.pending": config.maxPending }
+      ? { "topology.max.spout.pending": int(config.maxPending) }
       : {}),
     ...(config.debug === topology.debug ? {} : { "topology.debug": config.debug }),
     // A bolt of ours has a clock of its own.

@@ -88,6 +88,18 @@ describe("the configuration", () => {
     expect(changes({ shell: { timeoutMs: Number.POSITIVE_INFINITY } })).toEqual({});
   });
 
+  it("gives no number that Storm refuses as too large [N1445]", () => {
+    const none = Number.MAX_SAFE_INTEGER;
+    const limits = { maxPending: none, messageTimeoutMs: none };
+    const given = { config: limits, options: { workers: none, subprocessTimeoutMs: none } };
+    expect(changes(given)).toMatchObject({
+      "topology.max.spout.pending": 2 ** 31 - 1,
+      "topology.message.timeout.secs": 2 ** 31 - 1,
+      "topology.subprocess.timeout.secs": 2 ** 31 - 1,
+      "topology.workers": 2 ** 31 - 1,
+    });
+  });
+
   it("registers the classes of JSON values, which may go to another worker, beside those of the user [N1481]", () => {
     const json = ["JSONObject", "JSONArray"].map((name) => `org.apache.storm.shade.net.minidev.json.${name}`);
     const key = "topology.kryo.register";
