@@ -107,6 +107,15 @@ describe("a spout under another host", () => {
     await storm.leave();
   });
 
+  test("acks what its last `ack` emitted when the program ends [N1496]", async () => {
+    const told: string[] = [];
+    const storm = new Storm(source(["again"], told, free), "source");
+    storm.command("next");
+    await storm.until(3);
+    await storm.leave();
+    expect(told).toEqual(["emitted again", "acked again", "acked more"]);
+  });
+
   test("acks each tuple once, also when an ack ends the task [N1496]", async () => {
     const told: string[] = [];
     const storm = new Storm(source(["die", "b"], told, free), "source");
