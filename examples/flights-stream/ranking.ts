@@ -32,9 +32,29 @@ export function countOne(counts: Map<string, number>, route: string): void {
   counts.set(route, (counts.get(route) ?? 0) + 1);
 }
 
+/** Counts of routes over all windows. A window that comes again, with as many flights or more, replaces itself. */
+export class Total {
+  readonly counts: Map<string, number> = new Map();
+  readonly #windows = new Map<number, ReadonlyMap<string, number>>();
+
+  /** @param counts - the flights that are in no window before this one */
+  set(start: number, counts: ReadonlyMap<string, number>): void {
+    const before = this.#windows.get(start) ?? new Map<string, number>();
+    if (sum(before) > sum(counts)) return;
+    this.#windows.set(start, counts);
+    for (const [route, times] of before) this.#add(route, -times);
+    for (const [route, times] of counts) this.#add(route, times);
+  }
+
+  #add(route: string, times: number): void {
+    const all = (this.counts.get(route) ?? 0) + times;
+    if (all === 0) this.counts.delete(route);
+    else this.counts.set(route, all);
+  }
+}
+
 export function rank(counts: ReadonlyMap<string, number>, most: number): Ranking {
-  let flights = 0;
-  for (const times of counts.values()) flights += times;
+  const flights = sum(counts);
   const all = [...counts].map(([route, times]) => ({ route, flights: times }));
   return { flights, known: counts.size, best: best(all, most) };
 }
@@ -50,6 +70,12 @@ export function merge(parts: Iterable<Ranking>, most: number): Ranking {
       most,
     ),
   };
+}
+
+function sum(counts: ReadonlyMap<string, number>): number {
+  let all = 0;
+  for (const times of counts.values()) all += times;
+  return all;
 }
 
 /** Orders by flights, and equal routes by the alphabet, so that one order is right. */

@@ -29,7 +29,7 @@ export interface Answer {
   readonly overall: Ranking;
 }
 
-/** Where the topology sends its results. Each result is the latest of its kind: it replaces the one before. */
+/** Where the topology sends its results. A result that was made of more flights replaces the one before. */
 export interface ResultSink {
   addRow(row: HourRow): void;
   addWindow(window: RouteWindow): void;
@@ -41,7 +41,8 @@ export interface ResultSink {
 
 /**
  * Results are set, never added up. So a result that comes twice, because a tuple was retried on its way, has the same
- * effect as one that comes once.
+ * effect as one that comes once. The fullest result counts, not the last one: a program that has lost its state may have
+ * only those flights of a window that come again.
  */
 export class Results implements Answer, ResultSink {
   readonly rows: Map<string, HourRow> = new Map();
@@ -54,16 +55,17 @@ export class Results implements Answer, ResultSink {
   failed = 0;
 
   addRow(row: HourRow): void {
-    this.rows.set(rowKey(row), row);
+    const key = rowKey(row);
+    this.rows.set(key, fuller(this.rows.get(key), row));
     this.hour = Math.max(this.hour ?? row.hour, row.hour);
   }
 
   addWindow(window: RouteWindow): void {
-    this.windows.set(window.start, window);
+    this.windows.set(window.start, fuller(this.windows.get(window.start), window));
   }
 
   setOverall(overall: Ranking): void {
-    this.overall = overall;
+    this.overall = fuller(this.overall, overall);
   }
 
   flightDone(_flight: Flight): void {
@@ -73,6 +75,11 @@ export class Results implements Answer, ResultSink {
   flightFailed(_flight: Flight): void {
     this.failed++;
   }
+}
+
+/** The result that was made of more flights; the later one of two that are equal. */
+export function fuller<T extends { readonly flights: number }>(before: T | undefined, now: T): T {
+  return before !== undefined && before.flights > now.flights ? before : now;
 }
 
 export function rowKey({ hour, origin }: Pick<HourRow, "hour" | "origin">): string {

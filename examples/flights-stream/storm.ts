@@ -6,7 +6,7 @@
 // There each task is a program of its own, so its flights and its findings are in files of the folder:
 //
 //   flights.json   the flights, given
-//   results.log    the findings; the last one for an hour, a window or the routes over all is the latest
+//   results.log    the findings; for an hour, a window or the routes over all, the one with the most flights counts
 //   done.log       the flights that are done
 //
 // A stream never ends under Storm, so nothing closes the last windows but flights that come later. `withLast` adds them.

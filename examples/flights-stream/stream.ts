@@ -26,8 +26,8 @@ import {
   windowBolt,
 } from "signalbox/topology";
 import type { Flight } from "./flights.js";
-import { countOne, merge, type Ranking, type RouteCount, rank, routeOf } from "./ranking.js";
-import type { ResultSink, Sums } from "./results.js";
+import { countOne, merge, type Ranking, type RouteCount, rank, routeOf, Total } from "./ranking.js";
+import { fuller, type ResultSink, type Sums } from "./results.js";
 
 export interface Plan {
   /** Routes are counted over `ms` milliseconds, at each multiple of `everyMs`. */
@@ -98,18 +98,20 @@ export function flightsStream(
     maxHeld: held,
     // A task that crashes loses its state. So the sum of all windows is kept in `shared`, where the next task finds it.
     init: ({ shared, index }) => {
-      const overall = (shared.get(index) ?? new Map()) as Map<string, number>;
+      const overall = (shared.get(index) ?? new Total()) as Total;
       shared.set(index, overall);
       return overall;
     },
     execute: ({ tuples, start, end }, { emit, state }) => {
       const counts = new Map<string, number>();
+      const fresh = new Map<string, number>();
       for (const { values } of tuples) {
         countOne(counts, routeOf(values));
         // A flight is in several windows. The first of them ends with the slide that has the flight.
-        if (values.at >= end - plan.everyMs) countOne(state, routeOf(values));
+        if (values.at >= end - plan.everyMs) countOne(fresh, routeOf(values));
       }
-      emit.parts({ start, end, window: rank(counts, plan.top), overall: rank(state, plan.top) });
+      state.set(start, fresh);
+      emit.parts({ start, end, window: rank(counts, plan.top), overall: rank(state.counts, plan.top) });
     },
   });
 
@@ -121,8 +123,8 @@ export function flightsStream(
       const { start, end, window, overall } = values;
       // Parts are stored by their sending task, so a part that comes again replaces itself.
       const parts = state.windows.get(start) ?? new Map<number, Ranking>();
-      state.windows.set(start, parts.set(task, window));
-      state.overall.set(task, overall);
+      state.windows.set(start, parts.set(task, fuller(parts.get(task), window)));
+      state.overall.set(task, fuller(state.overall.get(task), overall));
       emit.windows({ start, end, ...merge(parts.values(), plan.top) });
       emit.overall(merge(state.overall.values(), plan.top));
     },

@@ -11,7 +11,7 @@ import type { Output } from "../../examples/flights/command-line.js";
 import { lastLine, main } from "../../examples/flights-stream/app.js";
 import { bars, sparkline } from "../../examples/flights-stream/charts.js";
 import { dateText, type Flight, parseFlights, readFlights } from "../../examples/flights-stream/flights.js";
-import { merge, rank } from "../../examples/flights-stream/ranking.js";
+import { merge, rank, Total } from "../../examples/flights-stream/ranking.js";
 import { progressLine, reportLines, screenLines } from "../../examples/flights-stream/report.js";
 import { Results } from "../../examples/flights-stream/results.js";
 import { run, type View } from "../../examples/flights-stream/run.js";
@@ -220,7 +220,7 @@ describe("the comparison", () => {
     ],
     [
       "a window with a flight too few",
-      (results) => results.addWindow({ ...window!, flights: window!.flights - 1 }),
+      ({ windows }) => windows.set(window!.start, { ...window!, flights: window!.flights - 1 }),
       "windows of routes: 1 wrong",
     ],
     [
@@ -240,6 +240,40 @@ describe("the comparison", () => {
     ],
   ])("notices %s", (_what, change, said) => {
     expect(found(change)).toEqual({ good: false, said: `sums differ: ${said}` });
+  });
+});
+
+describe("results that come again", () => {
+  const [row] = resultsOf(FEW, { windowMs: HOUR, everyMs: HOUR, top: 3, tasks: 1 }).rows.values();
+
+  it("count when they were made of as many flights as those before", () => {
+    const results = new Results();
+    for (const [flights, delay] of [
+      [2, 1],
+      [1, 5],
+      [2, 3],
+    ] as const)
+      results.addRow({ ...row!, flights, delay });
+    expect([...results.rows.values()]).toEqual([{ ...row!, flights: 2, delay: 3 }]);
+  });
+
+  it("replace what their window had added to the total", () => {
+    const total = new Total();
+    total.set(0, new Map([["A-B", 2]]));
+    total.set(1, new Map([["A-B", 1]]));
+    total.set(0, new Map([["A-B", 1]]));
+    expect([...total.counts]).toEqual([["A-B", 3]]);
+    total.set(
+      1,
+      new Map([
+        ["A-B", 1],
+        ["A-C", 1],
+      ]),
+    );
+    expect([...total.counts]).toEqual([
+      ["A-B", 3],
+      ["A-C", 1],
+    ]);
   });
 });
 
