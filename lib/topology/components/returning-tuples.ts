@@ -1,11 +1,12 @@
 // Tuples that come again to a bolt with windows of event time under another host. That host has no lineage: a retry is a tuple whose
-// equal has come lately. Those for windows that have ended are gathered for a while, so that a window is handed over again with all of
-// them, and not with each.
+// equal has come lately. Those for windows that have ended are gathered for a while, so that a window is handed over again for all of
+// them together, and not for each.
 
 import { hash } from "../../process/stable-hash.js";
 import type { InitContext } from "../definition/component.js";
-import type { Tuple } from "../definition/tuple.js";
+import { ForeignChannel, type Tuple } from "../definition/tuple.js";
 import { foreignHostOf } from "../runtime/foreign-host.js";
+import { HandedOverWindows } from "./handed-over-windows.js";
 import { SeenTuples } from "./seen-tuples.js";
 
 /**
@@ -17,19 +18,26 @@ const KEEP = 4;
 const GATHER = 1 / 4;
 /** Tuples that a task remembers at most: some 40 MB. */
 const MAX_SEEN = 1_000_000;
+/** Tuples of windows that were handed over, which a task keeps at most: some 30 MB, without long values. */
+const MAX_KEPT = 100_000;
 
 export class ReturningTuples {
   readonly gatherMs: number;
+  readonly windows: HandedOverWindows<Tuple>;
   readonly #seen: SeenTuples;
   #gathered: { readonly time: number; readonly item: Tuple }[] = [];
 
-  constructor(gatherMs: number, seen: SeenTuples) {
+  constructor(gatherMs: number, seen: SeenTuples, windows: HandedOverWindows<Tuple>) {
     this.gatherMs = gatherMs;
     this.#seen = seen;
+    this.windows = windows;
   }
 
-  /** Those of the task with this context. Undefined under our own host. What has come is remembered over restarts of the task. */
-  static of(ctx: InitContext): ReturningTuples | undefined {
+  /**
+   * Those of the task with this context. Undefined under our own host. What has come and what was handed over is remembered over
+   * restarts of the task.
+   */
+  static of(ctx: InitContext, timeOf: (tuple: Tuple) => number): ReturningTuples | undefined {
     const host = foreignHostOf(ctx);
     if (host === undefined) return undefined;
     const keepMs = KEEP * host.messageTimeoutMs;
@@ -37,7 +45,11 @@ export class ReturningTuples {
       (ctx.shared.get(SeenTuples) as SeenTuples | undefined) ??
       new SeenTuples({ keepMs, max: MAX_SEEN, now: ctx.now() });
     ctx.shared.set(SeenTuples, seen);
-    return new ReturningTuples(GATHER * host.messageTimeoutMs, seen);
+    const windows =
+      (ctx.shared.get(HandedOverWindows) as HandedOverWindows<Tuple> | undefined) ??
+      new HandedOverWindows({ keepMs, max: MAX_KEPT, hashOf, timeOf });
+    ctx.shared.set(HandedOverWindows, windows);
+    return new ReturningTuples(GATHER * host.messageTimeoutMs, seen, windows);
   }
 
   /** How many are gathered. */
@@ -69,15 +81,22 @@ export class ReturningTuples {
   }
 }
 
-/** 53 bits of where the tuple comes from and of what it carries. Undefined: its values have no form as a text, such as a circle. */
-function hashOf({ component, stream, values }: Tuple): number | undefined {
+/**
+ * 53 bits of where the tuple comes from and of what it carried when it came. Undefined: its values have no form as a text, such as a
+ * circle.
+ */
+function hashOf(tuple: Tuple): number | undefined {
+  const { component, stream, values, channel } = tuple;
+  if (channel instanceof ForeignChannel && channel.hash !== undefined) return channel.hash;
   let text: string;
   try {
     text = JSON.stringify([component, stream, values], shown);
   } catch {
     return undefined;
   }
-  return (hash(text) >>> 0) * 2 ** 21 + (hash(text, 1) >>> 11);
+  const made = (hash(text) >>> 0) * 2 ** 21 + (hash(text, 1) >>> 11);
+  if (channel instanceof ForeignChannel) channel.hash = made;
+  return made;
 }
 
 /** Values that go to another thread or node, and that JSON leaves out or refuses. */

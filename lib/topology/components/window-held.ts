@@ -3,7 +3,10 @@
 
 /** One window, as `execute` gets it. */
 export interface WindowView<T> {
-  /** All tuples of the window: in windows of time in the order of times, in windows by count in order of arrival. */
+  /**
+   * All tuples of the window: in windows of time in the order of times, in windows by count in order of arrival. Of a window of event
+   * time that another host has handed over again, some are settled.
+   */
   readonly tuples: readonly T[];
   /** The tuples that were not in the last window that was done. */
   readonly added: readonly T[];

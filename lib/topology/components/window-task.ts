@@ -69,16 +69,17 @@ export class WindowTask {
   constructor(rules: WindowRules, ctx: InitContext) {
     const { plan, maxHeld } = rules;
     this.#rules = rules;
-    this.#by = plan.kind === "time" ? plan.by : undefined;
+    const by = plan.kind === "time" ? plan.by : undefined;
+    this.#by = by;
     if (plan.kind === "time") {
       this.#log = logOf(ctx, plan.everyMs);
       this.#times = new TimeWindows<Tuple>({ ...plan, maxHeld, log: this.#log });
     }
     const table = this.#times ?? new CountWindows<Tuple>(plan as CountPlan);
     this.#state = initial(table, rules.retries);
-    this.#lineage = this.#by === undefined ? undefined : Lineage.of(ctx);
+    this.#lineage = by && Lineage.of(ctx);
     this.#lineage?.watch((tuple) => this.#timeOf(tuple, ctx));
-    this.#returning = this.#by === undefined ? undefined : ReturningTuples.of(ctx);
+    this.#returning = by && ReturningTuples.of(ctx, ({ values }) => by(values));
   }
 
   take(tuple: Tuple, ctx: Ctx): unknown {
@@ -280,6 +281,9 @@ export class WindowTask {
     const { execute, streams, plan } = this.#rules;
     const log = this.#log;
     const lineage = this.#lineage;
+    const handedOver = this.#returning?.windows;
+    // Emits are anchored to the window's own tuples: all others are settled.
+    const whole = handedOver?.whole(window) ?? window;
     const result =
       lineage === undefined || log === undefined
         ? undefined
@@ -290,11 +294,12 @@ export class WindowTask {
       window.tuples,
       (given) => {
         if (result !== undefined) lineage?.emits(result);
-        return execute(window, given);
+        return execute(whole, given);
       },
       (done, settled) => {
         const end = this.#decide({ type: done ? "done" : "threw", settled });
         if (end?.type !== "release") return end === undefined ? [] : this.#failed(end.items, settled);
+        handedOver?.done(whole, ctx.now());
         const released = this.#released(window, end.items, settled, ctx);
         result?.done();
         return released;

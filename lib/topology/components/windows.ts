@@ -84,7 +84,8 @@ const MAX_HELD = 100_000;
  *   again with the tuples that this emit was anchored to. Each time spends a retry of theirs.
  * - Under another host, such as Storm, and placed with `on`, a retried tuple is a new tuple. With `by`, a tuple whose equal has come in the last four
  *   message timeouts counts as its retry. Its windows that have ended are handed over again, together with what else comes again
- *   in a quarter of the timeout. A program that has run for less than four timeouts has no late tuples.
+ *   in a quarter of the timeout. A window that is handed over again within four timeouts also has the tuples that it had before: they are
+ *   settled, and not in `added`. A program that has run for less than four timeouts has no late tuples.
  * - When the topology drains, open windows are handed over: windows of time in order; by count, one window with the last
  *   `count` tuples, if any of them is new. Then all tuples are acked.
  *

@@ -30,11 +30,13 @@ export interface TupleChannel {
   expired(tuple: Tuple): void;
 }
 
-/** The way of tuples that come from another host, which knows of their ends by itself. */
+/** The way of one tuple that comes from another host, which knows of its end by itself. */
 export class ForeignChannel implements TupleChannel {
   readonly component: string;
   readonly stream: string;
   readonly task: number;
+  /** A hash of the tuple, which its retry has too, if it was computed. */
+  hash: number | undefined = undefined;
 
   constructor(component: string, stream: string, task: number) {
     this.component = component;

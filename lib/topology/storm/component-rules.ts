@@ -55,9 +55,11 @@ function held({ name, definition }: ComponentPlan): readonly StormFinding[] {
       about("differs", "event-window", name, {
         text:
           "Storm emits a failed tuple again as a new one. What has the values of an earlier tuple counts as its retry: its window is handed " +
-          "over again, with the tuples that came again. A tuple may be in a window twice, and nothing is handed over when the topology stops.",
+          "over again. A tuple may be in a window twice, after a kill a window may have only what came again, and nothing is handed over when " +
+          "the topology stops.",
         instead:
-          "let a later result of the same window replace or add to the earlier one, and group by fields, so that a retry comes to the same task.",
+          "let a result say how many tuples it was made of, and keep the fullest of each window; group by fields, so that a retry comes to " +
+          "the same task.",
       }),
     ];
   return [

@@ -95,6 +95,114 @@ describe("windows of event time under another host", () => {
     await windows.storm.leave();
   });
 
+  test("and with the others that it had, which are settled [N1501]", async () => {
+    const windows = new Windows();
+    await windows.pass(LONG_AGO);
+    await windows.come("a@1", "b@5", "c@7", "d@12");
+    // Only `b` failed, in another bolt.
+    await windows.come("2:b@5");
+    expect(await windows.pass(250)).toEqual(["results 0: a b c <- 2:b@5", "ack 2:b@5"]);
+    // What fails together may come again in two parts. Each result is whole.
+    await windows.come("3:c@7");
+    expect(await windows.pass(250)).toEqual(["results 0: a b c <- 3:c@7", "ack 3:c@7"]);
+    await windows.come("3:a@1", "3:b@5");
+    expect(await windows.pass(250)).toEqual(["results 0: a b c <- 3:a@1 3:b@5", "ack 3:a@1", "ack 3:b@5"]);
+    await windows.storm.leave();
+  });
+
+  test("also when the task has crashed since, and for windows that overlap [N1501]", async () => {
+    const fragile = windowBolt({
+      input,
+      streams,
+      window: sliding({ ms: 20, everyMs: 10, by }),
+      execute: ({ tuples, start }, { emit }) =>
+        emit.results({ from: start, words: tuples.map(({ values }) => values.word).join(" ") }),
+      activate: ({ process, shared }) => {
+        if (shared.has("crashed")) return;
+        shared.set("crashed", true);
+        process.runAfter(LONG_AGO + 10, () => {
+          throw new Error("a crash");
+        });
+      },
+    });
+    const windows = new Windows(fragile as unknown as BoltDefinition);
+    await windows.pass(LONG_AGO);
+    await windows.come("a@12", "b@15", "c@30");
+    expect(await windows.pass(10)).toEqual(["fail c@30"]);
+    await windows.come("2:b@15", "2:c@30");
+    expect(await windows.pass(250)).toEqual([
+      "results 0: a b <- 2:b@15",
+      "results 10: a b <- 2:b@15",
+      "ack 2:b@15",
+    ]);
+    await windows.storm.leave();
+  });
+
+  test("of tuples with the same values, each that comes again stands for one [N1501]", async () => {
+    const windows = new Windows();
+    await windows.pass(LONG_AGO);
+    await windows.come("a@1", "1:a@1", "b@5", "c@12");
+    await windows.come("2:a@1");
+    expect(await windows.pass(250)).toEqual(["results 0: a a b <- 2:a@1", "ack 2:a@1"]);
+    await windows.come("3:a@1", "4:a@1");
+    expect(await windows.pass(250)).toEqual(["results 0: a a b <- 3:a@1 4:a@1", "ack 3:a@1", "ack 4:a@1"]);
+    await windows.storm.leave();
+  });
+
+  test("a tuple that did not come again is not in `added`, cannot be settled, and is no anchor [N1501]", async () => {
+    const seen: string[] = [];
+    const curious = windowBolt({
+      input,
+      streams,
+      window: tumbling({ ms: 10, by }),
+      execute: ({ tuples, added }, ctx) => {
+        const [kept, came] = tuples;
+        if (kept === undefined || came === undefined || added.length === 2) return;
+        seen.push(...added.map(({ values }) => values.word));
+        const attempts = [
+          () => ctx.ack(kept),
+          () => ctx.emit.results({ from: 0, words: "" }, { anchors: kept }),
+        ];
+        for (const attempt of attempts)
+          try {
+            attempt();
+          } catch (error) {
+            seen.push((error as Error).name);
+          }
+        ctx.emit.results({ from: 0, words: "came" }, { anchors: came });
+        ctx.ack(came);
+      },
+    });
+    const windows = new Windows(curious as unknown as BoltDefinition);
+    await windows.pass(LONG_AGO);
+    await windows.come("a@1", "b@5", "c@12");
+    await windows.come("2:b@5");
+    expect(await windows.pass(250)).toEqual(["results 0: came <- 2:b@5", "ack 2:b@5"]);
+    expect(seen).toEqual(["b", "SettledError", "AnchorError"]);
+    await windows.storm.leave();
+  });
+
+  test("and after a try that threw, without those of the try [N1501]", async () => {
+    let throws = true;
+    const fragile = windowBolt({
+      input,
+      streams,
+      window: tumbling({ ms: 10, by }),
+      retries: 0,
+      execute: ({ tuples, start }, { emit }) => {
+        if (throws) throw new Error("not yet");
+        emit.results({ from: start, words: tuples.map(({ values }) => values.word).join(" ") });
+      },
+    });
+    const windows = new Windows(fragile as unknown as BoltDefinition);
+    await windows.pass(LONG_AGO);
+    expect(await windows.come("a@1", "poison@5", "c@12")).toEqual(["fail a@1", "fail poison@5"]);
+    throws = false;
+    await windows.come("2:a@1");
+    expect(await windows.pass(250)).toEqual(["results 0: a <- 2:a@1", "ack 2:a@1"]);
+    await windows.storm.leave();
+  });
+
   test("and of windows that overlap, those that have ended; the tuple is in the open ones, too [N1490]", async () => {
     const overlapping = windowBolt({
       input,
@@ -149,7 +257,7 @@ describe("windows of event time under another host", () => {
     expect(await windows.come("2:a@1")).toEqual([]);
     expect(await windows.pass(250)).toEqual(["results 0: a <- 2:a@1", "ack 2:a@1"]);
     expect(await windows.come("2:b@5")).toEqual([]);
-    expect(await windows.pass(250)).toEqual(["results 0: b <- 2:b@5", "ack 2:b@5"]);
+    expect(await windows.pass(250)).toEqual(["results 0: a b <- 2:b@5", "ack 2:b@5"]);
     await windows.pass(2_500);
     expect(await windows.come("d@3")).toEqual(["late d <- d@3", "ack d@3"]);
     await windows.storm.leave();

@@ -66,7 +66,7 @@ test("a window that is placed elsewhere is handed over again with all of its tup
   system.send(program, { type: "flush", id: "flush" });
   await clock.settle();
   expect(results).toEqual([
-    ["a", "3a@1"],
+    ["a b", "3a@1"],
     ["c", "c@12"],
   ]);
 });
@@ -104,9 +104,9 @@ test("a tuple with a value that JSON has no form for is in its window [N1500]", 
   await clock.advance(4_000);
   for (const key of [10n, circle, new Map([["a", 1]])]) await come(key, 1);
   await come(null, 12);
-  // A value without a text may be a retry, and other maps and numbers are none.
+  // A value without a text may be a retry, and nothing tells of which, so it replaces none. Other maps and numbers are no retries.
   await come(circle, 1);
   for (const key of [11n, new Map([["a", 2]])]) await come(key, 1);
   await clock.advance(250);
-  expect(said.filter(({ command }) => command === "emit").map(({ tuple }) => tuple)).toEqual([[3], [1]]);
+  expect(said.filter(({ command }) => command === "emit").map(({ tuple }) => tuple)).toEqual([[3], [4]]);
 });
