@@ -34,10 +34,14 @@ export class HandedOverWindows<T> {
     this.#timeOf = timeOf;
   }
 
-  /** The window with what it had when it was handed over before, and what it has now, in the order of times. */
-  whole(window: WindowView<T>): WindowView<T> {
+  /**
+   * The window with what it had when it was handed over before, and what it has now, in the order of times. It is about to be handed
+   * over: should that fail, what it had is still kept for the next time.
+   */
+  whole(window: WindowView<T>, now: number): WindowView<T> {
     const kept = this.#windows.get(window.start);
     if (kept === undefined) return window;
+    this.#keep(window.start, kept.items, now);
     const others = this.#without(kept.items, window.tuples);
     if (others.length === 0) return window;
     const all = [...others, ...window.tuples].map((item) => ({ item, time: this.#timeOf(item) }));
@@ -47,9 +51,7 @@ export class HandedOverWindows<T> {
 
   /** A window was handed over, with all of these items. */
   done({ start, tuples }: WindowView<T>, now: number): void {
-    this.#drop(start);
-    this.#windows.set(start, { items: tuples, at: now });
-    this.#size += tuples.length;
+    this.#keep(start, tuples, now);
     for (const [oldest, { at }] of this.#windows) {
       if (this.#size <= this.#max && now - at <= this.#keepMs) return;
       this.#drop(oldest);
@@ -70,6 +72,12 @@ export class HandedOverWindows<T> {
       times.set(hash, left - 1);
       return false;
     });
+  }
+
+  #keep(start: number, items: readonly T[], at: number): void {
+    this.#drop(start);
+    this.#windows.set(start, { items, at });
+    this.#size += items.length;
   }
 
   #drop(start: number): void {

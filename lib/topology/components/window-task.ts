@@ -283,7 +283,7 @@ export class WindowTask {
     const lineage = this.#lineage;
     const handedOver = this.#returning?.windows;
     // Emits are anchored to the window's own tuples: all others are settled.
-    const whole = handedOver?.whole(window) ?? window;
+    const whole = handedOver?.whole(window, ctx.now()) ?? window;
     const result =
       lineage === undefined || log === undefined
         ? undefined
