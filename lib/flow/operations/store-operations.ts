@@ -7,7 +7,7 @@ import { only } from "../../process/known-options.js";
 import { count, delay, text } from "../../process/options.js";
 import type { AnyRow, Store, Write } from "../../store/index.js";
 import { readPage } from "../../store/row-pages.js";
-import { watchTopic } from "../../store/topic-wait.js";
+import { watchTopics } from "../../store/topic-wait.js";
 import { wholeClock } from "../../store/whole-clock.js";
 import { HOSPITAL_DEFAULTS } from "../hospital/defaults.js";
 import type { HospitalConfig } from "../hospital/hospital-machine.js";
@@ -230,7 +230,7 @@ export class StoreOperations implements FlowOperations {
     const { signal } = options;
     signal?.throwIfAborted();
     // Waits before it looks: the end may come while the row is read.
-    const wait = watchTopic(this.#store, END_TOPIC + id, timeoutMs, signal, this.#port.after);
+    const wait = watchTopics(this.#store, [END_TOPIC + id], timeoutMs, signal, this.#port.after);
     try {
       for (;;) {
         const row = await this.#row(id);

@@ -3,7 +3,7 @@
 import { only } from "../../process/known-options.js";
 import { count, delay, flag } from "../../process/options.js";
 import type { Store } from "../../store/index.js";
-import { watchTopic } from "../../store/topic-wait.js";
+import { watchTopics } from "../../store/topic-wait.js";
 import { named } from "../definition/names.js";
 import type { Stored } from "../journal/entry.js";
 import { withValues } from "../journal/rows.js";
@@ -108,20 +108,18 @@ export async function eventPage(
   after: number,
   wait: EventWait | undefined,
 ): Promise<EventPage> {
-  const topics = wait === undefined ? [] : [EVENT_TOPIC + id, END_TOPIC + id];
-  const waits = topics.map((topic) =>
-    watchTopic(store, topic, (wait as EventWait).timeoutMs, wait?.signal, (wait as EventWait).after),
-  );
+  const topics =
+    wait && watchTopics(store, [EVENT_TOPIC + id, END_TOPIC + id], wait.timeoutMs, wait.signal, wait.after);
   try {
     for (;;) {
       // The flow first: if it has ended by then, all of its events are there.
       const flow = await rowOf(store, id);
       const rows = await store.scan(events, { index: "flow", prefix: [flow.number], after, limit: PAGE });
-      const isLast = rows.length < PAGE && (wait === undefined || isEnded(flow));
+      const isLast = rows.length < PAGE && (topics === undefined || isEnded(flow));
       if (rows.length > 0 || isLast) return { rows: await withValues(store, rows), isLast };
-      if ((await Promise.race(waits.map((topic) => topic.next()))) === "timeout") return { rows, isLast };
+      if ((await topics?.next()) === "timeout") return { rows, isLast };
     }
   } finally {
-    for (const topic of waits) topic.end();
+    topics?.end();
   }
 }

@@ -9,7 +9,7 @@ import { orAborted } from "../../process/or-aborted.js";
 import { processName } from "../../process/process-name.js";
 import type { Store } from "../../store/index.js";
 import { readPage } from "../../store/row-pages.js";
-import { watchTopic } from "../../store/topic-wait.js";
+import { watchTopics } from "../../store/topic-wait.js";
 import { maxMessageBytesIn, routesByQueue } from "../definition/configuration.js";
 import { ancestorsOf, checkMessageId, type MessageId } from "../definition/message-id.js";
 import { endExecution, findExecution, setPaused } from "../ledger/executions.js";
@@ -395,7 +395,7 @@ export class StoreOperations implements PipelineOperations {
     const { timeoutMs, signal } = checkWait(options);
     const { number } = await this.#row(id);
     // Waits before it looks: the end may come while the row is read.
-    const wait = watchTopic(this.#store, executionTopic(number), timeoutMs, signal, this.#port.after);
+    const wait = watchTopics(this.#store, [executionTopic(number)], timeoutMs, signal, this.#port.after);
     try {
       for (;;) {
         const summary = await this.status(id);
