@@ -199,7 +199,7 @@ export class HostProcess implements Callbacks<HostMessage> {
   }
 
   handle(ctx: Context<HostMessage>, message: HostMessage): unknown {
-    const { store, claim, limits, acquisition, notifications, requests } = this.#host;
+    const { store, claim, limits, acquisition, notifications, requests, background, schedules } = this.#host;
     switch (message.type) {
       case "noted":
         return notifications.noted(message.topic);
@@ -208,6 +208,7 @@ export class HostProcess implements Callbacks<HostMessage> {
         // A host that is killed between its commit and the notice of it has told nobody.
         notifications.look();
         requests.checkAll();
+        if (store.shared) background.do("earlier schedules", () => schedules.keeper.poll());
         return acquisition.pollSoon();
       case "signals wanted":
         return void this.#host.signals.wanted();

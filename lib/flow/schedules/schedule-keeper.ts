@@ -66,6 +66,8 @@ export class ScheduleKeeper {
   #looking: "no" | "once" | "again" = "no";
   #stopped = false;
   #cancel: (() => void) | undefined;
+  /** When the first schedule is due by the last look. Times are of the store's clock. */
+  #first = Number.POSITIVE_INFINITY;
 
   constructor(port: SchedulePort) {
     this.#port = port;
@@ -97,6 +99,19 @@ export class ScheduleKeeper {
     );
   }
 
+  /** Looks if a schedule is due earlier than at the last look: the notice of a change may have been lost. */
+  async poll(): Promise<void> {
+    if (this.#stopped || this.#looking !== "no") return;
+    const { store, flows } = this.#port;
+    const below = Number.isFinite(this.#first) ? { below: this.#first } : {};
+    const earlier = { index: "wake", from: EARLIEST_MS, ...below, limit: 1 };
+    // The store reads them together: mostly one statement, for no row.
+    const found = await Promise.all(
+      flows.map((flow) => store.scan(schedules, { ...earlier, prefix: [flow] })),
+    );
+    if (found.some((rows) => rows.length > 0)) this.look();
+  }
+
   #rest(inMs: number): void {
     const again = this.#looking === "again";
     this.#looking = "no";
@@ -110,6 +125,7 @@ export class ScheduleKeeper {
   async #look(): Promise<number> {
     const { store, flows } = this.#port;
     let next = LOOK_MS;
+    let first = Number.POSITIVE_INFINITY;
     let failed: Error | undefined;
     const caught = (row: ScheduleRow, error: unknown): undefined => {
       // The others are looked at, before the store is asked again for this one.
@@ -128,12 +144,14 @@ export class ScheduleKeeper {
         const now = await wholeClock(store);
         const isDue = (row.wake as number) <= now;
         const moved = isDue ? await this.#tick(row).catch((error: unknown) => caught(row, error)) : row;
+        first = Math.min(first, (moved ?? row).wake ?? first);
         if (moved !== undefined && moved.wake !== null) next = Math.min(next, Math.max(1, moved.wake - now));
         // The others of this flow are due later.
         if (!isDue) break;
       }
     }
     if (failed !== undefined) throw failed;
+    this.#first = first;
     return next;
   }
 
