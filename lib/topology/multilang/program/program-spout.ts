@@ -34,6 +34,8 @@ export type ProgramSpoutItem = Extract<HostMessage, { readonly type: "command" }
 type Ctx = SpoutContext<Streams, unknown>;
 
 const TWO_32 = 2 ** 32;
+/** `next` is not called again in a command in which so many tuples were emitted: acks and fails wait for the end of the command. */
+const EMITS_OF_A_COMMAND = 32;
 
 /** The in-flight reliable tuples of one task. They survive crashes of the task. */
 export class ReliableTuples {
@@ -104,6 +106,8 @@ export class ProgramSpout implements ProgramTask<ProgramSpoutItem> {
   #ctx: Ctx | undefined;
   #active = false;
   #done = false;
+  /** Tuples that were emitted in the command in progress. */
+  #emits = 0;
   /** A command is in progress, and not answered. */
   #isUnanswered = false;
   #hasLoggedFailure = false;
@@ -145,6 +149,7 @@ export class ProgramSpout implements ProgramTask<ProgramSpoutItem> {
     const ctx = this.#ctx as Ctx;
     const { options } = this.#definition;
     this.#isUnanswered = true;
+    this.#emits = 0;
     switch (command) {
       case "activate":
         await this.#activate(ctx);
@@ -157,7 +162,7 @@ export class ProgramSpout implements ProgramTask<ProgramSpoutItem> {
         // Old hosts send no `activate`, and no host repeats it after a restart of the task.
         await this.#activate(ctx);
         this.#sendDue();
-        if (!this.#done && this.#reliable.kept.size < this.#plan.config.maxPending) await options.next(ctx);
+        await this.#next(ctx);
         break;
       case "ack":
       case "fail":
@@ -168,6 +173,19 @@ export class ProgramSpout implements ProgramTask<ProgramSpoutItem> {
     }
     await this.#ackUntracked(ctx);
     this.#sync();
+  }
+
+  /**
+   * Calls `next` as long as it emits. The host waits for each answer before it does anything else with this spout, so a command for
+   * each call would spend most of its time on the way.
+   */
+  async #next(ctx: Ctx): Promise<void> {
+    const { maxPending } = this.#plan.config;
+    for (let before = -1; this.#emits < EMITS_OF_A_COMMAND && before < this.#emits; ) {
+      if (this.#done || this.#reliable.kept.size >= maxPending) return;
+      before = this.#emits;
+      await this.#definition.options.next(ctx);
+    }
   }
 
   /** As under our own host, not within `next`. What `ack` emits waits for the next command. */
@@ -299,6 +317,7 @@ export class ProgramSpout implements ProgramTask<ProgramSpoutItem> {
   }
 
   #emit(stream: string, values: AnyValues, options: SpoutEmitOptions<unknown>, more: object): void {
+    this.#emits++;
     sendTuple(this.#wire, this.#process, stream, this.#plan.streams[stream] ?? {}, values, options, more);
   }
 }

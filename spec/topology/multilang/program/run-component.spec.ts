@@ -315,6 +315,22 @@ describe("a bolt", () => {
   });
 });
 
+/** Has a spout emit nothing after each call that emitted, so that a command of the host has one call. */
+class Pace {
+  #emitted = false;
+
+  /** Whether this call has to emit nothing. */
+  get isOver(): boolean {
+    const was = this.#emitted;
+    this.#emitted = false;
+    return was;
+  }
+
+  emitted(): void {
+    this.#emitted = true;
+  }
+}
+
 describe("a component that crashes", () => {
   const fragile = bolt({
     input,
@@ -386,12 +402,15 @@ describe("a component that crashes", () => {
 
   test("may be a spout: its command is answered, and it hears of what it emitted before [M5]", async () => {
     const acked: unknown[] = [];
+    const pace = new Pace();
     let calls = 0;
     const breaks = spout({
       streams,
       next: ({ emit }) => {
+        if (pace.isOver) return;
         if (++calls === 2) throw new Error("died");
         emit.words({ word: "w", at: calls }, { id: calls });
+        pace.emitted();
       },
       ack: (id) => void acked.push(id),
     });
@@ -418,14 +437,18 @@ describe("a component that crashes", () => {
     const clock = testClock();
     const told: unknown[] = [];
     const words = ["a", "b", "die"];
+    const pace = new Pace();
     const breaks = spout({
       streams,
       config: { retries: 1, retryBackoff: { minMs: 100, maxMs: 100, jitter: 0 } },
       init: () => ({ life: told.push("init") }),
       next: ({ emit }) => {
+        if (pace.isOver) return;
         const word = words.shift();
         if (word === "die") throw new Error("died");
-        if (word !== undefined) emit.words({ word, at: 0 }, { id: word });
+        if (word === undefined) return;
+        emit.words({ word, at: 0 }, { id: word });
+        pace.emitted();
       },
       fail: (id, _ctx, failure) => void told.push([id, failure]),
     });
@@ -460,12 +483,15 @@ describe("a component that crashes", () => {
 
   test("or that ends by its own exit, keeps what is under way, and closes as for a restart [M5]", async () => {
     const told: unknown[] = [];
+    const pace = new Pace();
     let calls = 0;
     const leaves = spout({
       streams,
       next: ({ emit, process }) => {
+        if (pace.isOver) return;
         if (++calls === 2) process.exit("normal");
         emit.words({ word: "w", at: calls }, { id: calls });
+        pace.emitted();
       },
       ack: (id) => void told.push(["ack", id]),
       fail: (id, _ctx, { type }) => void told.push(["fail", id, type]),
@@ -575,6 +601,32 @@ describe("a spout", () => {
     expect(told).toEqual(["activate", "deactivate"]);
   });
 
+  test("calls `next` for one command as long as it emits, up to 32 tuples or `maxPending` [N1503]", async () => {
+    let calls = 0;
+    const counts = (left: number) =>
+      spout({
+        streams,
+        next: ({ emit }) => {
+          calls++;
+          if (left-- > 0) emit.words({ word: "w", at: calls }, { id: calls });
+        },
+      });
+    const emits = async (storm: Storm): Promise<number> => {
+      const before = storm.said.length;
+      storm.command("next");
+      await expect.poll(() => storm.said.slice(before).at(-1)).toEqual({ command: "sync" });
+      return storm.said.length - before - 1;
+    };
+    const many = new Storm(topologyOf({ many: counts(40) }, { maxPending: 100 }), "many");
+    expect([await emits(many), await emits(many), await emits(many)]).toEqual([32, 8, 0]);
+    // The call that emits nothing ends a command.
+    expect(calls).toBe(42);
+    await many.leave();
+    const few = new Storm(topologyOf({ few: counts(40) }, { maxPending: 5 }), "few");
+    expect([await emits(few), await emits(few)]).toEqual([5, 0]);
+    await few.leave();
+  });
+
   test("has ids of any kind, each tuple one of its own on the wire", async () => {
     const key = { file: "a", line: 1 };
     const { definition, told } = source(
@@ -586,15 +638,16 @@ describe("a spout", () => {
       0,
     );
     const storm = new Storm(topologyOf({ source: definition }), "source");
-    for (let i = 0; i < 3; i++) storm.command("next");
-    expect((await storm.until(6)).filter((_one, index) => index % 2 === 0)).toEqual([
+    storm.command("next");
+    expect(await storm.until(4)).toEqual([
       emitted(["a", 0], { id: "3-1" }),
       emitted(["b", 0], { id: "3-2" }),
       emitted(["c", 0], { id: "3-3" }),
+      { command: "sync" },
     ]);
     for (const id of ["3-2", "3-3", "3-3", "of another host"]) storm.command("ack", id);
     storm.command("fail", "3-1");
-    await storm.until(11);
+    await storm.until(9);
     expect(told.slice(1)).toEqual([
       ["ack", key],
       ["ack", 0],
