@@ -73,7 +73,6 @@ export async function rounds(work, { count, warmMs, loadMs, lonely, only, print 
     const known = [
       ["Java on Storm", "java", () => storm.java("java", envOf("java"))],
       [OURS, "ours", () => inNode("ours", 1)],
-      ["ours on Storm, 10 lines a `next`", "ours-10", () => inNode("ours-10", 10)],
       ["Python on Storm, by storm.py", "python", inPython],
       ["ours in our host", "host", () => () => inOurHost(envOf("host"), limitMs)],
     ];
