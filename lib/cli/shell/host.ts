@@ -81,6 +81,12 @@ export function after(ms: number, fn: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
+/** The same, if the program is still there by then: it does not wait for this. */
+export function afterIfThere(ms: number, fn: () => void): () => void {
+  const timer = setTimeout(fn, ms).unref();
+  return () => clearTimeout(timer);
+}
+
 /** Signals by which people and machines end a command, and their numbers. */
 const ENDS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
 

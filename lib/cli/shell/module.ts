@@ -1,10 +1,14 @@
 // Modules that a command names: how they are loaded, and the errors for one that cannot be used.
 
 import { Misuse } from "./arguments.js";
+import { afterIfThere } from "./host.js";
 import { notEnding } from "./output.js";
 
 /** The exports of a module, by name. */
 export type Exports = Readonly<Record<string, unknown>>;
+
+/** Time for a module to load. Its top level may await something, such as a connection. */
+const LOAD_MS = 60_000;
 
 /**
  * @param command - the words behind the loader of a TypeScript module, such as `flows … --code MODULE`. Undefined: it needs no loader
@@ -14,12 +18,27 @@ export async function loadModule(
   module: string,
   command: string | undefined,
   load: (module: string) => Promise<object>,
+  later: typeof afterIfThere = afterIfThere,
 ): Promise<Exports> {
   try {
-    return (await notEnding(`cannot load ${module}`, () => load(module))) as Exports;
+    return (await notEnding(`cannot load ${module}`, () => inTime(load(module), later))) as Exports;
   } catch (error) {
     throw new Misuse(notLoaded(module, error, command));
   }
+}
+
+/** A module that a timer or a connection keeps alive could be waited for until somebody interrupts the command. */
+function inTime(loading: Promise<object>, later: typeof afterIfThere): Promise<object> {
+  return new Promise((resolve, reject) => {
+    const cancel = later(LOAD_MS, () =>
+      reject(
+        new Error(
+          `it did not load within ${LOAD_MS} ms; await nothing at its top level that may take as long`,
+        ),
+      ),
+    );
+    loading.then(resolve, reject).finally(cancel);
+  });
 }
 
 function notLoaded(module: string, error: unknown, command: string | undefined): string {
