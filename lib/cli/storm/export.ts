@@ -28,7 +28,11 @@ const OPTIONS = {
     value: "NAME=VALUE",
     many: true,
     help: "a variable in the environment of every component; may be repeated",
-    read: pair,
+    read: (text: string, option: string): readonly [string, string] => {
+      const [name, value] = pair(text, option);
+      if (/^[^\s\p{Cc}]+$/u.test(name)) return [name, value];
+      throw new Misuse(`--${option} must begin with a name without spaces; got ${JSON.stringify(text)}`);
+    },
   },
   conf: {
     value: "KEY=JSON",
@@ -115,8 +119,12 @@ function resourcesOf(
 function writtenText({ name, spouts, bolts }: FluxDefinition, file: string, bytes: number): string {
   const number = (n: number, one: string): string => `${n} ${one}${n === 1 ? "" : "s"}`;
   const parts = [name, number(spouts.length, "spout"), number(bolts.length, "bolt")];
-  return `wrote ${file}: ${parts.join(", ")}, ${count(Math.ceil(bytes / BYTES))} kB\nnext: signalbox storm submit ${file}`;
+  return `wrote ${file}: ${parts.join(", ")}, ${count(Math.ceil(bytes / BYTES))} kB\nnext: signalbox storm submit ${quoted(file)}`;
 }
+
+/** A word as a shell takes it. */
+const quoted = (word: string): string =>
+  /^[\w./@%+=:,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
 /** Bytes of a kB. */
 const BYTES = 1_000;

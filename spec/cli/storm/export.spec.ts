@@ -43,6 +43,12 @@ test("writes a jar whose bytes depend on the topology alone [N1460]", async () =
   ]);
 });
 
+test("says the next command as a shell takes it", async () => {
+  const at = folderWith(LINES);
+  const { printed } = await runStorm(["export", at("src/topology.ts"), "-o", at("it's here.jar")]);
+  expect(printed).toContain(`next: signalbox storm submit '${at("it'\\''s here.jar")}'`);
+});
+
 test("hands every option to the definition, and the version of Node to the program [N1475]", async () => {
   const at = folderWith({ ...LINES, "more/words.txt": "to be" });
   const args = ["--name", "other", "--workers", "3", "--env", "A=1=2", "--env", "B=", "--conf", "a.b=[7]"];
@@ -175,6 +181,11 @@ test.each<[string, string[], string]>([
   ["no file to write", ["export", "a.ts"], "--output is missing: -o topology.jar"],
   ["no workers", ["export", "a.ts", "-o", "a.jar", "--workers", "0"], "--workers must be a whole number"],
   ["no variable", ["export", "a.ts", "-o", "a.jar", "--env", "=1"], '--env must be a name, "=" and a value'],
+  [
+    "a name with a space",
+    ["export", "a.ts", "-o", "a.jar", "--env", "A B=1"],
+    "must begin with a name without spaces",
+  ],
   ["no JSON", ["export", "a.ts", "-o", "a.jar", "--conf", "a=b"], "--conf a must be JSON; got b"],
   [
     "no version",
