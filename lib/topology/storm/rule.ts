@@ -4,7 +4,7 @@ import type { Blueprint, ComponentPlan, Subscription } from "../definition/bluep
 import { madeBy, type ShellForm } from "../definition/made-by.js";
 import type { StormFinding } from "./finding.js";
 
-/** Looks at a topology, and says what it found. */
+/** Checks one part of a topology, and returns its findings. */
 export type StormRule = (blueprint: Blueprint) => readonly StormFinding[];
 
 /** What a rule says beside the effect, the code and the place. */
