@@ -4,26 +4,35 @@
 import { describe, expect, test } from "vitest";
 import { type TestClock, testClock } from "../../../../lib/testing/kit/clock.js";
 import { batchBolt } from "../../../../lib/topology/components/batch.js";
+import type { WindowView } from "../../../../lib/topology/components/window-held.js";
 import { sliding, tumbling } from "../../../../lib/topology/components/window-plan.js";
 import { windowBolt } from "../../../../lib/topology/components/windows.js";
-import type { BoltDefinition } from "../../../../lib/topology/definition/component.js";
+import type { BoltContext, BoltDefinition } from "../../../../lib/topology/definition/component.js";
 import { field } from "../../../../lib/topology/definition/field.js";
+import type { Tuple } from "../../../../lib/topology/definition/tuple.js";
 import { Storm, topologyOf } from "./storm.js";
 
 const input = { word: field.text, at: field.number };
 const streams = { results: { from: field.number, words: field.text }, late: { word: field.text } };
 const by = (values: { at: number }) => values.at;
 
-/** Windows of ten, each result with its words. A word `crash` ends the task. */
+/** Emits the words of a window, together. */
+function together(
+  { tuples, start }: WindowView<Tuple<{ readonly word: string; readonly at: number }>>,
+  { emit }: BoltContext<typeof streams, undefined>,
+): void {
+  emit.results({ from: start, words: tuples.map(({ values }) => values.word).join(" ") });
+}
+
+const LONG_AGO = 4_000;
+
+/** Windows of ten, each result with its words. */
 const minutes = windowBolt({
   input,
   streams,
   window: tumbling({ ms: 10, by }),
   late: "late",
-  execute: ({ tuples, start }, { emit }) => {
-    const words = tuples.map(({ values }) => values.word);
-    emit.results({ from: start, words: words.join(" ") });
-  },
+  execute: together,
 });
 
 interface Emit {
@@ -73,7 +82,14 @@ class Windows {
   }
 }
 
-const LONG_AGO = 4_000;
+/** Has the task crash once, when it knows which tuples are new. */
+function crashLater({ process, shared }: Pick<BoltContext<object, undefined>, "process" | "shared">): void {
+  if (shared.has("crashed")) return;
+  shared.set("crashed", true);
+  process.runAfter(LONG_AGO + 10, () => {
+    throw new Error("a crash");
+  });
+}
 
 describe("windows of event time under another host", () => {
   test("a window whose result failed is handed over again with all of its tuples that come again [N1490]", async () => {
@@ -115,15 +131,8 @@ describe("windows of event time under another host", () => {
       input,
       streams,
       window: sliding({ ms: 20, everyMs: 10, by }),
-      execute: ({ tuples, start }, { emit }) =>
-        emit.results({ from: start, words: tuples.map(({ values }) => values.word).join(" ") }),
-      activate: ({ process, shared }) => {
-        if (shared.has("crashed")) return;
-        shared.set("crashed", true);
-        process.runAfter(LONG_AGO + 10, () => {
-          throw new Error("a crash");
-        });
-      },
+      execute: together,
+      activate: crashLater,
     });
     const windows = new Windows(fragile as unknown as BoltDefinition);
     await windows.pass(LONG_AGO);
@@ -189,9 +198,9 @@ describe("windows of event time under another host", () => {
       streams,
       window: tumbling({ ms: 10, by }),
       retries: 0,
-      execute: ({ tuples, start }, { emit }) => {
+      execute: (window, ctx) => {
         if (throws) throw new Error("not yet");
-        emit.results({ from: start, words: tuples.map(({ values }) => values.word).join(" ") });
+        together(window, ctx);
       },
     });
     const windows = new Windows(fragile as unknown as BoltDefinition);
@@ -208,8 +217,7 @@ describe("windows of event time under another host", () => {
       input,
       streams,
       window: sliding({ ms: 20, everyMs: 10, by }),
-      execute: ({ tuples, start }, { emit }) =>
-        emit.results({ from: start, words: tuples.map(({ values }) => values.word).join(" ") }),
+      execute: together,
     });
     const windows = new Windows(overlapping as unknown as BoltDefinition);
     await windows.pass(LONG_AGO);
@@ -268,16 +276,9 @@ describe("windows of event time under another host", () => {
       input,
       streams,
       window: tumbling({ ms: 10, by }),
-      execute: ({ tuples, start }, { emit }) =>
-        emit.results({ from: start, words: tuples.map(({ values }) => values.word).join(" ") }),
+      execute: together,
       retries: 0,
-      activate: ({ process, shared }) => {
-        if (shared.has("crashed")) return;
-        shared.set("crashed", true);
-        process.runAfter(LONG_AGO + 10, () => {
-          throw new Error("a crash");
-        });
-      },
+      activate: crashLater,
     });
     const windows = new Windows(fragile as unknown as BoltDefinition);
     await windows.pass(LONG_AGO);

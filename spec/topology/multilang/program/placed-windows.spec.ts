@@ -5,7 +5,7 @@ import type { Callbacks } from "../../../../lib/process/behaviour.js";
 import type { Pid } from "../../../../lib/process/pid.js";
 import { launch } from "../../../../lib/process/start.js";
 import { ProcessSystem } from "../../../../lib/process/system.js";
-import { testClock } from "../../../../lib/testing/kit/clock.js";
+import { type TestClock, testClock } from "../../../../lib/testing/kit/clock.js";
 import { tumbling } from "../../../../lib/topology/components/window-plan.js";
 import { windowBolt } from "../../../../lib/topology/components/windows.js";
 import type { BoltDefinition } from "../../../../lib/topology/definition/component.js";
@@ -26,46 +26,61 @@ const windows = windowBolt({
     emit.results({ words: tuples.map(({ values }) => values.word).join(" ") }),
 });
 
-test("a window that is placed elsewhere is handed over again with all of its tuples that come again [N1500]", async () => {
-  const clock = testClock();
-  await using system = new ProcessSystem({ environment: clock.environment });
-  const results: unknown[] = [];
+/** A command of the program. */
+interface Said {
+  readonly command: string;
+  readonly tuple: readonly unknown[];
+  readonly anchors: readonly string[];
+}
+
+/** The bolt as a program of a host that is here, with a message timeout of one second, and old enough to know which tuples are new. */
+async function placed(system: ProcessSystem, clock: TestClock, definition: BoltDefinition<never>) {
+  const said: Said[] = [];
   const host = system.spawn<FromPlaced>({
     handle: (_ctx, message) => {
-      if (message.type !== "said") return;
-      for (const one of message.commands as { command: string; tuple: unknown[]; anchors: string[] }[])
-        if (one.command === "emit") results.push([one.tuple[0], ...one.anchors]);
+      if (message.type === "said") said.push(...(message.commands as Said[]));
     },
   });
   const task: PlacedTask = {
     ...{ component: "windows", task: 2, index: 0, host },
     config: { concurrency: 1, executeTimeoutMs: undefined, tickMs: undefined, messageTimeoutMs: 1_000 },
   };
-  const { behaviour, options } = boltProgram(windows as unknown as BoltDefinition<never>)[launch]([
-    task,
-  ] as never);
+  const { behaviour, options } = boltProgram(definition)[launch]([task] as never);
   const program = system.spawn(behaviour as Callbacks<never>, options ?? {}) as Pid<ToPlaced>;
-  const come = async (...ids: string[]): Promise<void> => {
-    for (const id of ids) {
-      const [word, at] = id.split("@");
-      const values = [word?.at(-1), Number(at)];
-      system.send(program, { type: "tuple", id, component: "lines", stream: "lines", task: 1, values });
-    }
+  const come = async (id: string, ...values: [unknown, number]): Promise<void> => {
+    system.send(program, { type: "tuple", id, component: "lines", stream: "lines", task: 1, values });
     await clock.settle();
   };
   await clock.advance(4_000);
-  await come("a@1", "b@5", "c@12");
-  await come("2a@1", "2b@5");
+  /** What was emitted since the last call. */
+  const emitted = (): Said[] => said.splice(0).filter(({ command }) => command === "emit");
+  return { program, come, emitted };
+}
+
+test("a window that is placed elsewhere is handed over again with all of its tuples that come again [N1500]", async () => {
+  const clock = testClock();
+  await using system = new ProcessSystem({ environment: clock.environment });
+  const definition = windows as unknown as BoltDefinition<never>;
+  const { program, come, emitted } = await placed(system, clock, definition);
+  const comeAll = async (...ids: string[]): Promise<void> => {
+    for (const id of ids) {
+      const [word, at] = id.split("@");
+      await come(id, word?.at(-1), Number(at));
+    }
+  };
+  const results = (): unknown[] => emitted().map(({ tuple, anchors }) => [tuple[0], ...anchors]);
+  await comeAll("a@1", "b@5", "c@12");
+  await comeAll("2a@1", "2b@5");
   await clock.advance(250);
-  expect(results.splice(0)).toEqual([
+  expect(results()).toEqual([
     ["a b", "a@1", "b@5"],
     ["a b", "2a@1", "2b@5"],
   ]);
   // When the topology drains, there is nothing to wait for.
-  await come("3a@1");
+  await comeAll("3a@1");
   system.send(program, { type: "flush", id: "flush" });
   await clock.settle();
-  expect(results).toEqual([
+  expect(results()).toEqual([
     ["a b", "3a@1"],
     ["c", "c@12"],
   ]);
@@ -74,39 +89,20 @@ test("a window that is placed elsewhere is handed over again with all of its tup
 test("a tuple with a value that JSON has no form for is in its window [N1500]", async () => {
   const clock = testClock();
   await using system = new ProcessSystem({ environment: clock.environment });
-  const said: { command: string; tuple?: unknown[]; msg?: string }[] = [];
-  const host = system.spawn<FromPlaced>({
-    handle: (_ctx, message) => {
-      if (message.type === "said") said.push(...(message.commands as typeof said));
-    },
-  });
   const sizes = windowBolt({
     input: { key: field.of<unknown>(), at: field.number },
     streams: { results: { size: field.number } },
     window: tumbling({ ms: 10, by: (values: { at: number }) => values.at }),
     execute: ({ tuples }, { emit }) => emit.results({ size: tuples.length }),
   });
-  const task: PlacedTask = {
-    ...{ component: "windows", task: 2, index: 0, host },
-    config: { concurrency: 1, executeTimeoutMs: undefined, tickMs: undefined, messageTimeoutMs: 1_000 },
-  };
-  const { behaviour, options } = boltProgram(sizes as unknown as BoltDefinition<never>)[launch]([
-    task,
-  ] as never);
-  const program = system.spawn(behaviour as Callbacks<never>, options ?? {}) as Pid<ToPlaced>;
+  const { come, emitted } = await placed(system, clock, sizes as unknown as BoltDefinition<never>);
   const circle: unknown[] = [];
   circle.push(circle);
-  const come = async (...values: [unknown, number]): Promise<void> => {
-    const id = String(values[0]);
-    system.send(program, { type: "tuple", id, component: "lines", stream: "lines", task: 1, values });
-    await clock.settle();
-  };
-  await clock.advance(4_000);
-  for (const key of [10n, circle, new Map([["a", 1]])]) await come(key, 1);
-  await come(null, 12);
+  for (const key of [10n, circle, new Map([["a", 1]])]) await come("first", key, 1);
+  await come("next", null, 12);
   // A value without a text may be a retry, and nothing tells of which, so it replaces none. Other maps and numbers are no retries.
-  await come(circle, 1);
-  for (const key of [11n, new Map([["a", 2]])]) await come(key, 1);
+  await come("again", circle, 1);
+  for (const key of [11n, new Map([["a", 2]])]) await come("other", key, 1);
   await clock.advance(250);
-  expect(said.filter(({ command }) => command === "emit").map(({ tuple }) => tuple)).toEqual([[3], [4]]);
+  expect(emitted().map(({ tuple }) => tuple)).toEqual([[3], [4]]);
 });

@@ -47,6 +47,15 @@ export function topologyOf(
   return { blueprint };
 }
 
+/** An emit on the stream `words`, as a component says it. */
+export const emitted = (tuple: unknown[], more: object = {}): object => ({
+  command: "emit",
+  stream: "words",
+  tuple,
+  need_task_ids: false,
+  ...more,
+});
+
 export class Storm {
   /** All messages of the component, its process id first. */
   readonly heard: Record<string, unknown>[] = [];
