@@ -108,9 +108,14 @@ describe("a value that is nested deeply", () => {
 describe("a throw in onProgress", () => {
   const broken = new Error("no bar to draw on");
   const JOBS = file(
-    "export async function work() { this.progress(1); await new Promise((r) => setTimeout(r, 1)); return 2; }",
+    `export async function work(reports) {
+      if (!reports) return 2;
+      this.progress(1);
+      await new Promise((resolve) => this.signal.addEventListener("abort", resolve));
+    }`,
   );
-  const start = (): Promise<PoolRef<{ work(): Promise<number> }>> => on.system.start(pool(JOBS));
+  const start = (): Promise<PoolRef<{ work(reports?: boolean): Promise<number> }>> =>
+    on.system.start(pool(JOBS));
 
   it.each([
     [
@@ -122,7 +127,7 @@ describe("a throw in onProgress", () => {
     ["a rejection", () => Promise.reject(broken)],
   ])("%s rejects that job, and no other [W14]", async (_what, onProgress) => {
     const jobs = await start();
-    const failing = errorOf(jobs.with({ onProgress }).run.work());
+    const failing = errorOf(jobs.with({ onProgress }).run.work(true));
     const other = jobs.run.work();
     expect(await failing).toBe(broken);
     expect(await other).toBe(2);
@@ -136,7 +141,7 @@ describe("a throw in onProgress", () => {
     };
     const seen = await new Promise<unknown>((resolve) => {
       on.system.spawn(async (ctx) => {
-        resolve([await errorOf(jobs.with({ from: ctx, onProgress }).run.work()), ctx.alive]);
+        resolve([await errorOf(jobs.with({ from: ctx, onProgress }).run.work(true)), ctx.alive]);
       });
     });
     expect(seen).toEqual([broken, true]);
