@@ -1,7 +1,7 @@
 // The diagram: a lane for each process, a button for each step, an arrow for each message.
 
 import type { Arrow, Picture } from "../picture.js";
-import { element, part, shape } from "./elements.js";
+import { element, part, type Room, shape } from "./elements.js";
 
 const ROW = 26;
 /** Width of the column with the virtual time. */
@@ -16,17 +16,17 @@ export interface Diagram {
 }
 
 /** @param select - called with the step that was clicked */
-export function drawDiagram(picture: Picture, select: (step: number) => void): Diagram {
-  const room = part<HTMLElement>("diagram").clientWidth - TIMES;
+export function drawDiagram(room: Room, picture: Picture, select: (step: number) => void): Diagram {
+  const wide = part<HTMLElement>(room, "diagram").clientWidth - TIMES;
   const lane = Math.min(
     MOST_LANE,
-    Math.max(LEAST_LANE, Math.floor(room / Math.max(1, picture.lanes.length))),
+    Math.max(LEAST_LANE, Math.floor(wide / Math.max(1, picture.lanes.length))),
   );
-  const canvas = part<HTMLElement>("canvas");
+  const canvas = part<HTMLElement>(room, "canvas");
   const height = picture.steps.length * ROW;
   const width = TIMES + lane * picture.lanes.length;
-  part<HTMLElement>("lanes").append(...heads(picture, lane));
-  part<HTMLElement>("lanes").style.width = `${width}px`;
+  part<HTMLElement>(room, "lanes").append(...heads(picture, lane));
+  part<HTMLElement>(room, "lanes").style.width = `${width}px`;
   canvas.style.width = `${width}px`;
   canvas.style.height = `${height}px`;
   const svg = shape("svg", { width, height, "aria-hidden": "true" });

@@ -22,7 +22,10 @@ export function shape<Name extends keyof SVGElementTagNameMap>(
   return made;
 }
 
-/** The element of the page with this id. */
-export function part<Type extends Element>(id: string): Type {
-  return document.getElementById(id) as unknown as Type;
+/** Where the viewer is: a page of its own, or a part of another page that keeps its names and styles to itself. */
+export type Room = Document | ShadowRoot;
+
+/** The element of the viewer with this id. */
+export function part<Type extends Element>(room: Room, id: string): Type {
+  return room.getElementById(id) as unknown as Type;
 }

@@ -2,12 +2,12 @@
 
 import type { Picture, ShownChange } from "../picture.js";
 import { stateAfter } from "../state.js";
-import { element, part } from "./elements.js";
+import { element, part, type Room } from "./elements.js";
 
-export function showPanel(picture: Picture, step: number): void {
+export function showPanel(room: Room, picture: Picture, step: number): void {
   const shown = picture.steps[step];
-  const heading = part<HTMLElement>("heading");
-  const about = part<HTMLElement>("about");
+  const heading = part<HTMLElement>(room, "heading");
+  const about = part<HTMLElement>(room, "about");
   if (shown === undefined) {
     heading.textContent = "No steps";
     return;
@@ -24,7 +24,7 @@ export function showPanel(picture: Picture, step: number): void {
   );
   if (step === picture.steps.length - 1 && picture.failure !== "")
     about.append(element("pre", { class: "failure" }, picture.failure));
-  part<HTMLElement>("state").replaceChildren(...stateOf(picture, step, shown.lane));
+  part<HTMLElement>(room, "state").replaceChildren(...stateOf(picture, step, shown.lane));
 }
 
 function stateOf(picture: Picture, step: number, first: number): HTMLElement[] {
