@@ -152,14 +152,24 @@ export class NatsServerProcess implements NatsServer {
   }
 }
 
+/**
+ * Ports below those from which operating systems choose. A client that tries to reach a killed server may get the very port of that server as
+ * its own, connect to itself, and so keep the server from its restart.
+ */
+const PORTS = { from: 15_000, count: 15_000 };
+
 /** A port that nobody listens on. A server that is started again needs the one that it had. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = PORTS.from + Math.floor(Math.random() * PORTS.count);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { readonly port: number };
-      server.close(() => resolve(port));
-    });
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
   });
 }
