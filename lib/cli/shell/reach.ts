@@ -5,6 +5,7 @@ import { production } from "../../process/production.js";
 import { postgres, type StoreContext, type StoreSource, sqlite } from "../../store/index.js";
 import { type AdminClient, adminClient } from "./admin-client.js";
 import { after, isFile } from "./host.js";
+import type { ProgramPlace } from "./program-option.js";
 import { isUrl } from "./store-option.js";
 
 /** The context of a store that is opened without a system. @param warn - takes its warnings */
@@ -39,4 +40,9 @@ export async function hostOf(store: string): Promise<AdminClient | undefined> {
 export async function hostAt(path: string): Promise<AdminClient | undefined> {
   const target = socketTarget(path);
   return target === undefined ? undefined : adminClient(target);
+}
+
+/** The program that has a file open, or that listens at a socket. Undefined: there is none. @throws Error */
+export function reachProgram(at: ProgramPlace): Promise<AdminClient | undefined> {
+  return "store" in at ? hostOf(at.store) : hostAt(at.socket);
 }
