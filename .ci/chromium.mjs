@@ -225,8 +225,28 @@ class Page {
     });
   }
 
-  async screenshot() {
-    const { data } = await this.#send("Page.captureScreenshot");
+  /** The hosts that are asked for something, from now on. */
+  async hosts() {
+    const hosts = new Set();
+    this.#devtools.listen((method, { request }) => {
+      if (method !== "Network.requestWillBeSent") return;
+      const { protocol, host } = new URL(request.url);
+      if (protocol !== "data:" && protocol !== "blob:") hosts.add(host);
+    });
+    await this.#send("Network.enable");
+    return hosts;
+  }
+
+  /** Bytes of the objects of the page, once nobody refers to what is garbage. */
+  async memory() {
+    await this.#send("HeapProfiler.collectGarbage");
+    const { usedSize } = await this.#send("Runtime.getHeapUsage");
+    return usedSize;
+  }
+
+  /** A picture of the window. @param options - of `Page.captureScreenshot`, such as `format` */
+  async screenshot(options = {}) {
+    const { data } = await this.#send("Page.captureScreenshot", options);
     return Buffer.from(data, "base64");
   }
 }
