@@ -18,30 +18,34 @@ export const VICTIMS: readonly string[] = [
 interface State {
   readonly ctx: Context<unknown>;
   readonly system: System;
+  readonly onKill: (kind: string) => void;
   /** Kinds of victims so far. */
   turns: number;
 }
 
-/** @param everyMs - the time between two kills; 0 for none */
+/**
+ * @param everyMs - the time between two kills; 0 for none
+ * @param onKill - called with the kind of each victim
+ */
 export const Chaos: ServerDefinition<
-  [system: System, everyMs: number],
+  [system: System, everyMs: number, onKill: (kind: string) => void],
   Record<never, never>,
   Record<never, never>
 > = defineServer({
   label: "chaos",
-  init: (ctx: Context<unknown>, system: System, everyMs: number): State => {
+  init: (ctx: Context<unknown>, system: System, everyMs: number, onKill: (kind: string) => void): State => {
     if (everyMs > 0) ctx.sendInterval(ctx.self, "kill", everyMs);
-    return { ctx, system, turns: 0 };
+    return { ctx, system, onKill, turns: 0 };
   },
   info: (state) => {
-    const { ctx, system } = state;
+    const { ctx, system, onKill } = state;
     // Kind by kind: else the many fulfilments would hide the one journal.
     const kind = VICTIMS[state.turns++ % VICTIMS.length] ?? "";
     const victims = system.processes().filter((pid) => isOf(kind, system.info(pid)?.label ?? ""));
     const victim = oneOf(victims, ctx);
     if (victim === undefined) return;
     ctx.exit(victim, "kill");
-    console.log(`chaos kills a ${kind}`);
+    onKill(kind);
   },
 });
 

@@ -40,6 +40,7 @@ const service = run(
       pickers: config.SHOP_PICKERS,
       threads: config.SHOP_THREADS,
       chaosMs: config.SHOP_CHAOS_MS,
+      onKill: (kind) => console.log(`chaos kills a ${kind}`),
       health,
       onOpen: (url) => console.log(`open at ${url}`),
     });

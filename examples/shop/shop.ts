@@ -25,6 +25,8 @@ export interface ShopOptions {
   readonly threads: number;
   /** Time between two kills; 0 for none. */
   readonly chaosMs: number;
+  /** Called with the kind of each process that chaos kills. */
+  readonly onKill: (kind: string) => void;
   readonly health: Health;
   /** Called when the door is open. */
   readonly onOpen: (url: string) => void;
@@ -88,7 +90,7 @@ export function shop(system: System, options: ShopOptions): SupervisorDefinition
       { id: "picking", start: pickingFloor(count, pickers) },
       { id: "orders", start: Orders },
       { id: "door", start: door },
-      { id: "chaos", start: Chaos, args: [system, chaosMs] },
+      { id: "chaos", start: Chaos, args: [system, chaosMs, options.onKill] },
     ],
   });
 }
