@@ -1,0 +1,83 @@
+// Flows in every status, at one host.
+
+import { type AnyFlow, defineFlow, type FlowHost, type FlowHostDefinition, flowHost } from "signalbox/flow";
+import type { StoreSource } from "signalbox/store";
+import { HOSTILE } from "./hostile.js";
+
+const forEver = (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+
+const parcel = defineFlow("parcel", async (flow, to: string) => {
+  await flow.step("label", () => `a label for ${to}`);
+  await flow.sleep("10 ms");
+  return `sent to ${to}`;
+});
+
+const order = defineFlow("order", async (flow, item: string) => {
+  await flow.step("reserve", () => ({ item, shelf: HOSTILE.markup }));
+  let attempts = 0;
+  await flow.step(
+    "charge",
+    () => {
+      if (++attempts < 3) throw new Error(`the bank is busy, attempt ${attempts}`);
+      return "receipt-1";
+    },
+    { retry: { attempts: 5, backoff: { minMs: 1, maxMs: 5 } } },
+  );
+  await flow.call(parcel, item);
+  const approval = await flow.receive<{ by: string }>("approval", { timeout: "7 days" });
+  return `${item}, approved by ${approval?.by}`;
+});
+
+const counting = defineFlow("counting", (flow, to: number) =>
+  flow.step("count", (step) => {
+    step.heartbeat({ counted: Math.floor(to / 2), of: to });
+    return forEver(step.signal);
+  }),
+);
+const resting = defineFlow("resting", async (flow) => {
+  await flow.sleep("12 hours");
+});
+const failing = defineFlow("failing", async (flow, why: string) => {
+  await flow.step("fail", () => {
+    throw new Error(why);
+  });
+});
+const ill = defineFlow("ill", { onError: "hospital" }, async (flow, why: string) => {
+  await flow.step("operate", () => {
+    throw new TypeError(why);
+  });
+});
+
+const FLOWS: readonly AnyFlow[] = [parcel, order, counting, resting, failing, ill];
+
+export function flowsOf(store: StoreSource, socket: string): FlowHostDefinition {
+  return flowHost({ name: "flows", store, socket, flows: FLOWS, queues: { slow: { concurrency: 1 } } });
+}
+
+/** Starts flows, and leads each to its status. */
+export async function lead(flows: FlowHost): Promise<void> {
+  const done = await flows.start(order, "tea", { id: "order-done" });
+  await done.send("approval", { by: "Ada" });
+  await done.result();
+  await flows.start(order, HOSTILE.markup, { id: "order-waiting" });
+  await flows.start(counting, 1_000, { id: "counting-running" });
+  await flows.start(resting, undefined, { id: "resting" });
+  await flows.start(ill, HOSTILE.script, { id: "ill" });
+  for (const [id, why] of [
+    ["failed", "no such account"],
+    ["failed-hostile", HOSTILE.markup],
+  ] as const) {
+    const run = await flows.start(failing, why, { id });
+    await run.result().catch(() => undefined);
+  }
+  // The second one waits for its turn.
+  for (const id of ["slow-1", "slow-2"]) await flows.start(counting, 10, { id, queue: "slow" });
+  const paused = await flows.start(order, "cups", { id: "order-paused" });
+  await paused.pause();
+  const cancelled = await flows.start(order, "pots", { id: "order-cancelled" });
+  await cancelled.cancel();
+  await cancelled.result().catch(() => undefined);
+  const killed = await flows.start(counting, 5, { id: "counting-killed" });
+  await killed.kill();
+}

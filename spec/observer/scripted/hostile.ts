@@ -1,0 +1,13 @@
+// Texts that a page must show as they are. Each would do something if it became markup.
+
+export const HOSTILE: Readonly<Record<"markup" | "script" | "link" | "control" | "turned" | "long", string>> =
+  {
+    markup: `<img src=x onerror="document.title='taken'">`,
+    script: `</script><script>document.title='taken'</script>`,
+    link: `javascript:document.title='taken'`,
+    /** A terminal would obey it. */
+    control: "red \u001b[31m alert",
+    /** It turns what follows around. */
+    turned: "\u202etxt.exe",
+    long: "long ".repeat(60).trim(),
+  };

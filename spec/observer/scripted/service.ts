@@ -1,0 +1,84 @@
+// A small service that has something to show on each page of the observer: a tree whose parts crash, a group with re-routes, a topology, flows in
+// every status, pipelines and queues with dead letters, and two nodes. Nothing in it is random, and its parts crash when they are told to.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ChildSpec, System, supervisor } from "signalbox";
+import { joinCluster, localNetwork, programs } from "signalbox/nodes";
+import { sqlite } from "signalbox/store";
+import { flowsOf, lead } from "./flows.js";
+import { pipelinesOf, queuesOf, read } from "./messages.js";
+import { type Parts, tree } from "./tree.js";
+import { words } from "./words.js";
+
+/** A running service. */
+export interface Scripted {
+  readonly system: System;
+  readonly parts: Parts;
+  /** The admin socket. */
+  readonly socket: string;
+  /** One round of its work: an order for each picker, one of them heavy. */
+  round(): Promise<void>;
+  /** The printer breaks down, and what comes after it in its supervisor is restarted with it. */
+  breakDown(why: string): void;
+  stop(): Promise<void>;
+}
+
+/** Time between two sentences. */
+const PACE_MS = 50;
+const ORDERS = 6;
+const STOP_MS = 500;
+
+/** @param more - children of the root, such as an observer */
+export async function scripted(more: (system: System) => readonly ChildSpec[] = () => []): Promise<Scripted> {
+  const folder = mkdtempSync(join(tmpdir(), "scripted-"));
+  const at = (name: string): string => join(folder, name);
+  const report = (): void => undefined;
+  const network = localNetwork();
+  const depot = new System({ name: "depot", report });
+  const system = new System({ name: "shop", report });
+  const stop = async (): Promise<void> => {
+    // Steps and messages that never end are part of it.
+    await system.stop({ timeoutMs: STOP_MS });
+    await depot.stop({ timeoutMs: STOP_MS });
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    programs(await joinCluster(depot, network), { picker: async (ctx) => void (await ctx.receive()) });
+    const node = await joinCluster(system, network);
+    const socket = at("shop.sock");
+    const flows = flowsOf(sqlite(at("flows.db")), socket);
+    const pipelines = pipelinesOf(sqlite(at("pipelines.db")), socket);
+    const topology = words(() => new Promise((resolve) => setTimeout(resolve, PACE_MS)));
+    const { root, parts } = tree(system, [
+      {
+        id: "far",
+        start: supervisor({ label: "far", children: [{ id: "picker", start: node.on("picker") }] }),
+      },
+      { id: "words", start: topology },
+      { id: "flows", name: "flows", start: flows },
+      { id: "pipelines", name: "pipelines", start: pipelines },
+      ...more(system),
+    ]);
+    await system.start(root);
+    await lead(flows.at(system, "flows"));
+    await read(pipelines.at(system, "pipelines"));
+    await queuesOf(system, sqlite(at("queues.db")), socket);
+    let orders = 0;
+    return {
+      ...{ system, parts, socket },
+      round: async () => {
+        const batch = Array.from({ length: ORDERS }, (_, i) => ({ number: ++orders, isHeavy: i === 0 }));
+        await Promise.all(batch.map((order) => system.dispatch(parts.pickers, order)));
+        parts.till.cast.restock(1);
+        await parts.till.call.take(1);
+      },
+      breakDown: (why) => parts.printer.cast.breakDown(why),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
