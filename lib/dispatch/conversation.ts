@@ -60,10 +60,12 @@ export class Conversation<T> extends DispatchRequest<T> implements WaitingDispat
   private readonly isJoinable: boolean;
   /** The delivery or handoff of the current attempt. It holds one of the consumer's slots. */
   private held: Delivery<T> | Handoff | undefined = undefined;
-  // Few conversations have the next three: fields that are not there yet cost the others no memory.
+  // Few conversations have the next four: fields that are not there yet cost the others no memory.
   /** The state of the machine, once it has decided something. */
   declare private decided?: State<Member>;
   declare private patienceTimer?: TimerRef;
+  /** The consumer that has ended with the envelope, for the event `reroute`. */
+  declare private endedAt?: Member;
   /** Telemetry of this dispatch, while it is on. */
   declare follower?: DispatchTap;
 
@@ -273,6 +275,7 @@ export class Conversation<T> extends DispatchRequest<T> implements WaitingDispat
       const decision: ReturnType<typeof decide<Member>> = decide(this.settings, before, event);
       this.decided = decision[0];
       this.follower?.decided(event, before, decision[0], decision[1]);
+      if (event.type === "forwarded") this.publishReroute();
       const effects = decision[1];
       event = undefined;
       for (let i = 0; i < effects.length; i++) {
@@ -312,7 +315,8 @@ export class Conversation<T> extends DispatchRequest<T> implements WaitingDispat
       case "release":
         this.held?.free();
         // After an exit there is no link any more.
-        if (!effect.exited) this.unlink();
+        if (effect.exited) this.endedAt = this.held?.member as Member;
+        else this.unlink();
         return undefined;
       case "withdraw":
         this.unlink();
@@ -451,6 +455,22 @@ export class Conversation<T> extends DispatchRequest<T> implements WaitingDispat
     return past.isRerouting ? { type: "forwarded", at: this.now() } : undefined;
   }
 
+  private publishReroute(): void {
+    const { endedAt: ended, held, kernelHere: kernel, state } = this;
+    kernel.shared?.listeners("read");
+    const timing = state.past.timings.at(-1);
+    if (!kernel.events.wants.reroute || ended === undefined || held === undefined || timing === undefined)
+      return;
+    const { consumer: from, reason, elapsedMs } = timing;
+    const { id: to } = held.member;
+    const [fromPid, toPid] = [addressOf(ended), addressOf(held.member)];
+    const { attempt } = state;
+    const { group, envelope } = this;
+    kernel.events.publish("reroute", {
+      ...{ group: group.name, envelope, from, fromPid, reason, to, toPid, attempt, elapsedMs },
+    });
+  }
+
   private unlink(): void {
     const { held, process } = this;
     if (held === undefined) return;
@@ -533,3 +553,6 @@ export class Conversation<T> extends DispatchRequest<T> implements WaitingDispat
 function flightsTo({ acknowledges, flights }: Member): Flights | undefined {
   return acknowledges && flights?.isWatched === true ? flights : undefined;
 }
+
+/** The process of a consumer, on whichever node it is. */
+const addressOf = (member: Member): Pid => member.standsFor ?? member.pid;

@@ -5,7 +5,7 @@ export { Delivery } from "./delivery.js";
 export { dispatch } from "./dispatch.js";
 export type { CausalContext, Envelope, EnvelopeOptions } from "./envelope.js";
 export * from "./errors.js";
-export type { Undeliverable } from "./events.js";
+export type { Reroute, Undeliverable } from "./events.js";
 export { ConsumerGroup, type GroupOptions } from "./group.js";
 export {
   type IsolatedOptions,

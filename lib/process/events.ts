@@ -115,7 +115,16 @@ type Name = keyof SystemEventMap;
 /** All events, those of the floors above included: a listener of a misspelled one would wait for ever. */
 const EVENTS: ReadonlySet<string> = new Set<string>([
   ...["spawn", "exit", "link", "crash", "deadLetter", "discardedReply", "highWater", "longTurn", "lateError"],
-  ...["restart", "undeliverable", "tuple", "deadTuple", "topologyRestart", "application", "breaker"],
+  ...[
+    "restart",
+    "reroute",
+    "undeliverable",
+    "tuple",
+    "deadTuple",
+    "topologyRestart",
+    "application",
+    "breaker",
+  ],
   ...["hospital", "storeOutage", "executionStranded", "concurrency"],
   ...["nodeUp", "nodeDown", "nodeRefused"],
 ]);
