@@ -90,7 +90,7 @@ class DynamicProcess implements Holder {
     this.#ctx = ctx;
     this.#process = ctx.self.process as Process;
     this.#spec = config.spec;
-    this.#reports = new RestartReports(ctx, config.periodMs, quiet);
+    this.#reports = new RestartReports(ctx, config, quiet);
     this.#loop = new EffectLoop<DynamicState<Pid>, DynamicEvent<Pid>, DynamicEffect<Pid>>(
       initial(config),
       decide,

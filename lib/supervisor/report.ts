@@ -8,11 +8,16 @@ import { pathOf } from "../process/report.js";
 import { framesOf } from "../process/show.js";
 import { countedAs, type FullChildSpec } from "./child.js";
 import type { Restarting } from "./protocol.js";
+import type { RestartLimits } from "./restart-rule.js";
 
 /** The record of one restart, or of a supervisor that gives up (`gaveUp`). */
 export interface RestartReport extends Restarting {
   /** The supervisor that restarts. */
   readonly supervisor: Pid;
+  /** How many restarts the supervisor allows within `periodMs`; `Infinity` for any number. */
+  readonly intensity: number;
+  /** The window in which it counts them, in milliseconds. */
+  readonly periodMs: number;
   /** More restarts than the intensity allows: the supervisor stops its children and ends with `shutdown`. */
   readonly gaveUp: boolean;
 }
@@ -51,13 +56,13 @@ const HISTORY = 10;
 /** Reports the restarts of one supervisor: emits events, and prints reports unless `quiet`. */
 export class RestartReports<M> {
   readonly #ctx: Context<M>;
-  readonly #periodMs: number;
+  readonly #limits: Pick<RestartLimits, "intensity" | "periodMs">;
   readonly #quiet: boolean;
   #earlier: readonly { readonly id: string; readonly reason: ExitReason; readonly at: number }[] = [];
 
-  constructor(ctx: Context<M>, periodMs: number, quiet: boolean) {
+  constructor(ctx: Context<M>, limits: Pick<RestartLimits, "intensity" | "periodMs">, quiet: boolean) {
     this.#ctx = ctx;
-    this.#periodMs = periodMs;
+    this.#limits = limits;
     this.#quiet = quiet;
   }
 
@@ -69,13 +74,13 @@ export class RestartReports<M> {
    */
   restart(restart: Restarting, key: string = restart.id, spec?: FullChildSpec): void {
     const ctx = this.#ctx;
-    const periodMs = this.#periodMs;
+    const { intensity, periodMs } = this.#limits;
     const { kernel } = ctx.self.process as Process;
     const { id, reason, strategy, siblings, intensityLeft: left, delayMs } = restart;
     const gaveUp = left < 0;
     kernel.taps?.restarted(ctx.self, key, restart, gaveUp, spec && countedAs(spec));
     if (kernel.events.wants.restart)
-      kernel.events.publish("restart", { ...restart, supervisor: ctx.self, gaveUp });
+      kernel.events.publish("restart", { ...restart, supervisor: ctx.self, intensity, periodMs, gaveUp });
     const at = kernel.env.now();
     const earlier = this.#earlier;
     if (!this.#quiet) this.#earlier = [...earlier.slice(1 - HISTORY), { id, reason, at }];

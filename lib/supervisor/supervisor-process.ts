@@ -63,7 +63,7 @@ class SupervisorProcess {
 
   constructor(ctx: Context<Message>, state: State<Pid>, quiet: boolean) {
     this.#ctx = ctx;
-    this.#reports = new RestartReports(ctx, state.config.periodMs, quiet);
+    this.#reports = new RestartReports(ctx, state.config, quiet);
     this.#loop = new EffectLoop<State<Pid>, Event<Pid>, Effect<Pid>>(
       state,
       (before, event) => decide(before, event, ctx.now()),

@@ -75,7 +75,7 @@ export class PoolProcess implements Callbacks<unknown> {
     this.#kernel = (ctx.self.process as Process).kernel;
     const { config } = this.#settings;
     const size = configOf(this.#settings, hostParallelism, this.#kernel.env.openThread !== undefined);
-    this.#reports = new RestartReports(ctx, config.periodMs, false);
+    this.#reports = new RestartReports(ctx, config, false);
     this.#loop = new EffectLoop(initial(size), decide<JobRequest>, (effect) => this.#carryOut(effect));
     this.#meter = new PoolMeter(this.#kernel, ctx.self, () => this.#stats());
     this.#loop.dispatch({ type: "boot" });
