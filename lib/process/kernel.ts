@@ -36,6 +36,7 @@ import type { Taps } from "./taps.js";
 import { isThenable } from "./thenable.js";
 import { type Due, type Timer, TimerQueue } from "./timer-queue.js";
 import type { Claim } from "./via.js";
+import type { Witness } from "./witness.js";
 
 const BEHAVIOUR = "a function, or an object with a method handle";
 
@@ -49,6 +50,8 @@ export class Kernel implements ScheduledSystem {
   readonly node: RemoteNode;
   readonly env: Environment;
   readonly limits: Limits;
+  /** When the system was created, in milliseconds of its clock. */
+  readonly begunAt: number;
   /** The asynchronous context of the code that created the system. Everything in the system runs in it. */
   readonly context: AsyncContext;
   /** Messages carry the asynchronous context of their sender. */
@@ -80,6 +83,8 @@ export class Kernel implements ScheduledSystem {
   readonly reports: Reporter;
   /** Telemetry, while it is on. */
   taps: Taps | undefined = undefined;
+  /** Sees what goes wrong, while the history of the system is kept. */
+  witness: Witness | undefined = undefined;
   /** Nothing watches the entries of mailboxes, and they carry no contexts. */
   isPlain = false;
   private processClass: typeof Process;
@@ -90,6 +95,7 @@ export class Kernel implements ScheduledSystem {
     this.node = node;
     this.env = env;
     this.limits = limits;
+    this.begunAt = env.now();
     this.context = env.captureContext();
     this.carriesContext = carries;
     this.reports = new Reporter(this, reports);
@@ -275,6 +281,8 @@ export class Kernel implements ScheduledSystem {
       if (rare.holdings !== undefined) for (const holding of rare.holdings) holding.release(process);
     }
     this.taps?.ended(process, reason);
+    if (this.witness !== undefined && !isOrderly(reason))
+      this.witness.ended(process, reason, message ?? rare?.message, alongLink);
     if (!process.isEmpty) for (const entry of process.drain()) this.refuse(pid, entry, "exited");
     if (process.requests !== undefined) failRequests(process, reason);
     if (!lonely || process.watching !== undefined) this.links.announce(process, reason);
@@ -369,6 +377,7 @@ export class Kernel implements ScheduledSystem {
   deadLetter(to: Pid | string, message: unknown, reason: DeadLetterReason, why?: () => Error): void {
     this.events.countDeadLetter();
     this.taps?.deadLetter(reason);
+    this.witness?.deadLetter(to, reason);
     if (typeof to !== "string") this.shared?.process(to, "read");
     this.interception?.lost(to, message, reason);
     if (this.events.wants.deadLetter)
@@ -383,6 +392,7 @@ export class Kernel implements ScheduledSystem {
   /** Counts a reply to a call that had ended. `describe` builds the event, whose error has a stack, for listeners only. */
   discardReply(describe: () => DiscardedReply): void {
     this.events.countDiscardedReply();
+    this.witness?.discardedReply(describe);
     if (this.events.wants.discardedReply) this.events.publish("discardedReply", describe());
   }
 

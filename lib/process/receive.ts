@@ -126,6 +126,7 @@ export class PendingReceive implements Due, Abandonable, Abortable, Settler, Res
       process.kernel.shared.object(entry, "read");
     taken(entry);
     process.kernel.taps?.took(process, entry);
+    process.kernel.witness?.took(process, entry);
     process.rare?.tracer?.took(entry);
     if (process.kernel.carriesContext) process.extras.sender = contextOf(entry);
     return true;

@@ -13,6 +13,8 @@ import type { Process } from "../../process/process.js";
 import { STARTING } from "../../process/process-state.js";
 import type { SupervisorState } from "../../supervisor/ref.js";
 import type { TopologyState } from "../../topology/runtime/task-info.js";
+import { KernelHistory } from "../history/history-operations.js";
+import type { Incident, IncidentFilter, Overview, RecentFilter } from "../history/operations.js";
 import type {
   ChildSummary,
   ConsumerSummary,
@@ -42,8 +44,11 @@ const PIDS = 100;
 export class KernelOperations implements SystemOperations {
   readonly #kernel: Kernel;
 
+  readonly #history: KernelHistory;
+
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
+    this.#history = new KernelHistory(kernel, { deepest: async () => [] });
   }
 
   async *processes(filter: PidRange = {}): AsyncGenerator<ProcessSummary, void, undefined> {
@@ -128,6 +133,18 @@ export class KernelOperations implements SystemOperations {
       session,
     }));
     yield* slice<Omit<NodeSummary, "place">>([{ id, name, state: "here" }, ...others], filter);
+  }
+
+  incidents(filter?: IncidentFilter): AsyncIterable<Incident> {
+    return this.#history.incidents(filter);
+  }
+
+  recent(filter?: RecentFilter): Promise<readonly Incident[]> {
+    return this.#history.recent(filter);
+  }
+
+  overview(): Promise<Overview> {
+    return this.#history.overview();
   }
 
   #summary(process: Process): ProcessSummary {

@@ -7,6 +7,7 @@ import type { RemoteNode } from "../../process/pid.js";
 import type { SessionView } from "../../process/session-view.js";
 import type { ChildInfo, SupervisorState } from "../../supervisor/ref.js";
 import type { TaskFigures } from "../../topology/runtime/task-info.js";
+import type { HistoryOperations } from "../history/operations.js";
 
 /** Which of a list that is in the order of pids. */
 export interface PidRange {
@@ -109,7 +110,7 @@ export type NodeSummary = Placed<
 >;
 
 /** The operations. A process is named by its pid or its registered name; a topology and a group also by their own names. */
-export interface SystemOperations {
+export interface SystemOperations extends HistoryOperations {
   /** The processes alive, the oldest first. @throws OptionError */
   processes(filter?: PidRange): AsyncIterable<ProcessSummary>;
   /** @throws NoProcessError */

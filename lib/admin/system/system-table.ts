@@ -1,6 +1,7 @@
 // The table of the operations on a system: the service at the admin socket of a host and its client are made of it.
 
 import type { Kernel } from "../../process/kernel.js";
+import { HISTORY_ROWS } from "../history/history-table.js";
 import { remoteOf } from "../operations/remote.js";
 import { serviceOf } from "../operations/service.js";
 import { ITEMS, type OperationTable, type SentOptions } from "../operations/table.js";
@@ -29,6 +30,7 @@ const SYSTEM_TABLE: OperationTable<SystemOperations> = {
   groups: byPid,
   consumers: byPlace,
   nodes: { ...placed, placed: [] },
+  ...HISTORY_ROWS,
 };
 
 const PREFIX = "system.";
