@@ -3,7 +3,9 @@
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { loadConfig } from "rolldown/config";
+import { makePage } from "./observer-page.mjs";
 
+await makePage();
 const { output, ...input } = await loadConfig(
   fileURLToPath(new URL("rolldown.config.ts", import.meta.url)),
 );

@@ -99,6 +99,8 @@ const config: ViteUserConfig = defineConfig({
         ? ["default", new TallyReporter(`.build/${proving ? "prove" : "vitest"}.json`)]
         : ["default"],
     isolate: false,
+    // The page of the observer, of which specs serve the files.
+    globalSetup: [new URL(".config/observer-page.mjs", root).pathname],
     // Set by `npm run guarantees`.
     setupFiles: process.env["EXECUTED"] === undefined ? [] : ["spec/support/executed.ts"],
     experimental: { fsModuleCache: true, fsModuleCachePath: new URL(".build/modules", root).pathname },

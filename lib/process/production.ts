@@ -48,8 +48,8 @@ const captureContext: () => AsyncContext =
  * the message.
  */
 function messageToSelf(): (fn: () => void) => void {
-  // Node's types for the port have no `onmessage`. Node does not need the port, since Node has `setImmediate`.
-  const { port1, port2 } = new MessageChannel() as {
+  // Node's types for the port have no `onmessage`, and those of browsers give it an event. Node does not need the port, since Node has `setImmediate`.
+  const { port1, port2 } = new MessageChannel() as unknown as {
     port1: { onmessage?: () => void };
     port2: { postMessage(message: undefined): void };
   };

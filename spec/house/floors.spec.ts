@@ -7,7 +7,7 @@ import { example, filesImportedBy, importsOf, lib, type Source } from "./modules
 /** From the ground up; `.` is the files of lib itself. */
 const FLOORS = [
   ...["process", "graph", "behaviour", "supervisor", "dispatch", "store", "topology", "."],
-  ...["admin", "host", "node", "flow", "service", "pipeline", "otel", "xstate", "testing", "cli"],
+  ...["admin", "host", "node", "flow", "service", "pipeline", "otel", "xstate", "testing", "observer", "cli"],
 ];
 
 function upwardImports(source: Source): string[] {
@@ -170,7 +170,7 @@ function largestCircle(floor: string, sources: readonly Source[]): string[] {
   const files = new Map(
     sources
       .filter(({ path }) => path.startsWith(floor))
-      .map((source) => [source.path.replace(/\.ts$/, ".js"), filesImportedBy(source)] as const),
+      .map((source) => [source.path.replace(/\.tsx?$/, ".js"), filesImportedBy(source)] as const),
   );
   const reachable = (from: string): Set<string> => {
     const seen = new Set<string>();

@@ -14,7 +14,7 @@ const root = new URL("../../", import.meta.url);
 /** Every module of lib. */
 export const lib: readonly Source[] = readdirSync(new URL("lib", root), { recursive: true, encoding: "utf8" })
   .map((name) => `lib/${name.replaceAll("\\", "/")}`)
-  .filter((path) => path.endsWith(".ts"))
+  .filter((path) => /\.tsx?$/.test(path))
   .map((path) => ({ path, text: readFileSync(new URL(path, root), "utf8") }));
 
 /** A module with one line of code, to see that a rule bites. */
@@ -25,7 +25,8 @@ const parsedBefore = new WeakMap<Source, ReturnType<typeof parseSync>>();
 /** Parsed once. @throws Error when the text is not TypeScript: a rule must not pass because it read nothing */
 export function parse(source: Source): ReturnType<typeof parseSync> {
   const { path, text } = source;
-  const parsed = parsedBefore.get(source) ?? parseSync(path, text, { lang: "ts" });
+  const parsed =
+    parsedBefore.get(source) ?? parseSync(path, text, { lang: path.endsWith(".tsx") ? "tsx" : "ts" });
   const problem = parsed.errors[0];
   if (problem !== undefined) throw new Error(`${path}: ${problem.message}`);
   parsedBefore.set(source, parsed);

@@ -6,11 +6,12 @@ import { expect, test } from "vitest";
 import { ENTRIES } from "../../.config/entries.mjs";
 import { example, filesLoadedBy, isOfTypes, lib, type Source } from "./modules.js";
 
-/** What users load: the entries of the package, its command, and the script of the page that replays schedules. */
+/** What users load: the entries of the package, its command, and the scripts of two pages, which replay schedules and observe systems. */
 const ROOTS = [
   ...ENTRIES.map((name) => `lib/${name}.ts`),
   "lib/cli/main.ts",
   "lib/testing/viewer/client/main.ts",
+  "lib/observer/client/main.tsx",
 ];
 
 /** The files that no root loads, those that hold types alone excepted. */
@@ -18,9 +19,9 @@ function unreached(sources: readonly Source[], roots: readonly string[]): string
   const files = new Map(sources.map((source) => [source.path, source]));
   const reached = new Set<string>();
   const visit = (path: string): void => {
-    const source = files.get(path);
-    if (source === undefined || reached.has(path)) return;
-    reached.add(path);
+    const source = files.get(path) ?? files.get(`${path}x`);
+    if (source === undefined || reached.has(source.path)) return;
+    reached.add(source.path);
     for (const loaded of filesLoadedBy(source)) visit(loaded.replace(/\.js$/, ".ts"));
   };
   roots.forEach(visit);

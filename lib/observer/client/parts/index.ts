@@ -1,0 +1,21 @@
+// What pages are built of.
+
+export type { Tone } from "../model/tone.js";
+export { Choice, type ChoiceProps } from "./choice.js";
+export { Confirm, type ConfirmProps } from "./confirm.js";
+export { Empty, type EmptyProps, Loading, Problem } from "./empty.js";
+export {
+  Badge,
+  Bar,
+  Num,
+  type NumProps,
+  PidLink,
+  type PidLinkProps,
+  Spark,
+  type SparkProps,
+  Time,
+} from "./figures.js";
+export { Page, type PageProps, Section, type SectionProps } from "./page.js";
+export { Scroll, type ScrollProps } from "./scroll.js";
+export { Search, type SearchProps } from "./search.js";
+export { type Column, Copy, Table, type TableProps } from "./table.js";
