@@ -1,6 +1,6 @@
 // The stream of events is read in whatever pieces it comes.
 
-import { fc, test as property } from "@fast-check/vitest";
+import { fc, test } from "@fast-check/vitest";
 import { expect, it } from "vitest";
 import {
   MAX_EVENT,
@@ -29,7 +29,7 @@ function read(pieces: readonly string[]): StreamEvent[] {
   return events;
 }
 
-property.prop([fc.array(fc.nat({ max: TEXT.length }))])("in any pieces, the same events come", (cuts) => {
+test.prop([fc.array(fc.nat({ max: TEXT.length }))])("in any pieces, the same events come", (cuts) => {
   const places = [0, ...cuts.sort((a, b) => a - b), TEXT.length];
   const pieces = places.slice(1).map((end, n) => TEXT.slice(places[n], end));
   expect(read(pieces)).toEqual(EVENTS);

@@ -1,7 +1,7 @@
 // Numbers and times as they are shown.
 
-import { fc, test as property } from "@fast-check/vitest";
-import { describe, expect, it, test } from "vitest";
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect, it } from "vitest";
 import {
   agoText,
   clipped,
@@ -58,19 +58,16 @@ it("counts have their nouns", () => {
   ]);
 });
 
-property.prop([fc.string(), fc.integer({ min: 2, max: 20 })])(
-  "a clipped text has its two ends",
-  (text, most) => {
-    const short = clipped(text, most);
-    expect(short.length).toBeLessThanOrEqual(most);
-    if (text.length <= most) expect(short).toBe(text);
-    else
-      expect([
-        text.startsWith(short.split("…")[0] ?? "x"),
-        text.endsWith(short.slice(-1)) || most === 2,
-      ]).toEqual([true, true]);
-  },
-);
+test.prop([fc.string(), fc.integer({ min: 2, max: 20 })])("a clipped text has its two ends", (text, most) => {
+  const short = clipped(text, most);
+  expect(short.length).toBeLessThanOrEqual(most);
+  if (text.length <= most) expect(short).toBe(text);
+  else
+    expect([
+      text.startsWith(short.split("…")[0] ?? "x"),
+      text.endsWith(short.slice(-1)) || most === 2,
+    ]).toEqual([true, true]);
+});
 
 describe("a number that does not flicker", () => {
   it("stays while the value moves by less than most of a step", () => {
@@ -83,7 +80,7 @@ describe("a number that does not flicker", () => {
     expect(shown).toEqual([100, 100, 100, 100, 100, 110, 110]);
   });
 
-  property.prop([fc.array(fc.double({ min: -1e9, max: 1e9, noNaN: true }), { minLength: 1 })])(
+  test.prop([fc.array(fc.double({ min: -1e9, max: 1e9, noNaN: true }), { minLength: 1 })])(
     "is never a step away from the value",
     (values) => {
       let now: number | undefined;

@@ -1,7 +1,7 @@
 // The addresses of views, and the token that is taken from the first one.
 
-import { fc, test as property } from "@fast-check/vitest";
-import { describe, expect, it, test } from "vitest";
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect, it } from "vitest";
 import {
   changedRoute,
   formatRoute,
@@ -10,7 +10,7 @@ import {
 } from "../../../lib/observer/client/model/route.js";
 
 describe("the address of a view", () => {
-  property.prop([
+  test.prop([
     fc.stringMatching(/^[a-z][\w-]{0,10}$/),
     fc.dictionary(
       fc.string({ minLength: 1 }).filter((name) => name !== "__proto__"),

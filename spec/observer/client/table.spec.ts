@@ -1,7 +1,7 @@
 // Tables: their order, their text, and which rows are in the document.
 
-import { fc, test as property } from "@fast-check/vitest";
-import { describe, expect, it, test } from "vitest";
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect, it } from "vitest";
 import {
   formatSort,
   nextSort,
@@ -24,7 +24,7 @@ const COLUMNS: readonly TextColumn<Row>[] = [
 const row = (name?: string, depth?: number): Row => ({ name, depth });
 
 describe("the text of a table", () => {
-  property.prop([
+  test.prop([
     fc.array(
       fc.record({
         name: fc.option(fc.string({ unit: "binary" }), { nil: undefined }),
@@ -78,7 +78,7 @@ describe("the order of a table", () => {
 });
 
 describe("the rows in the document", () => {
-  property.prop([
+  test.prop([
     fc.nat(100_000),
     fc.double({ min: 0, max: 5e6, noNaN: true }),
     fc.integer({ min: 0, max: 3_000 }),
