@@ -2,7 +2,6 @@
 // are newer than their sources. `node .config/observer-page.mjs` prints the gzipped sizes.
 
 import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { rolldown } from "rolldown";
@@ -12,8 +11,8 @@ const CLIENT = path("lib/observer/client/");
 const ASSETS = path("lib/observer/page/assets.js");
 /** Sources beside the client itself: what both ends of the feed use, the packages that are bundled, and this file. */
 const ALSO = ["lib/observer/feed/", "package-lock.json", ".config/observer-page.mjs"].map(path);
-/** The parts of the style sheet, in their order. */
-const STYLES = ["base", "frame", "parts", "table", "pages", "graph"];
+/** The style sheets that come first, in their order: the others build on them. */
+const FIRST = ["base.css", "frame.css", "parts.css", "table.css"];
 
 /** When the newest of these files and folders was written. */
 function newest(names) {
@@ -44,13 +43,11 @@ async function script() {
   return output[0].code.trim();
 }
 
-/** The style sheets of the client and of the chart, without comments and spaces that do nothing. */
+/** The style sheets, without comments and spaces that do nothing. */
 function style() {
-  const chart = createRequire(import.meta.url).resolve("uplot/dist/uPlot.min.css");
-  const files = STYLES.map((name) => `${CLIENT}style/${name}.css`);
-  const present = files.filter((file) => statSync(file, { throwIfNoEntry: false }) !== undefined);
-  return [chart, ...present]
-    .map((file) => readFileSync(file, "utf8"))
+  const others = readdirSync(`${CLIENT}style`).filter((name) => !FIRST.includes(name));
+  return [...FIRST, ...others.sort()]
+    .map((name) => readFileSync(`${CLIENT}style/${name}`, "utf8"))
     .join("\n")
     .replace(/\/\*[\s\S]*?\*\//g, "")
     .replace(/\s+/g, " ")

@@ -1,6 +1,6 @@
 // What pages are built of.
 
-export type { Tone } from "../model/tone.js";
+export { statusTone, type Tone } from "../model/tone.js";
 export { Choice, type ChoiceProps } from "./choice.js";
 export { Confirm, type ConfirmProps } from "./confirm.js";
 export { Empty, type EmptyProps, Loading, Problem } from "./empty.js";
@@ -15,6 +15,7 @@ export {
   type SparkProps,
   Time,
 } from "./figures.js";
+export { CrashStory, INCIDENT_COLUMNS, IncidentKindBadge, IncidentPlace, KEEP_HISTORY } from "./incident.js";
 export { Page, type PageProps, Section, type SectionProps } from "./page.js";
 export { Scroll, type ScrollProps } from "./scroll.js";
 export { Search, type SearchProps } from "./search.js";

@@ -21,7 +21,7 @@ export function App({ pages }: { readonly pages: readonly PageSpec[] }): JSX.Ele
 }
 
 function Frame({ pages }: { readonly pages: readonly PageSpec[] }): JSX.Element {
-  const { name } = useHello();
+  const { name, actions } = useHello();
   const page = pages.find((one) => one.name === route.value.page);
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
@@ -41,6 +41,11 @@ function Frame({ pages }: { readonly pages: readonly PageSpec[] }): JSX.Element 
           <img src="icon.svg" alt="" width="18" height="18" />
           <span class="brand-name">{name}</span>
         </a>
+        {actions ? null : (
+          <span class="badge" title="Start it with observer({ actions: true }) to change something from here">
+            Read-only
+          </span>
+        )}
         <Connection />
         <div class="top-tools">
           <button type="button" class="tool" title="Keys (?)" onClick={() => (isHelpShown.value = true)}>
