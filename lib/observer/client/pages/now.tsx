@@ -5,6 +5,7 @@ import type { Overview } from "../../../admin/history/operations.js";
 import { countText, durationText } from "../model/format.js";
 import { TROUBLES } from "../model/incidents.js";
 import {
+  Chart,
   Empty,
   INCIDENT_COLUMNS,
   KEEP_HISTORY,
@@ -66,6 +67,7 @@ function Glance({ overview }: { readonly overview: Overview }): JSX.Element {
           about={overview.breakers.map(({ name, state }) => `${name} ${state}`).join(", ") || "all closed"}
         />
       </div>
+      <Courses overview={overview} />
       <div class="columns">
         <Minute overview={overview} />
         <Deepest overview={overview} />
@@ -86,6 +88,21 @@ function Glance({ overview }: { readonly overview: Overview }): JSX.Element {
         />
       </Section>
     </>
+  );
+}
+
+/** Figures of the whole system, over the time that the page has been open. */
+function Courses({
+  overview: { id, at, processes, handledPerS, memory },
+}: {
+  readonly overview: Overview;
+}): JSX.Element {
+  return (
+    <div class="charts">
+      <Chart label="Messages handled" name={`handled ${id}`} at={at} value={handledPerS} unit="rate" />
+      <Chart label="Processes" name={`processes ${id}`} at={at} value={processes} />
+      <Chart label="Heap" name={`heap ${id}`} at={at} value={memory.heapUsed} unit="bytes" />
+    </div>
   );
 }
 
@@ -135,11 +152,7 @@ function Minute({ overview: { minute } }: { readonly overview: Overview }): JSX.
   );
 }
 
-function Deepest({
-  overview: { deepest, processes, handledPerS, memory },
-}: {
-  readonly overview: Overview;
-}): JSX.Element {
+function Deepest({ overview: { deepest } }: { readonly overview: Overview }): JSX.Element {
   return (
     <Section title="Deepest mailboxes" actions={<a href={link("processes")}>All processes</a>}>
       {deepest.length === 0 ? (
@@ -154,17 +167,6 @@ function Deepest({
           ))}
         </ol>
       )}
-      <p class="soft facts">
-        <span>
-          <Num value={processes} /> processes
-        </span>
-        <span>
-          <Num value={handledPerS} unit="rate" /> handled
-        </span>
-        <span>
-          <Num value={memory.heapUsed} unit="bytes" /> of heap
-        </span>
-      </p>
     </Section>
   );
 }

@@ -1,6 +1,7 @@
 // What pages are built of.
 
 export { statusTone, type Tone } from "../model/tone.js";
+export { Chart, type ChartProps } from "./chart.js";
 export { Choice, type ChoiceProps } from "./choice.js";
 export { Confirm, type ConfirmProps } from "./confirm.js";
 export { Empty, type EmptyProps, Loading, Problem } from "./empty.js";

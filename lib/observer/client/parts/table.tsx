@@ -156,8 +156,9 @@ function useKeys<Row>(
   now: KeyedRows<Row>,
 ): [string | number | undefined, (at: string | number | undefined) => void] {
   const [at, setAt] = useState<string | number>();
-  const latest = useRef({ ...now, at });
-  latest.current = { ...now, at };
+  // Keys may come faster than the page is drawn.
+  const latest = useRef({ ...now, at, callOff: (): void => undefined });
+  latest.current = { ...latest.current, ...now };
   const target = useRef<KeyTarget | undefined>(undefined);
   useEffect(() => {
     const own: KeyTarget = {
@@ -166,8 +167,10 @@ function useKeys<Row>(
         const place = sorted.findIndex((row) => keyOf(row) === at);
         const next = stepRow(place < 0 ? undefined : place, by, sorted.length);
         if (next === undefined || scroller.current === null) return;
-        setAt(keyOf(sorted[next] as Row));
-        focusRow(scroller.current, next);
+        latest.current.at = keyOf(sorted[next] as Row);
+        setAt(latest.current.at);
+        latest.current.callOff();
+        latest.current.callOff = focusRow(scroller.current, next);
       },
       copy: () => void copyText(rowsText(latest.current.columns, latest.current.sorted)),
     };
@@ -178,13 +181,14 @@ function useKeys<Row>(
     at,
     (next) => {
       if (target.current !== undefined) preferKeys(target.current);
+      latest.current.at = next;
       setAt(next);
     },
   ];
 }
 
-/** Scrolls to a row and focuses its link, or the row itself. */
-function focusRow(scroller: HTMLElement, place: number): void {
+/** Scrolls to a row and focuses its link, or the row itself. @returns what calls the focus off */
+function focusRow(scroller: HTMLElement, place: number): () => void {
   const top = scrollTo(
     place,
     { scrollTop: scroller.scrollTop, height: scroller.clientHeight, rowHeight: ROW_HEIGHT },
@@ -192,7 +196,7 @@ function focusRow(scroller: HTMLElement, place: number): void {
   );
   if (top !== undefined) scroller.scrollTop = top;
   // The row comes into the document when what is scrolled to has been drawn.
-  later(0, () => {
+  return later(0, () => {
     const row = scroller.querySelector<HTMLElement>(`tr[data-place="${place}"]`);
     const link = row?.querySelector<HTMLElement>("a");
     (link ?? row)?.focus();

@@ -30,6 +30,8 @@ export type FeedPhase = "idle" | "connecting" | "live" | "lost" | "held";
 
 interface Entry {
   readonly key: string;
+  /** Its name in the stream, where long keys are refused. */
+  readonly name: string;
   readonly op: string;
   readonly args: Args;
   /** How often each component that shows it wants it, a second. */
@@ -37,6 +39,12 @@ interface Entry {
   readonly state: Signal<ViewState>;
 }
 
+/** Views that the server sends to one page. */
+const VIEWS_MOST = 16;
+const TOO_MANY: Fault = {
+  name: "TooManyViews",
+  message: "The page shows too much at a time for this to be live.",
+};
 /** Views without a holder that keep their value. */
 const IDLE_VIEWS = 20;
 /** The server sends a comment every 15 s, so a stream without anything for so long is dead. */
@@ -49,6 +57,8 @@ const TIDY_MS = 2_000;
 const HIDDEN_MS = 20_000;
 
 const entries = new Map<string, Entry>();
+const named = new Map<string, Entry>();
+let names = 0;
 const ownPhase: Signal<FeedPhase> = signal("idle");
 const ownHeld: Signal<boolean> = signal(false);
 let stream: AbortController | undefined;
@@ -80,8 +90,9 @@ const NOTHING: Signal<ViewState> = signal(viewBegin);
 function entryOf(key: string, op: string, args: Args): Entry {
   const found = entries.get(key);
   if (found !== undefined) return found;
-  const entry = { key, op, args, holders: new Map(), state: signal(viewBegin) };
+  const entry = { key, name: String(++names), op, args, holders: new Map(), state: signal(viewBegin) };
   entries.set(key, entry);
+  named.set(entry.name, entry);
   return entry;
 }
 
@@ -95,7 +106,10 @@ function hold(entry: Entry, hz: number): () => void {
   return () => {
     entry.holders.delete(holder);
     const idle = [...entries.values()].filter(({ holders }) => holders.size === 0);
-    for (const { key } of idle.slice(0, Math.max(0, idle.length - IDLE_VIEWS))) entries.delete(key);
+    for (const { key, name } of idle.slice(0, Math.max(0, idle.length - IDLE_VIEWS))) {
+      entries.delete(key);
+      named.delete(name);
+    }
     follow(TIDY_MS);
   };
 }
@@ -107,10 +121,13 @@ function follow(ms: number): void {
 }
 
 function wanted(): readonly { key: string; op: string; args: Args; hz: number }[] {
-  return [...entries.values()]
+  const held = [...entries.values()]
     .filter(({ holders }) => holders.size > 0)
-    .map(({ key, op, args, holders }) => ({ key, op, args, hz: Math.max(...holders.values()) }))
-    .sort((a, b) => (a.key < b.key ? -1 : 1));
+    .sort((a, b) => Number(a.name) - Number(b.name));
+  for (const { state } of held.slice(VIEWS_MOST)) state.value = { ...state.peek(), error: TOO_MANY };
+  return held
+    .slice(0, VIEWS_MOST)
+    .map(({ name, op, args, holders }) => ({ key: name, op, args, hz: Math.max(...holders.values()) }));
 }
 
 /** Ends the stream and begins the next one, unless the one that runs has what is wanted. */
@@ -173,11 +190,10 @@ async function read(body: ReadableStream<Uint8Array>, begun: AbortController): P
 /** @throws AskError when the event does not fit to what came before */
 function take(type: string, data: string): void {
   const event = feedEvent(type, data);
-  const entry = event === undefined ? undefined : entries.get(event.key);
+  const entry = event === undefined ? undefined : named.get(event.key);
   if (event === undefined || entry === undefined) return;
   const next = decideView(entry.state.peek(), event);
-  if (next === undefined)
-    throw new AskError(0, { message: `the feed has left out a change of ${event.key}` });
+  if (next === undefined) throw new AskError(0, { message: `the feed has left out a change of ${entry.op}` });
   entry.state.value = next;
 }
 

@@ -51,8 +51,13 @@ export function beginKeys(letters: () => ReadonlyMap<string, string>): void {
       at: nowMs(),
     });
     state = next;
-    // A dialog has its own keys.
-    if (command === undefined || document.querySelector("dialog[open]") !== null) return;
+    if (command === undefined) return;
+    const dialog = document.querySelector<HTMLDialogElement>("dialog[open]");
+    if (dialog !== null) {
+      // It has the keys of a form, and one that closes it.
+      if (command.type === "leave") dialog.close();
+      return;
+    }
     if (carryOut(command, letters())) event.preventDefault();
   });
 }
