@@ -9,6 +9,7 @@ import { listenerFailed } from "../../process/listening.js";
 import { outside } from "../../process/origin.js";
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
+import { cut } from "../../process/show.js";
 import type { EndedProcess, Witness } from "../../process/witness.js";
 import { Breakers } from "./breakers.js";
 import { Changes } from "./changes.js";
@@ -30,6 +31,8 @@ import {
 
 /** Discarded replies that are described within a second: each costs an error with a stack. The others count as the last of them. */
 const REPLIES_A_SECOND = 16;
+/** Most characters of what tells incidents apart. */
+const LONGEST_KEY = 300;
 
 export class History implements Witness {
   readonly #kernel: Kernel;
@@ -102,7 +105,7 @@ export class History implements Witness {
       }
       const number = this.#happened({
         kind: "crash",
-        key: `${pid.label ?? pid.id} ${reasonKey(reason)}`,
+        key: `${addressKey(pid)} ${reasonKey(reason)}`,
         as,
         detail: () => this.#crash(process, reason, entry, alongLink),
       });
@@ -158,7 +161,8 @@ export class History implements Witness {
     const cause = reason === undefined ? undefined : this.#causeOf(reason);
     const at = this.#kernel.env.wallTime();
     const named = { ...(as !== undefined && { as }), from, uses, cause };
-    const [state, [effect]] = decide(this.#state, { type: "happened", kind, key, at, ...named });
+    const happened = { type: "happened", kind, key: cut(key, LONGEST_KEY), at, ...named } as const;
+    const [state, [effect]] = decide(this.#state, happened);
     this.#state = state;
     const number = effect?.number ?? 0;
     // What a user has thrown may do anything while it is read, such as crash another process.

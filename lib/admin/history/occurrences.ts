@@ -3,6 +3,7 @@
 import type { SystemEventMap } from "../../process/events.js";
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
+import { cut } from "../../process/show.js";
 import type { Detail } from "./history-machine.js";
 import type { Incident, IncidentKind } from "./operations.js";
 import { addressText, errorKey, errorView, pidText, reasonText, shown, whose } from "./texts.js";
@@ -23,7 +24,11 @@ export interface Occurrence {
 /** The name of what ended at a process. */
 export const pidCause = ({ node, id }: Pid<never>): string => `p ${node.id} ${id}`;
 /** The name of what ended at the place of a child: the supervisor restarts it because of that. */
-export const placeCause = (supervisor: Pid<never>, id: string): string => `c ${supervisor.id} ${id}`;
+export const placeCause = (supervisor: Pid<never>, id: string): string =>
+  `c ${supervisor.id} ${cut(id, LONGEST_ID)}`;
+
+/** Most characters of the id of a child that tell it from others. */
+const LONGEST_ID = 200;
 
 /** Most siblings of a restart, and most suspects of a long turn. */
 const LISTED = 20;

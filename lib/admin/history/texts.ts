@@ -51,7 +51,7 @@ export const reasonText = (reason: ExitReason): string => shown(formatReason(rea
 export function errorView(error: unknown): IncidentError | undefined {
   if (!isError(error)) return undefined;
   const code = field(error, "code");
-  const stack = cutFromEnd(wholeStackOf(error) ?? "", STACK);
+  const stack = (wholeStackOf(error) ?? "").slice(-STACK).trimEnd();
   const frames = userFrames(stack).slice(0, FRAMES);
   const all = stack.split("\n").filter(isFrame).length;
   return {
@@ -62,8 +62,6 @@ export function errorView(error: unknown): IncidentError | undefined {
     hidden: Math.max(0, all - frames.length),
   };
 }
-
-const cutFromEnd = (text: string, longest: number): string => text.slice(-longest);
 
 /** The name and the message of an error, or the kind of another value: what tells crashes apart. */
 export function errorKey(error: unknown): string {

@@ -1,37 +1,8 @@
 // The history of a system that runs: crashes of supervised processes with their causes and consequences, by the kernel and nothing else.
 
-import {
-  type Callbacks,
-  custom,
-  defineServer,
-  type Pid,
-  System,
-  type SystemOptions,
-  stop,
-  supervisor,
-} from "signalbox";
-import { testClock } from "signalbox/testing";
-import { describe, expect, onTestFinished, test } from "vitest";
-import type { Incident } from "../../../lib/admin/history/operations.js";
-import { KernelOperations } from "../../../lib/admin/system/kernel-operations.js";
-
-/** A system whose history is kept, on a clock of its own. */
-async function shop(options: SystemOptions = {}) {
-  const clock = testClock();
-  const system = new System({ name: "shop", environment: clock.environment, report: false, ...options });
-  onTestFinished(() => system.stop({ timeoutMs: 0 }));
-  const on = new KernelOperations(system.kernel);
-  await on.recent();
-  /** The oldest first. */
-  const all = async (kind?: string): Promise<readonly Incident[]> =>
-    [...(await on.recent({ limit: 500, ...(kind !== undefined && { kind }) }))].reverse();
-  const one = async (kind: string): Promise<Incident> => {
-    const found = await all(kind);
-    expect(found).toHaveLength(1);
-    return found[0] as Incident;
-  };
-  return { clock, system, on, all, one };
-}
+import { type Callbacks, custom, defineServer, type Pid, stop, supervisor } from "signalbox";
+import { describe, expect, test } from "vitest";
+import { shop } from "./bench.js";
 
 class Order {
   readonly card = "4711-secret";
