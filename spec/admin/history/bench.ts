@@ -3,6 +3,7 @@
 import { System, type SystemOptions } from "signalbox";
 import { type TestClock, testClock } from "signalbox/testing";
 import { expect, onTestFinished } from "vitest";
+import { keptFor } from "../../../lib/admin/history/kept.js";
 import type { Incident } from "../../../lib/admin/history/operations.js";
 import { KernelOperations } from "../../../lib/admin/system/kernel-operations.js";
 
@@ -21,7 +22,7 @@ export async function shop(options: SystemOptions = {}): Promise<Shop> {
   const system = new System({ name: "shop", environment: clock.environment, report: false, ...options });
   onTestFinished(() => clock.until(system.stop({ timeoutMs: 0 })));
   const on = new KernelOperations(system.kernel);
-  await on.recent();
+  keptFor(system.kernel).hold();
   const all = async (kind?: string): Promise<readonly Incident[]> =>
     [...(await on.recent({ limit: 500, ...(kind !== undefined && { kind }) }))].reverse();
   const one = async (kind: string): Promise<Incident> => {
