@@ -100,6 +100,7 @@ describe("a crash of a supervised process", () => {
       },
       { label: "body" },
     );
+    const busy = system.spawn<Order>({ handle: () => new Promise(() => undefined) }, { label: "busy" });
     const server = await system.start(Till);
     await clock.settle();
     system.send(plain, new Order());
@@ -107,8 +108,10 @@ describe("a crash of a supervised process", () => {
     system.send(text, "4711");
     system.spawn((ctx) => ctx.exit(trapping, custom("x")));
     system.send(body, [1, 2]);
+    system.send(busy, new Order());
     server.cast.burn(new Order());
     await clock.advance(1);
+    system.exit(busy, "kill");
     expect(system.isAlive(timed)).toBe(false);
     const lasts = (await all("crash")).map(({ label, last }) => [label, last]);
     expect(Object.fromEntries(lasts)).toEqual({
@@ -117,6 +120,7 @@ describe("a crash of a supervised process", () => {
       text: "message string",
       trapping: "signal exit",
       body: "message array of 2",
+      busy: "message Order",
       timed: "timer or task",
       server: "cast burn",
     });

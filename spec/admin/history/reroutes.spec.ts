@@ -65,7 +65,7 @@ type Desk = ReturnType<typeof desk>;
 test("the re-routings of all that a consumer had are one incident for each way, which comes from its crash [N1523]", async () => {
   const { clock, system, one, all } = await shop();
   const group = new ConsumerGroup<string>({ name: "clerks", route: first });
-  const crashes = consumer<string, void>(
+  const crashes = consumer<string>(
     (text) => {
       if (text === "bad") throw new Error("burnt");
       return new Promise<void>(() => undefined);

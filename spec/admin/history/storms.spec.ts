@@ -85,8 +85,17 @@ test("of discarded replies, which cost an error each, 16 a second are described,
       .call(sleepy, (replyTo) => ({ replyTo: replyTo as never }), { timeoutMs: 10 })
       .catch(() => undefined),
   );
+  const { kernel } = system;
+  const discard = kernel.discardReply.bind(kernel);
+  let described = 0;
+  kernel.discardReply = (describe) =>
+    discard(() => {
+      described++;
+      return describe();
+    });
   await clock.advance(100);
   await Promise.all(calls);
+  expect(described).toBe(16);
   const replies = await all("discardedReply");
   expect(replies.reduce((sum, { count }) => sum + count, 0)).toBe(500);
   expect(replies).toMatchObject([{ label: "sleepy", text: expect.stringContaining("LateReplyError") }]);
