@@ -10,6 +10,8 @@ export interface AdminService {
   /** Whether other hosts of this program may offer the same at this socket. */
   readonly shares: boolean;
   readonly operations: ReadonlyMap<string, AdminOperation>;
+  /** Operations of other hosts of its program, as they are at each question. */
+  readonly others?: AdminOperations;
 }
 
 interface Member {
@@ -25,6 +27,7 @@ const posts = new Map<string, Post>();
 export class Post implements AdminOperations {
   readonly #path: string;
   readonly #members: Member[] = [];
+  readonly #operations = operationsIn(() => this.#members.map(({ service }) => service));
 
   private constructor(path: string) {
     this.#path = path;
@@ -57,10 +60,31 @@ export class Post implements AdminOperations {
   }
 
   get names(): readonly string[] {
-    return [...new Set(this.#members.flatMap(({ service }) => [...service.operations.keys()]))];
+    return this.#operations.names;
   }
 
   find(op: string): readonly AdminOperation[] {
-    return this.#members.flatMap(({ service }) => service.operations.get(op) ?? []);
+    return this.#operations.find(op);
   }
+}
+
+/** The operations of services, as these are at each question. */
+export function operationsIn(services: () => readonly AdminService[]): AdminOperations {
+  return {
+    get names() {
+      const all = services().flatMap(({ operations, others }) => [
+        ...operations.keys(),
+        ...(others?.names ?? []),
+      ]);
+      return [...new Set(all)];
+    },
+    find: (op) => {
+      const all = services().flatMap(({ operations, others }) => [
+        ...[operations.get(op) ?? []].flat(),
+        ...(others?.find(op) ?? []),
+      ]);
+      // A host may offer an operation itself, and be one of the others: then the later one says of which store it is.
+      return [...new Map(all.map((one) => [one.run, one])).values()];
+    },
+  };
 }

@@ -36,6 +36,9 @@ export const PROTOCOL_LIMITS: {
 /** The arguments of a request. */
 export type Args = Readonly<Record<string, unknown>>;
 
+/** The right that an operation needs: to look, to change something that can be changed again, or to remove for good. */
+export type Leave = "look" | "change" | "remove";
+
 /** A system behind a socket. */
 export interface SystemId {
   readonly name: string;
@@ -45,9 +48,13 @@ export interface SystemId {
 /** One operation of the protocol: the names of its arguments, and how it is done. */
 export interface AdminOperation {
   readonly args: readonly string[];
+  /** The right that it needs. */
+  readonly leave: Leave;
   run(args: Args, signal: AbortSignal): Promise<unknown>;
-  /** Of several hosts behind one socket, the one that answers true does it; else the first. */
+  /** Of several hosts that offer it, the one that answers true does it; else one that could not tell; else the first. */
   mine?(args: Args): Promise<boolean>;
+  /** The store of its host, where hosts of several stores offer it. The argument `store` says which one is meant. */
+  readonly store?: string;
   /**
    * The system that it looks at. Where several listen at a socket, the argument `system` says which one is meant: by its name, or by its id where
    * several have the name.
@@ -65,10 +72,10 @@ export interface AdminOperations {
 export async function serve(operations: AdminOperations, line: string, signal: AbortSignal): Promise<string> {
   let of: number | null = null;
   try {
-    const request = parse(operations, line);
+    const request = parse(line);
     of = request.id;
-    const operation = await chosen(request.offers, request.args);
-    const found = await operation.run(request.args, signal);
+    const { run } = await chosenOf(operations, request.op, request.args);
+    const found = await run(request.args, signal);
     const answer = JSON.stringify({ id: of, ok: toJson(found) });
     if (answer.length <= PROTOCOL_LIMITS.answerLength) return answer;
     throw new AdminProtocolError(
@@ -79,11 +86,49 @@ export async function serve(operations: AdminOperations, line: string, signal: A
   }
 }
 
-async function chosen(offers: readonly AdminOperation[], args: Args): Promise<AdminOperation> {
-  const [first] = offers as readonly [AdminOperation];
+/**
+ * The operation that a request means: of several hosts that offer it, the one that it is meant for.
+ *
+ * @throws AdminProtocolError when there is none, OptionError when it has no such argument
+ */
+export async function chosenOf(
+  operations: AdminOperations,
+  op: unknown,
+  args: Args,
+): Promise<AdminOperation> {
+  const offers = typeof op === "string" ? operations.find(op) : [];
+  const [first] = offers;
+  if (first === undefined) throw new AdminProtocolError(noOperation(operations.names, op));
+  only("args", args as object, [...new Set(offers.flatMap((one) => one.args))]);
   if (first.system !== undefined) return ofSystem(offers, args.system);
-  if (offers.length > 1) for (const one of offers) if ((await one.mine?.(args)) === true) return one;
-  return first;
+  const meant = inStore(offers, args.store);
+  return (await ownerOf(meant, args)) ?? (meant[0] as AdminOperation);
+}
+
+/** @throws AdminProtocolError when no host of that store offers it */
+function inStore(offers: readonly AdminOperation[], wanted: unknown): readonly AdminOperation[] {
+  if (wanted === undefined) return offers;
+  const meant = offers.filter(({ store }) => store === wanted);
+  if (meant.length > 0) return meant;
+  const stores = [...new Set(offers.flatMap(({ store }) => store ?? []))];
+  throw new AdminProtocolError(
+    `no host here has the store ${show(wanted)}: there is only ${stores.join(", ")}`,
+  );
+}
+
+/** The offer of the host that has what a request names. A host whose store fails now cannot tell: no other one may answer for it. */
+async function ownerOf(offers: readonly AdminOperation[], args: Args): Promise<AdminOperation | undefined> {
+  if (offers.length < 2) return undefined;
+  let silent: AdminOperation | undefined;
+  for (const one of offers) {
+    try {
+      if ((await one.mine?.(args)) === true) return one;
+    } catch {
+      // What is wrong with it shows when the operation runs there.
+      silent ??= one;
+    }
+  }
+  return silent;
 }
 
 /**
@@ -128,12 +173,12 @@ export function errorLine(id: number | null, error: unknown): string {
 
 interface Parsed {
   readonly id: number;
-  readonly offers: readonly AdminOperation[];
+  readonly op: unknown;
   readonly args: Args;
 }
 
-/** @throws AdminProtocolError, OptionError */
-function parse(operations: AdminOperations, line: string): Parsed {
+/** @throws AdminProtocolError */
+function parse(line: string): Parsed {
   let request: unknown;
   try {
     request = JSON.parse(line);
@@ -149,11 +194,7 @@ function parse(operations: AdminOperations, line: string): Parsed {
     );
   if (!Number.isSafeInteger(number))
     throw new AdminProtocolError("the id of a request must be a whole number");
-  const offers = typeof op === "string" ? operations.find(op) : [];
-  const [first] = offers;
-  if (first === undefined) throw new AdminProtocolError(noOperation(operations.names, op));
-  only("args", args as object, first.args);
-  return { id: number as number, offers, args: args as Args };
+  return { id: number as number, op, args: args as Args };
 }
 
 /** Says that there is no such operation, and which was meant; or that this program has nothing of its kind. */

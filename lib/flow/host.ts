@@ -1,6 +1,7 @@
-// Flow hosts as users start them: with their admin socket and their retention.
+// Flow hosts as users start them: their program finds their operations, and they have an admin socket and a retention.
 
 import { socketOf } from "../admin/admin-socket.js";
+import { offerWhile } from "../admin/system/offered.js";
 import { adminLodging } from "../host/index.js";
 import { supervisor } from "../supervisor/supervisor.js";
 import { portOn } from "./operations/open-operations.js";
@@ -23,26 +24,23 @@ import type { FlowHostOptions, HostService } from "./runtime/options.js";
 export function flowHost(options: FlowHostOptions): FlowHostDefinition {
   const socket = socketOf(options);
   const retention = options?.retention === undefined ? undefined : checkRetention(options.retention);
-  const service: HostService = ({ kernel, store, payloads, background, start }) => {
+  const service: HostService = ({ kernel, alive, store, payloads, background, start, has, held }) => {
     const after = (ms: number, fn: () => void) => {
       const timer = kernel.addTimer(ms, { fire: fn });
       return () => void kernel.cancelTimer(timer);
     };
-    const port = { ...portOn(store, kernel.env, after, payloads), start };
+    const port = { ...portOn(store, kernel.env, after, payloads), start, held };
+    const operations = flowService(new StoreOperations(port), has);
+    offerWhile(alive, kernel, operations, { store: store.label, atSockets: options.socket !== false });
     const children = [
       ...(socket === undefined
         ? []
-        : [
-            {
-              id: "admin socket",
-              start: adminLodging(socket, flowService(new StoreOperations(port)), kernel),
-            },
-          ]),
+        : [{ id: "admin socket", start: adminLodging(socket, operations, kernel) }]),
       ...(retention === undefined
         ? []
         : [{ id: "retention", start: retentionProcess(store, port.removals, retention, background) }]),
     ];
-    return supervisor({ strategy: "one_for_one", children });
+    return children.length === 0 ? undefined : supervisor({ strategy: "one_for_one", children });
   };
-  return hostOf(options, socket === undefined && retention === undefined ? [] : [service]);
+  return hostOf(options, [service]);
 }

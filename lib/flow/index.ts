@@ -55,9 +55,11 @@ export type { Decided, HospitalRecord, Suspension, Visit } from "./hospital/reco
 export type { Chart, Diagnosis, StaffMember } from "./hospital/staff.js";
 export type { Symptom, SymptomKind } from "./hospital/symptom.js";
 export { flowHost } from "./host.js";
+export type { FlowAside, FlowDeath, FlowVisit } from "./operations/aside.js";
 export { FlowStateError } from "./operations/errors.js";
 export { type OpenFlowOperations, openFlowOperations } from "./operations/open-operations.js";
 export type {
+  FlowCounts,
   FlowDetails,
   FlowFilter,
   FlowForkOptions,
@@ -72,12 +74,15 @@ export type {
   FlowStartOptions,
   FlowStatus,
   FlowSummary,
+  FlowTimeline,
+  FlowTimelineOptions,
   HistoryEvent,
   HistoryOptions,
   PendingAsk,
   ResultOptions,
   WaitingMessage,
 } from "./operations/operations.js";
+export type { TimelineAttempt, TimelineItem } from "./operations/timeline.js";
 export type { QueueLimitsInfo } from "./queues/declared.js";
 export type { QueueInfo } from "./queues/info.js";
 export type {

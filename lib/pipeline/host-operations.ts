@@ -13,7 +13,7 @@ import { checkReplay } from "./operations/replay-options.js";
 import { StoreOperations } from "./operations/store-operations.js";
 import { checkWait } from "./operations/waits.js";
 import type { OpenTables } from "./runtime/catalogue.js";
-import type { HostRequest } from "./runtime/host-process.js";
+import type { HostRequest, RoutesHere } from "./runtime/host-process.js";
 
 /** Asks a host. */
 export type Caller = HostCaller<HostRequest>;
@@ -31,15 +31,23 @@ export const changing = (
 /** Operations through a host. The host says first where its executions are. */
 export function hostOperations(kernel: Kernel, call: Caller): PipelineOperations {
   const { after } = storeContext(kernel);
+  /** @throws NoLineageError */
+  const on = async (): Promise<StoreOperations> => {
+    const tables = await call<OpenTables | undefined>((replyTo) => ({ type: "tables", replyTo }));
+    if (tables === undefined) throw new NoLineageError();
+    return new StoreOperations({ ...tables, after });
+  };
   return passedOn(PIPELINE_TABLE, {
-    /** @throws NoLineageError */
-    on: async () => {
-      const tables = await call<OpenTables | undefined>((replyTo) => ({ type: "tables", replyTo }));
-      if (tables === undefined) throw new NoLineageError();
-      return new StoreOperations({ ...tables, after });
-    },
+    on,
     isOver: isHostOver,
-    own: changes(kernel, call),
+    own: {
+      ...changes(kernel, call),
+      routes: async (id) => {
+        const here = (): Promise<RoutesHere> =>
+          call<RoutesHere>((replyTo) => ({ type: "routes", id, replyTo }));
+        return (await on()).routesWith(id, here);
+      },
+    },
   });
 }
 

@@ -1,6 +1,7 @@
 // Pipeline hosts as users start them, and the handles of a host and of a run.
 
 import { socketOf } from "../admin/admin-socket.js";
+import { offerWhile } from "../admin/system/offered.js";
 import { adminLodging, HostCalls } from "../host/index.js";
 import type { HostSignals } from "../host/signals.js";
 import { labelOf } from "../host/versions.js";
@@ -109,13 +110,18 @@ export function pipelineHost(options: PipelineHostOptions): PipelineHostDefiniti
   };
 }
 
-/** The admin socket of a host, if it has one. Its operations are those of a handle. @throws OptionError */
+/** What a host offers to its program, and at its admin socket if it has one: the operations of a handle. @throws OptionError */
 function serviceOf(options: PipelineHostOptions, settings: PipelineHostSettings): HostService | undefined {
   const path = socketOf(options);
-  if (path === undefined) return undefined;
-  return (kernel, self) => {
+  const { store } = settings;
+  // Without a store there is nothing to look into.
+  if (store === undefined && path === undefined) return undefined;
+  return ({ kernel, self, alive }) => {
     const { operations } = new PipelineHost(self, kernel, settings);
     const service = pipelineService(operations, (pipeline) => settings.plans.has(pipeline));
+    if (store !== undefined)
+      offerWhile(alive, kernel, service, { store: store.label, atSockets: options.socket !== false });
+    if (path === undefined) return undefined;
     const children = [{ id: "admin socket", start: adminLodging(path, service, kernel) }];
     return supervisor({ strategy: "one_for_one", children });
   };

@@ -156,12 +156,16 @@ export {
   ReplayError,
   UnknownPipelineError,
 } from "./operations/errors.js";
+export type { RouteBreaker, RouteGate } from "./operations/figures.js";
 export type {
   DeadChoice,
   DeadFilter,
   DeadMessage,
   DeadMessageRecord,
   DeadRecordFilter,
+  DelayedMessage,
+  DelayedOptions,
+  ExecutionCounts,
   ExecutionDetails,
   ExecutionFilter,
   ExecutionListOptions,
@@ -181,6 +185,7 @@ export type {
 } from "./operations/operations.js";
 export type { ReplayOptions } from "./operations/replay-options.js";
 export type { PipelineRetentionOptions, RouteTotals } from "./operations/retention.js";
+export type { RouteEdge, RouteGraph, RouteNode } from "./operations/route-graph.js";
 export type { OperationWaitOptions } from "./operations/waits.js";
 export { type DeadLetter, DeadLetters, type QueueReplayOptions } from "./queues/dead-letters.js";
 export {

@@ -22,7 +22,7 @@ const refused = { remote: { name: "OptionError", code: "ERR_OPTION" } };
 
 test("a history with a limit that is none is refused [Z696]", async () => {
   const operations = await openFlowOperations(system(), memory());
-  const remote = flowTable.remoteOperations(wireTo(flowTable.flowService(operations)).ask);
+  const remote = flowTable.remoteOperations(wireTo(flowTable.flowService(operations, () => true)).ask);
   for (const limit of LIMITS)
     await expect(collect(remote.history("a", { limit: limit as number }))).rejects.toMatchObject(refused);
 });

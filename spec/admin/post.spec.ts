@@ -10,6 +10,7 @@ const { signal } = new AbortController();
 function service(name: string, shares = true): AdminService {
   const operation = {
     args: ["of"],
+    leave: "look" as const,
     run: async () => name,
     mine: async ({ of }: Readonly<Record<string, unknown>>) => of === name,
   };

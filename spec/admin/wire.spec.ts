@@ -50,6 +50,8 @@ const FLOW_ANSWERS = {
     if (follow) throw new FlowWaitTimeoutError(id, 1, "publish an event");
     return [1, 2].filter((position) => position > after).map(published);
   },
+  timeline: { flow, at: 5, generation: 0, items: [], isCut: false, mail: [], children: [] },
+  counts: { counts: { running: 1 }, atMost: 10_000 },
   retry: () => Promise.reject(Object.assign(new Error("not now"), { code: "ERR_FLOW_STATE" })),
   fork: "b",
   outcome: (id: string, { timeoutMs }: { timeoutMs: number }) => {
@@ -101,11 +103,14 @@ const FLOW_ASKS: readonly ((on: FlowOperations) => Promise<unknown>)[] = [
   (on) => on.queues(),
   (on) => on.discharge("a"),
   (on) => on.backup("copy.db"),
+  (on) => on.timeline("a"),
+  (on) => on.timeline("a", { limit: 20 }),
+  (on) => on.counts(),
 ];
 
 test("every operation on flows has its line, and its answer [Z690]", async () => {
   const operations = answering<FlowOperations>(FLOW_ANSWERS, ["history", "events"]);
-  const service = flowWire.flowService(operations);
+  const service = flowWire.flowService(operations, () => true);
   const wire = wireTo(service);
   const lines = await linesOf(wire, flowWire.remoteOperations(wire.ask), FLOW_ASKS);
   await expect(`${signaturesOf(service)}\n\n${lines}\n`).toMatchFileSnapshot("golden/flows.txt");
@@ -153,6 +158,14 @@ const PIPELINE_ANSWERS = {
   ...{ pause: true, resume: false, cancel: true },
   ...{ giveUp: { messages: 3, sources: 1, more: false }, move: { messages: 3, more: true } },
   replay: { id: "b", messages: 2 },
+  routes: {
+    ...{ id: "a", pipeline: "words", status: "running", at: 5 },
+    isLive: false,
+    nodes: [],
+    edges: [],
+  },
+  counts: { counts: { running: 1 }, atMost: 10_000 },
+  delayed: [{ id: "1.1", queue: "lines", until: 9, why: "quarantine", attempts: 0, ends: 1, errors: ["x"] }],
 };
 
 const PIPELINE_ASKS: readonly ((on: PipelineOperations) => Promise<unknown>)[] = [
@@ -198,6 +211,10 @@ const PIPELINE_ASKS: readonly ((on: PipelineOperations) => Promise<unknown>)[] =
   (on) => on.replay("a", { id: "b", dead: true, again: true, by: "Ada", reason: "fixed", timeoutMs: 20 }),
   (on) => on.replay("a", { route: "check", partial: true }),
   (on) => on.replay("a", { messages: ["1.1"] }),
+  (on) => on.routes("a"),
+  (on) => on.counts(),
+  (on) => on.delayed("a"),
+  (on) => on.delayed("a", { queue: "lines", limit: 5 }),
 ];
 
 const PIPELINE_LISTS = ["children", "batch", "messages", "failures", "deadLetters", "deadRecords"];
@@ -250,7 +267,7 @@ const QUEUE_ASKS: readonly ((on: QueueOperations) => Promise<unknown>)[] = [
 
 test("every operation on queues has its line, and its answer [Z690]", async () => {
   const operations = answering<QueueOperations>(QUEUE_ANSWERS, ["list", "deadLetters", "deadRecords"]);
-  const service = queueWire.queueService(operations);
+  const service = queueWire.queueService(operations, async () => true);
   const wire = wireTo(service);
   const lines = await linesOf(wire, queueWire.remoteOperations(wire.ask), QUEUE_ASKS);
   await expect(`${signaturesOf(service)}\n\n${lines}\n`).toMatchFileSnapshot("golden/queues.txt");

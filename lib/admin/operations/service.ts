@@ -19,8 +19,8 @@ export interface Offer {
   readonly prefix?: string;
   /** Whether other hosts of the program may offer the same. */
   readonly shares: boolean;
-  /** Of several hosts, the one that answers true is asked for operations with an `id`. */
-  mine?(args: Args): Promise<boolean>;
+  /** Of several hosts, the one that answers true is asked for operations on something that is named: their first argument names it. */
+  mine?(op: string, args: Args): Promise<boolean>;
   /** The system, of operations that look at one. */
   readonly system?: SystemId;
 }
@@ -38,9 +38,10 @@ export function serviceOf<Operations extends object>(
     const args = system === undefined ? argsOf(row) : [...argsOf(row), "system"];
     operations.set(prefix + op, {
       args,
+      leave: row.leave,
       ...(system !== undefined && { system }),
       run: (given, signal) => RUNS[row.kind](row as never, method, given, signal),
-      ...(mine !== undefined && args.includes("id") && { mine }),
+      ...(mine !== undefined && row.placed.length > 0 && { mine: (given) => mine(op, given) }),
     });
   }
   return { name, shares, operations };

@@ -4,9 +4,7 @@
 // The interface says the types: a method without its row, an option that a row does not name, and a row of the wrong kind do not compile.
 
 import type { Json } from "../json-view.js";
-
-/** The right that an operation needs: to look, to change something that can be changed again, or to remove for good. */
-export type Leave = "look" | "change" | "remove";
+import type { Leave } from "../protocol.js";
 
 /** How an option goes over the wire: under its own name, under another one, or not at all. */
 export type Sent = true | string | false;

@@ -4,7 +4,7 @@ import { remoteOf } from "../../admin/operations/remote.js";
 import { serviceOf } from "../../admin/operations/service.js";
 import type { OperationTable, PageForm, SentOptions } from "../../admin/operations/table.js";
 import type { AdminService } from "../../admin/post.js";
-import type { Ask } from "../../admin/protocol.js";
+import type { Args, Ask } from "../../admin/protocol.js";
 import { FlowOutcomeUnknownError, FlowWaitTimeoutError } from "../runtime/errors.js";
 import type { FlowListOptions, FlowOperations, HistoryEvent } from "./operations.js";
 
@@ -76,6 +76,7 @@ const FLOW_TABLE: OperationTable<FlowOperations> = {
     timeout: TIMEOUT,
     late: (timeoutMs, id) => new FlowWaitTimeoutError(id, timeoutMs, "publish an event"),
   },
+  timeline: { ...look, placed: ["id"], options: { limit: true } },
   pause: { ...change("pause"), placed: ["id"] },
   resume: { ...change("resume"), placed: ["id"] },
   cancel: { ...change("cancel"), placed: ["id"] },
@@ -111,6 +112,7 @@ const FLOW_TABLE: OperationTable<FlowOperations> = {
     unknown: (cause, _name, _input, options) =>
       options?.id === undefined ? undefined : new FlowOutcomeUnknownError("start", options.id, cause),
   },
+  counts: { ...look, placed: [] },
   metrics: { ...look, placed: [] },
   schedules: { ...look, placed: [] },
   pauseSchedule: schedule("pauseSchedule"),
@@ -120,9 +122,25 @@ const FLOW_TABLE: OperationTable<FlowOperations> = {
   backup: { kind: "ask", leave: "change", placed: ["path"] },
 };
 
-/** The operations of a host of flows, for its admin socket. */
-export function flowService(on: FlowOperations): AdminService {
-  return serviceOf(FLOW_TABLE, on, { name: "flows", shares: false });
+/**
+ * The operations of a host of flows, for its admin socket and its program.
+ *
+ * @param has - whether the host has a definition of this name: of several hosts, that one starts its flows
+ */
+export function flowService(on: FlowOperations, has: (flow: string) => boolean): AdminService {
+  const mine = async (op: string, { id, name }: Args): Promise<boolean> => {
+    if (op === "start") return has(name as string);
+    if (op === "pauseSchedule" || op === "resumeSchedule")
+      return (await on.schedules()).some((one) => one.name === name);
+    // The place of a backup names nothing that is there.
+    return op !== "backup" && (await hasFlow(on, id as string));
+  };
+  return serviceOf(FLOW_TABLE, on, { name: "flows", shares: false, mine });
+}
+
+async function hasFlow(on: FlowOperations, id: string): Promise<boolean> {
+  const { flows } = await on.list({ idPrefix: id, limit: 1 });
+  return flows[0]?.id === id;
 }
 
 /** Operations on flows at the other end of a connection. */

@@ -5,6 +5,8 @@ import type { FlowStatus } from "../journal/tables.js";
 import type { QueueInfo } from "../queues/info.js";
 import type { FlowEvent, FlowEventOptions } from "../runtime/event-page.js";
 import type { ScheduleInfo } from "../schedules/schedules.js";
+import type { FlowAside } from "./aside.js";
+import type { TimelineItem } from "./timeline.js";
 
 export type { FlowStatus };
 
@@ -242,6 +244,44 @@ export interface FlowMetrics {
   readonly inHospital: number;
 }
 
+/** Options of a timeline. */
+export interface FlowTimelineOptions {
+  /** Most entries of the journal that are read, from its end: 1 to 1,000. Default 200. */
+  readonly limit?: number;
+}
+
+/** A flow as a page shows it while it runs. A look costs the same however long its journal is. */
+export interface FlowTimeline {
+  readonly flow: FlowSummary;
+  /** When this was read, in milliseconds since 1970 by the clock of the store. */
+  readonly at: number;
+  /** How often its journal was begun anew by `continueAsNew`. */
+  readonly generation: number;
+  /** The fencing token of the host that holds it. Absent: none does. */
+  readonly holder?: number;
+  /** What its code asked for, in this order. Those without an outcome are what it waits for. */
+  readonly items: readonly TimelineItem[];
+  /** Earlier entries of the journal were not read. */
+  readonly isCut: boolean;
+  /** Its messages that wait, the oldest first: the first 100. */
+  readonly mail: readonly WaitingMessage[];
+  /** The flows that it started: the first 100. */
+  readonly children: readonly FlowSummary[];
+  /** The last value that its code gave `flow.progress`. */
+  readonly progress?: unknown;
+  /** The last heartbeats of steps that run: the key of the step, when, and what it said. */
+  readonly heartbeats?: unknown;
+  /** Why it stands aside, or did. Absent: nothing was wrong with it. */
+  readonly aside?: FlowAside;
+}
+
+/** How many flows there are of each status. */
+export interface FlowCounts {
+  readonly counts: Readonly<Record<FlowStatus, number>>;
+  /** No status is counted further: so many of it may be more. */
+  readonly atMost: number;
+}
+
 /** The operations. All of them reject with FlowNotFoundError for an id that no flow has. */
 export interface FlowOperations {
   /** Flows, page by page. @throws OptionError */
@@ -250,6 +290,8 @@ export interface FlowOperations {
   inspect(id: string): Promise<FlowDetails>;
   /** What a flow has done, in its order. */
   history(id: string, options?: HistoryOptions): AsyncIterable<HistoryEvent>;
+  /** A flow as a page shows it: the end of its journal as a timeline, what it waits for, and why it stands aside. @throws OptionError */
+  timeline(id: string, options?: FlowTimelineOptions): Promise<FlowTimeline>;
   /**
    * The events that a flow publishes with `flow.emit`: first the stored ones, then new ones until the flow has ended.
    *
@@ -278,7 +320,9 @@ export interface FlowOperations {
   send(id: string, topic: string, value: unknown, options?: FlowSendOptions): Promise<void>;
   /** Starts a flow by the name of its definition. Gives its id. @throws UnknownFlowError when no host has the definition */
   start(name: string, input: unknown, options?: FlowStartOptions): Promise<string>;
-  /** Counts and delays. */
+  /** How many flows there are of each status: no further than a page needs. */
+  counts(): Promise<FlowCounts>;
+  /** Counts and delays. All flows are counted. */
   metrics(): Promise<FlowMetrics>;
   /** The schedules of the store, by name. */
   schedules(): Promise<readonly ScheduleInfo[]>;

@@ -45,7 +45,9 @@ import { FlowStateError } from "./errors.js";
 import { checkList, cursorAt, isPast, LIST_LIMITS, matches, scansOf } from "./flow-query.js";
 import { eventOf, messageOf, PendingAsks, readMetrics, summaryOf } from "./flow-view.js";
 import { forkFlow } from "./fork.js";
+import { readCounts, readTimeline } from "./looks.js";
 import type {
+  FlowCounts,
   FlowDetails,
   FlowForkOptions,
   FlowListOptions,
@@ -59,12 +61,15 @@ import type {
   FlowStartOptions,
   FlowStatus,
   FlowSummary,
+  FlowTimeline,
+  FlowTimelineOptions,
   HistoryEvent,
   HistoryOptions,
   ResultOptions,
 } from "./operations.js";
 import { checkPrune, type Removals } from "./removals.js";
 import { cutAtFailure, cutAtSymptom, cutBefore, type EntryHead } from "./rewind.js";
+import type { HeldAsk } from "./timeline.js";
 
 /** The surroundings of the operations. */
 export interface OperationsPort {
@@ -77,6 +82,8 @@ export interface OperationsPort {
   after(ms: number, fn: () => void): () => void;
   /** Starts a flow. Absent where there is no host that has definitions. */
   start?(name: string, input: unknown, id: string): Promise<string>;
+  /** What the code of a flow waits for, by the number of the flow, if a host has it in memory. Absent where there is no host. */
+  held?(number: number): readonly HeldAsk[];
 }
 
 /** Rows that are read from the store at a time. */
@@ -173,6 +180,22 @@ export class StoreOperations implements FlowOperations {
       else yield eventOf(seq, entry, entry.value === null ? undefined : await this.#shown(entry.value));
       if (--left === 0) return;
     }
+  }
+
+  async timeline(id: string, options: FlowTimelineOptions = {}): Promise<FlowTimeline> {
+    const row = await this.#row(id);
+    const { store, held } = this.#port;
+    const port = {
+      store,
+      shown: (stored: Stored) => this.#shown(stored),
+      summaries: (rows: readonly FlowRow[]) => this.#summaries(rows),
+      held: ({ number }: FlowRow) => held?.(number) ?? [],
+    };
+    return readTimeline(port, row, options);
+  }
+
+  counts(): Promise<FlowCounts> {
+    return readCounts(this.#store);
   }
 
   /** The entries of a flow behind a number, read page by page. One that cannot be read is an Error. */

@@ -42,3 +42,13 @@ export interface Call extends Settler {
   /** Makes of the decoded outcome what the code gets. Throws what the code gets as an error. */
   readonly finish?: ((value: unknown) => unknown) | undefined;
 }
+
+/** Something that the code of a flow waits for, for people. */
+export interface FlowAskInfo {
+  readonly kind: string;
+  readonly key: string;
+  /** A body of it runs. */
+  readonly isRunning: boolean;
+  /** When it ends by itself, or is tried again, in milliseconds since 1970. */
+  readonly dueAt: number | undefined;
+}

@@ -13,7 +13,7 @@ import { decide } from "../machine/flow-machine.js";
 import type { Ending, FlowEffect, FlowEvent, FlowState, UnreadMessage } from "../machine/state.js";
 import { checkpoint, endingSet, entriesSet, finish, submit, transact, verify } from "./checkpoint.js";
 import { FlowContextError } from "./errors.js";
-import type { Call } from "./flow-call.js";
+import type { Call, FlowAskInfo } from "./flow-call.js";
 import { cancelChildren, deliver, diverged, hasEnded, kill, rejectAll, runCode } from "./flow-ends.js";
 import { engineUnless, FlowLife, type FlowMessage } from "./flow-life.js";
 import { park, parked, restFor } from "./flow-rest.js";
@@ -68,6 +68,16 @@ export class FlowProcess implements Callbacks<FlowMessage> {
   /** How its code answers queries. */
   get answers(): ReadonlyMap<string, (argument: unknown) => unknown> {
     return this.#life.answers;
+  }
+
+  /** What its code waits for, in the order of its asks: the first `most`. */
+  asks(most: number): readonly FlowAskInfo[] {
+    const found: FlowAskInfo[] = [];
+    for (const { kind, key, status, due } of this.#life.state.ops.values()) {
+      if (found.length === most) break;
+      found.push({ kind, key, isRunning: status === "running", dueAt: due });
+    }
+    return found;
   }
 
   /** The code has made all asks in its journal, and all that it can make without a further outcome. */

@@ -25,6 +25,7 @@ import { cronLoader } from "../schedules/cron.js";
 import { HostSchedules, type HostSchedulesPort } from "../schedules/host-schedules.js";
 import { SESSION_SCHEMA } from "../sessions/tables.js";
 import { FlowHostTakenError } from "./errors.js";
+import type { FlowAskInfo } from "./flow-call.js";
 import { HostState } from "./host-state.js";
 import type { HostMessage } from "./messages.js";
 import type { HostSettings, ServedHost } from "./options.js";
@@ -32,6 +33,8 @@ import { inputOf } from "./outgoing.js";
 import { findFlow } from "./reading.js";
 import { OPERATED_SCHEMAS } from "./schemas.js";
 
+/** Most asks of a flow that are shown. */
+const MOST_ASKS = 1_000;
 /** The symptoms of a store that was out of order as a whole. */
 const OUTAGE_KINDS: readonly SymptomKind[] = ["connection", "exhausted"];
 
@@ -123,7 +126,10 @@ export class HostProcess implements Callbacks<HostMessage> {
   async #serve(): Promise<void> {
     const { life, settings } = this.#host;
     try {
-      for (const service of settings.services) await life.serve(service(this.#served()));
+      for (const serviceOf of settings.services) {
+        const service = serviceOf(this.#served());
+        if (service !== undefined) await life.serve(service);
+      }
     } catch (error) {
       await this.terminate();
       throw error;
@@ -131,7 +137,8 @@ export class HostProcess implements Callbacks<HostMessage> {
   }
 
   #served(): ServedHost {
-    const { kernel, store, payloads, background, outgoing, starting, settings } = this.#host;
+    const { kernel, ctx, store, payloads, background, outgoing, starting, settings } = this.#host;
+    const { definitions } = settings;
     const start = async (name: string, input: unknown, id: string): Promise<string> => {
       const definition = outgoing.known(name, undefined);
       const stored = await inputOf(payloads, definition, input, id);
@@ -140,7 +147,10 @@ export class HostProcess implements Callbacks<HostMessage> {
       const flow = { id, name, version, input: stored, timing, trace: outgoing.traceOf(name, id) };
       return (await starting.start(flow)).id;
     };
-    return { kernel, store, payloads, background, start };
+    const has = (name: string): boolean => definitions.has(name);
+    const held = (number: number): readonly FlowAskInfo[] =>
+      this.#host.loaded.get(number)?.process.asks(MOST_ASKS) ?? [];
+    return { kernel, alive: ctx.signal, store, payloads, background, start, has, held };
   }
 
   /** The store works again: flows that it failed need not wait for their time. */

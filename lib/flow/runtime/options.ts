@@ -18,6 +18,7 @@ import { checkHospital, type HospitalOptions, type HospitalSettings } from "../h
 import { checkQueueName, checkQueues, type QueueOptions, type QueueSettings } from "../queues/options.js";
 import type { Schedule } from "../schedules/schedules.js";
 import * as flowErrors from "./errors.js";
+import type { FlowAskInfo } from "./flow-call.js";
 import { FLOW_DEFAULTS, type FlowLimits, type Interceptor } from "./port.js";
 
 /** Options of {@link flowHost}. */
@@ -222,15 +223,21 @@ export class Turns {
 /** A host, as its services see it. */
 export interface ServedHost {
   readonly kernel: Kernel;
+  /** Aborts when the host ends. */
+  readonly alive: AbortSignal;
   readonly store: Store;
   readonly payloads: Values;
   readonly background: Background;
   /** Starts a flow of the newest version. Gives its id. @throws UnknownFlowError, FlowIdTakenError, FlowInputError */
   start(name: string, input: unknown, id: string): Promise<string>;
+  /** Whether the host has a definition of this name. */
+  has(name: string): boolean;
+  /** What the code of a flow waits for, by the number of the flow. Empty: the host does not have it in memory. */
+  held(number: number): readonly FlowAskInfo[];
 }
 
-/** Makes a child of a host, when the host has its store. */
-export type HostService = (host: ServedHost) => Service;
+/** Makes a child of a host, when the host has its store. Undefined: the service needs no process. */
+export type HostService = (host: ServedHost) => Service | undefined;
 
 /** With the classes of errors that the flows register. @throws OptionError */
 export function payloadsOf(options: PayloadOptions, definitions?: Definitions): Values {

@@ -51,6 +51,14 @@ export type Sentence =
   | { readonly type: "quarantine"; readonly delayMs: number; readonly error: string }
   | { readonly type: "dead"; readonly error: string };
 
+/** The errors of ends of processes begin so. */
+const ENDED = "ended its process (";
+
+/** Whether an error in the history of a message is an end of its process, by evidence. @param ends - how often it ended a process */
+export function isEndOfProcess(error: string | undefined, ends: number): boolean {
+  return ends > 0 && error?.startsWith(ENDED) === true;
+}
+
 /**
  * What becomes of it.
  *
@@ -65,7 +73,7 @@ export function sentenceFor(
   roll: number,
 ): Sentence {
   const count = ends + 1;
-  const error = `ended its process (${evidence}), ${count === 1 ? "once" : `${count} times`}`;
+  const error = `${ENDED}${evidence}), ${count === 1 ? "once" : `${count} times`}`;
   if (count >= most) return { type: "dead", error };
   return { type: "quarantine", delayMs: Math.max(1, backoffMs(backoff, count, roll)), error };
 }

@@ -7,7 +7,7 @@ import { ITEMS, type OperationTable, type SentOptions } from "../../admin/operat
 import type { AdminService } from "../../admin/post.js";
 import type { Args, Ask } from "../../admin/protocol.js";
 import type { DeedOptions } from "../messages/dead-options.js";
-import { ExecutionOutcomeUnknownError, ExecutionWaitTimeoutError } from "./errors.js";
+import { ExecutionNotFoundError, ExecutionOutcomeUnknownError, ExecutionWaitTimeoutError } from "./errors.js";
 import {
   allPages,
   type ExecutionListOptions,
@@ -49,6 +49,9 @@ export const PIPELINE_TABLE: OperationTable<PipelineOperations> = {
   executions: { kind: "made", of: (on) => (options) => allPages(on, options) },
   status: look,
   inspect: look,
+  routes: look,
+  counts: { kind: "ask", leave: "look", placed: [] },
+  delayed: { ...look, options: { queue: true, limit: true } },
   lineage: { ...look, placed: ["id", "message"] },
   children: { ...list, ...byId, placed: ["id", "message"], options: RANGE },
   batch: { ...list, ...byId, placed: ["id", "message"], options: RANGE },
@@ -121,12 +124,20 @@ export const PIPELINE_TABLE: OperationTable<PipelineOperations> = {
 };
 
 /**
- * The operations of a host of pipelines, for its admin socket.
+ * The operations of a host of pipelines, for its admin socket and its program.
  *
  * @param has - whether the host has the pipeline of this name: of several hosts, that one changes its executions
  */
 export function pipelineService(on: PipelineOperations, has: (pipeline: string) => boolean): AdminService {
-  const mine = async ({ id }: Args): Promise<boolean> => has((await on.status(id as string)).pipeline);
+  const mine = async (_op: string, { id }: Args): Promise<boolean> => {
+    try {
+      return has((await on.status(id as string)).pipeline);
+    } catch (error) {
+      // A host of another store may have it. Any other error says that this one cannot tell.
+      if (error instanceof ExecutionNotFoundError) return false;
+      throw error;
+    }
+  };
   return serviceOf(PIPELINE_TABLE, on, { name: "pipelines", prefix: PREFIX, shares: true, mine });
 }
 

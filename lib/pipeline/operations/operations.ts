@@ -12,6 +12,7 @@ import type { DeadLetterRecord } from "../messages/dead-records.js";
 import type { GivenUp, GiveUpOptions, Moved, MoveOptions } from "./change-options.js";
 import type { ReplayOptions } from "./replay-options.js";
 import type { RouteTotals } from "./retention.js";
+import type { RouteGraph } from "./route-graph.js";
 
 /** All statuses of executions, in the order in which people want to see them. */
 export const EXECUTION_STATUSES: readonly ExecutionStatus[] = [
@@ -233,6 +234,48 @@ export interface DeadMessageRecord extends DeadLetterRecord {
   readonly into?: string;
 }
 
+/** How many executions there are of each status. */
+export interface ExecutionCounts {
+  readonly counts: Readonly<Record<ExecutionStatus, number>>;
+  /** No status is counted further: so many of it may be more. */
+  readonly atMost: number;
+}
+
+/** Which messages that wait are listed. */
+export interface DelayedOptions {
+  /** Only those of this queue. */
+  readonly queue?: string;
+  /** Most messages, 1 to 500. Default 100. */
+  readonly limit?: number;
+}
+
+/** A message that waits for its next attempt. */
+export interface DelayedMessage {
+  /** The id of the message. */
+  readonly id: MessageId;
+  /** The queue in which it is. */
+  readonly queue: string;
+  /** The route that takes from it, as the frozen configuration names it. */
+  readonly route?: string;
+  /** Its key. */
+  readonly key?: string;
+  /** When it may be tried again, in milliseconds since 1970 by the clock of the store. */
+  readonly until: number;
+  /**
+   * Why it waits. `attempt`: its last attempt has failed. `quarantine`: it has ended a process, by evidence, and stands aside. `setback`: a
+   * passing error of a store was in the way.
+   */
+  readonly why: "attempt" | "quarantine" | "setback";
+  /** How many attempts were made. */
+  readonly attempts: number;
+  /** How often it has ended its process, by evidence. */
+  readonly ends: number;
+  /** The errors of its attempts, the oldest first. An end of a process names its evidence. */
+  readonly errors: readonly string[];
+  /** Passing errors of a store that it met in a row. */
+  readonly setback?: Setback;
+}
+
 /** A wait with an end. */
 export interface OutcomeOptions {
   /** How many milliseconds to wait at most. Default: no limit. */
@@ -259,6 +302,15 @@ export interface PipelineOperations {
   status(id: string): Promise<ExecutionSummary>;
   /** An execution with its configuration, queues and sources. */
   inspect(id: string): Promise<ExecutionDetails>;
+  /**
+   * The routes of an execution as a graph: how many messages wait, how fast it goes, and what stops it. From the configuration that was frozen at
+   * its start, so also where no host runs it; rates, latencies, gates and breakers are those of the host that is asked, if it runs it.
+   */
+  routes(id: string): Promise<RouteGraph>;
+  /** How many executions there are of each status: no further than a page needs. */
+  counts(): Promise<ExecutionCounts>;
+  /** Messages that wait for their next attempt, and why: those of one queue after another, the next to be tried first. @throws OptionError */
+  delayed(id: string, options?: DelayedOptions): Promise<readonly DelayedMessage[]>;
   /** A message, the chain of its ancestors, and its first 100 children. @throws OptionError when the id is no id of a message */
   lineage(id: string, message: MessageId): Promise<Lineage>;
   /** The children of a message: those that its route made of it. */

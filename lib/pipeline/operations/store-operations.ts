@@ -56,8 +56,10 @@ import {
   UnknownPipelineError,
 } from "./errors.js";
 import { cursorOf, queryOf } from "./execution-query.js";
+import type { ExecutionFigures } from "./figures.js";
 import { fillReplay } from "./fill-replay.js";
 import { giveUp } from "./give-up.js";
+import { readCounts, readDelayed, readRoutes } from "./looks.js";
 import { deadMessageOf, hasFailed, recordOf, settledRecord, summaryOf } from "./message-view.js";
 import { move } from "./move.js";
 import {
@@ -67,6 +69,9 @@ import {
   type DeadMessage,
   type DeadMessageRecord,
   type DeadRecordFilter,
+  type DelayedMessage,
+  type DelayedOptions,
+  type ExecutionCounts,
   type ExecutionDetails,
   type ExecutionListOptions,
   type ExecutionPage,
@@ -81,6 +86,7 @@ import {
   type ReplayStarted,
 } from "./operations.js";
 import { checkReplay, type ReplayOptions, type ReplayRequest } from "./replay-options.js";
+import type { RouteGraph } from "./route-graph.js";
 import { checkWait, type OperationWaitOptions, WAIT } from "./waits.js";
 
 /** The surroundings of the operations. */
@@ -198,6 +204,29 @@ export class StoreOperations implements PipelineOperations {
         return { queue, ...(route !== undefined && { route }), ready, delayed, dead };
       }),
     );
+  }
+
+  routes(id: string): Promise<RouteGraph> {
+    return this.routesWith(id, async () => undefined);
+  }
+
+  /** The graph with what a host knows. @internal */
+  async routesWith(
+    id: string,
+    here: () => Promise<{ readonly figures: ExecutionFigures | undefined } | undefined>,
+  ): Promise<RouteGraph> {
+    const row = await this.#row(id);
+    const known = await here();
+    return readRoutes(this.#store, row, await this.#shown(row.config), known?.figures);
+  }
+
+  counts(): Promise<ExecutionCounts> {
+    return readCounts(this.#store);
+  }
+
+  async delayed(id: string, options: DelayedOptions = {}): Promise<readonly DelayedMessage[]> {
+    const row = await this.#row(id);
+    return readDelayed(this.#store, row.number, await this.#shown(row.config), options);
   }
 
   // ── messages ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -5,7 +5,7 @@ import { remoteOf } from "../../admin/operations/remote.js";
 import { serviceOf } from "../../admin/operations/service.js";
 import { ITEMS, type OperationTable, type SentOptions } from "../../admin/operations/table.js";
 import type { AdminService } from "../../admin/post.js";
-import type { Ask } from "../../admin/protocol.js";
+import type { Args, Ask } from "../../admin/protocol.js";
 import type { DeedOptions } from "../messages/dead-options.js";
 import type { QueueListFilter, QueueOperations } from "./operations.js";
 
@@ -31,9 +31,14 @@ const QUEUE_TABLE: OperationTable<QueueOperations> = {
 /** The names of the operations on the socket begin so: hosts of flows and pipelines may share it. */
 const PREFIX = "queues.";
 
-/** The operations on the queues of a program, for its admin socket. */
-export function queueService(on: QueueOperations): AdminService {
-  return serviceOf(QUEUE_TABLE, on, { name: "queues", prefix: PREFIX, shares: true });
+/**
+ * The operations on the queues of a program, for its admin socket and the program itself.
+ *
+ * @param has - whether its store has the queue of this name
+ */
+export function queueService(on: QueueOperations, has: (queue: string) => Promise<boolean>): AdminService {
+  const mine = (_op: string, { queue }: Args): Promise<boolean> => has(queue as string);
+  return serviceOf(QUEUE_TABLE, on, { name: "queues", prefix: PREFIX, shares: true, mine });
 }
 
 /** Operations on queues at the other end of a connection. */

@@ -55,6 +55,16 @@ export async function* queueNames(store: Store, after?: string): AsyncGenerator<
   }
 }
 
+/** Whether a store has rows of a queue of this name. */
+export async function hasQueue(store: Store, name: string): Promise<boolean> {
+  const found = await Promise.all(
+    NAMED.map(([table, index]) =>
+      store.scan(table, { ...(index !== undefined && { index }), prefix: [name], limit: 1 }),
+    ),
+  );
+  return found.some(([row]) => row !== undefined);
+}
+
 interface QueueOf {
   readonly queue: string;
 }

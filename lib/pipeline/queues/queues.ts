@@ -1,6 +1,8 @@
 // Queues as users have them: published messages are stored, and each is handled until it is settled once.
 
 import { socketOf } from "../../admin/admin-socket.js";
+import type { AdminService } from "../../admin/post.js";
+import { offer } from "../../admin/system/offered.js";
 import {
   adminLodging,
   checkEvidence,
@@ -46,7 +48,7 @@ import type { QueueOperations } from "./operations.js";
 import { queueService } from "./operations-table.js";
 import { OutboxProcess, type QueueBroker, queuedRows } from "./outbox.js";
 import { carriedQueues } from "./queue-channels.js";
-import { type QueueCounts, readCounts } from "./queue-counts.js";
+import { hasQueue, type QueueCounts, readCounts } from "./queue-counts.js";
 import { QueueSignals } from "./queue-signals.js";
 import { type Child, type NewMessage, QueueStore } from "./queue-store.js";
 import { SharedEnds } from "./shared-ends.js";
@@ -197,7 +199,7 @@ export async function openQueues(system: ProcessSystem, options: QueuesOptions):
     await store.close();
     throw error;
   }
-  if (socket !== undefined) await queues.listen(socket);
+  await queues.offer(socket, options.socket !== false);
   return queues;
 }
 
@@ -221,6 +223,7 @@ export class Queues implements AsyncDisposable {
   #carrying: Carrying | undefined;
   /** The process of the admin socket. */
   #socket: Pid | undefined;
+  #withdraw: () => void = () => undefined;
   #isClosed = false;
   /** Finds the queues of the store, and acts on dead letters, as `signalbox queues` does. */
   readonly operations: QueueOperations;
@@ -290,10 +293,16 @@ export class Queues implements AsyncDisposable {
     this.#carrying = { carrier, channels, pid };
   }
 
-  /** Offers the operations at an admin socket. @internal */
-  async listen(path: string): Promise<void> {
+  /** Offers the operations to the program, and at an admin socket if it has a path. @internal */
+  async offer(path: string | undefined, atSockets: boolean): Promise<void> {
+    const { kernel } = this.#system;
+    const service = queueService(this.operations, (name) => hasQueue(this.#store, name));
+    this.#withdraw = offer(kernel, service, { store: this.#store.label, atSockets });
+    if (path !== undefined) await this.#listen(path, service);
+  }
+
+  async #listen(path: string, service: AdminService): Promise<void> {
     try {
-      const service = queueService(this.operations);
       this.#socket = await this.#system.start(adminLodging(path, service, this.#system.kernel));
     } catch (error) {
       await this.close();
@@ -305,6 +314,7 @@ export class Queues implements AsyncDisposable {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#withdraw();
     if (this.#socket !== undefined) await this.#end(this.#socket);
     await Promise.all([...this.#subscriptions].map((one) => one.stop()));
     if (this.#carrying !== undefined) {

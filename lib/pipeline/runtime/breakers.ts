@@ -75,6 +75,11 @@ export class RouteBreakers {
     return [...this.#cores].flatMap(([name, core]) => (core.state === "closed" ? [] : [name]));
   }
 
+  /** The state of each breaker, by adapter. */
+  get states(): readonly { readonly name: string; readonly state: BreakerCore["state"] }[] {
+    return [...this.#cores].map(([name, { state }]) => ({ name, state }));
+  }
+
   #note(core: BreakerCore, before: BreakerCore["state"]): void {
     if (before === "closed" && core.state === "closed") return;
     this.#kernel.shared?.object(this.#listeners, "read");

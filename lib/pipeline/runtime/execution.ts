@@ -13,12 +13,22 @@ import { type ExitReason, formatReason, KILL, NORMAL, SHUTDOWN, shutdown } from 
 import { spawnIn } from "../../process/spawn-in.js";
 import { Queue } from "../../supervisor/queue.js";
 import { countRestart, type RestartLimits } from "../../supervisor/restart-rule.js";
-import type { Ended, LedgerCounts, LedgerListener, Message, SourcePlace, Step } from "../ledger/ledger.js";
+import type {
+  Ended,
+  LedgerCounts,
+  LedgerListener,
+  Message,
+  Publication,
+  SourcePlace,
+  Step,
+} from "../ledger/ledger.js";
+import type { ExecutionFigures } from "../operations/figures.js";
 import type { Catalogue, ExecutionRecord } from "./catalogue.js";
 import { ExecutionScope } from "./execution-scope.js";
 import type { PipelinePlan } from "./plan.js";
 import { Processor } from "./processor.js";
 import { type PipelineProgress, RateMeter } from "./progress.js";
+import { RouteMeter } from "./route-meter.js";
 import { SourceReader } from "./source-reader.js";
 
 /** The parts of its host that an execution uses. */
@@ -49,6 +59,8 @@ export type ExecutionMessage =
 /** How often children may be replaced before the execution gives up. */
 const RESTARTS: RestartLimits = { intensity: 10, periodMs: 10_000, backoff: { minMs: 50, maxMs: 5_000 } };
 
+/** How fast sources are is measured without the messages that they give. */
+const NO_CHILDREN: readonly Publication[] = [];
 /** Its host is to start its process again, at once. */
 export const BEGIN_AGAIN: ExitReason = shutdown("people have changed what it works on");
 
@@ -70,6 +82,8 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
   readonly #processors = new Map<string, Processor>();
   readonly #sources = new Map<string, SourceReader>();
   readonly #meter = new RateMeter();
+  /** What its sources have given here. */
+  readonly #given = new Map<string, RouteMeter>();
   #restarts: Queue<number> = Queue.of();
   #isPaused: boolean;
   #stopping: ExitReason | undefined;
@@ -93,6 +107,14 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
     this.#meter.note(now, counts.done);
     const routes = [...this.#processors.values()].map(({ progress }) => progress);
     return this.#meter.progress(now, counts, routes);
+  }
+
+  /** What a look at its routes finds; undefined before its ledger is open. */
+  figures(): ExecutionFigures | undefined {
+    if (this.#scope === undefined) return undefined;
+    const now = this.#port.kernel.env.now();
+    const given = [...this.#given].map(([name, meter]) => ({ name, perS: meter.look(now).perS }));
+    return { routes: [...this.#processors.values()].map((one) => one.figures()), sources: given };
   }
 
   // ── the process ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -123,6 +145,7 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
     if (feed === undefined || this.#sources.has(name)) return undefined;
     const behaviour = new SourceReader(feed, scope, place);
     this.#sources.set(name, behaviour);
+    this.#given.set(name, new RouteMeter());
     return this.#add(behaviour);
   }
 
@@ -293,6 +316,7 @@ export class Execution implements Callbacks<ExecutionMessage>, LedgerListener {
         return;
       }
       case "source":
+        this.#given.get(step.source)?.settled(step.messages.length, undefined, NO_CHILDREN);
         this.#sources.get(step.source)?.tell({ type: "published", children: step.messages.length });
         return;
       case "end":

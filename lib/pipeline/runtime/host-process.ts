@@ -26,6 +26,7 @@ import {
   NoLineageError,
   UnknownPipelineError,
 } from "../operations/errors.js";
+import type { ExecutionFigures } from "../operations/figures.js";
 import type { ReplayStarted } from "../operations/operations.js";
 import type { ReplayRequest } from "../operations/replay-options.js";
 import { type PipelineRetention, retain } from "../operations/retention.js";
@@ -76,7 +77,14 @@ export type HostRequest =
   | About<"completed", ExecutionRecord>
   | About<"status", ExecutionRecord>
   | About<"progress", PipelineProgress>
+  | About<"routes", RoutesHere>
   | About<"pause" | "resume" | "cancel", boolean>;
+
+/** What a host knows of the routes of an execution. */
+export interface RoutesHere {
+  /** Undefined: it does not run here. */
+  readonly figures: ExecutionFigures | undefined;
+}
 
 /** The messages of a host's process. */
 export type HostMessage =
@@ -160,8 +168,9 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
         ask: () => tell({ type: "signals wanted" }),
       });
     }
-    if (this.#service !== undefined)
-      await this.#life.serve(this.#service(kernel, ctx.self as never)).catch(async (error: unknown) => {
+    const service = this.#service?.({ kernel, self: ctx.self as never, alive: ctx.signal });
+    if (service !== undefined)
+      await this.#life.serve(service).catch(async (error: unknown) => {
         await this.#letGo();
         throw error;
       });
@@ -273,6 +282,8 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
         return this.#reply(message.replyTo, record);
       case "progress":
         return this.#reply(message.replyTo, this.#progressOf(record));
+      case "routes":
+        return this.#reply(message.replyTo, this.#routesOf(record));
       case "pause":
       case "resume":
         return this.#reply(message.replyTo, await this.#pause(record, message.type, catalogue));
@@ -484,6 +495,10 @@ export class PipelineHostProcess implements Callbacks<HostMessage> {
     return running?.progress(counts) ?? { ...counts, rate: 0, estimateMs: undefined, routes: [] };
   }
 
+  #routesOf(record: ExecutionRecord): RoutesHere {
+    return { figures: this.#loaded.get(record.id)?.execution?.figures() };
+  }
+
   async #pause(
     record: ExecutionRecord,
     type: "pause" | "resume",
@@ -571,5 +586,14 @@ async function found(catalogue: HostCatalogue, id: string): Promise<ExecutionRec
   return record;
 }
 
-/** Makes a child of a host, when the host has its store. @param self - the process of the host */
-export type HostService = (kernel: Kernel, self: Pid<never>) => Service;
+/** A host, as its service sees it. */
+export interface ServedHost {
+  readonly kernel: Kernel;
+  /** The process of the host. */
+  readonly self: Pid<never>;
+  /** Aborts when the host ends. */
+  readonly alive: AbortSignal;
+}
+
+/** Makes a child of a host, when the host has its store. Undefined: the service needs no process. */
+export type HostService = (host: ServedHost) => Service | undefined;

@@ -30,6 +30,11 @@ export class Permits {
     return { holding: this.#state.holding.size, waiting: this.#state.waiting.size };
   }
 
+  /** Whether all permits are out. */
+  get isFull(): boolean {
+    return this.counts.holding >= this.#state.inFlight;
+  }
+
   /** Asks for a permit. True: the worker has one at once; `entered` is not called then. A worker that has exited gets none. */
   enter(worker: Pid<never>, route: string, entered: Entered): boolean {
     this.#kernel.shared?.process(worker, "read");

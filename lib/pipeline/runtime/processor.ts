@@ -20,6 +20,7 @@ import type { Timer } from "../../process/timer-queue.js";
 import { AdapterTimeoutError } from "../definition/errors.js";
 import type { BatchSettings } from "../definition/resolve.js";
 import type { Message } from "../ledger/ledger.js";
+import type { RouteFigures } from "../operations/figures.js";
 import { AdapterMemory } from "./adapter-memory.js";
 import { Adaptive } from "./adaptive.js";
 import type { AttemptContext, RouteAttempt } from "./attempt.js";
@@ -46,6 +47,8 @@ import {
   working,
 } from "./processor-machine.js";
 import type { RouteProgress } from "./progress.js";
+import { routeFigures } from "./route-figures.js";
+import { RouteMeter } from "./route-meter.js";
 import { RouteOutcomes } from "./route-outcomes.js";
 import { type MessageRun, Worker, type WorkerProgress } from "./worker.js";
 
@@ -88,6 +91,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
   readonly #scope: ExecutionScope;
   readonly #context: AttemptContext;
   readonly #outcomes: RouteOutcomes;
+  readonly #meter = new RouteMeter();
   readonly #loop: EffectLoop<ProcessorState, ProcessorEvent, ProcessorEffect>;
   readonly #workers = new Map<number, WorkerOf>();
   readonly #byPid = new Map<Pid, number>();
@@ -118,7 +122,7 @@ export class Processor implements Callbacks<ProcessorMessage> {
     const { kernel, permits } = scope;
     this.#breakers = plan.breakers?.(kernel);
     this.#context = attemptContextOf(plan, scope, this.#breakers);
-    this.#outcomes = new RouteOutcomes(plan, scope);
+    this.#outcomes = new RouteOutcomes(plan, scope, this.#meter);
     if (adaptive !== "none") {
       const limited = (limit: number): void => this.#limit(limit);
       this.#adaptive = new Adaptive(kernel, this.#context, adaptive, concurrency, limited);
@@ -160,6 +164,17 @@ export class Processor implements Callbacks<ProcessorMessage> {
       medianMs: this.#adaptive?.medianMs,
       broken,
     };
+  }
+
+  /** What a look at the route finds. From now on, for a while, it is measured. */
+  figures(): RouteFigures {
+    const { kernel, permits } = this.#scope;
+    return routeFigures(this.plan, this.#loop.state, {
+      held: this.held,
+      isFull: permits.isFull,
+      breakers: this.#breakers?.states ?? [],
+      rates: this.#meter.look(kernel.env.now()),
+    });
   }
 
   /** Tells the processor something, from wherever. Also while its process is being replaced. */

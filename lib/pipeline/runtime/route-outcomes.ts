@@ -8,6 +8,7 @@ import type { BatchOutcome } from "./batch-run.js";
 import type { ExecutionScope } from "./execution-scope.js";
 import type { RoutePlan } from "./plan.js";
 import type { Batch, Member } from "./processor-machine.js";
+import type { RouteMeter } from "./route-meter.js";
 import { afterFailure, publications } from "./verdict.js";
 
 type Calls = readonly CallRecord[] | undefined;
@@ -28,9 +29,11 @@ export class RouteOutcomes {
   readonly #env: Environment;
   /** Calls are recorded. */
   readonly #isRecorded: boolean;
+  readonly #meter: RouteMeter;
 
-  constructor(plan: RoutePlan, { kernel, ledger, catalogue }: ExecutionScope) {
+  constructor(plan: RoutePlan, { kernel, ledger, catalogue }: ExecutionScope, meter: RouteMeter) {
     this.#plan = plan;
+    this.#meter = meter;
     this.#ledger = ledger;
     this.#env = kernel.env;
     this.#isRecorded = catalogue.stored !== undefined;
@@ -46,6 +49,7 @@ export class RouteOutcomes {
     const children = publications(this.#plan.rules, message.id, items);
     const entry = this.#entry("completed", message, calls, children.length);
     this.#ledger.submit({ type: "settle", message, children, entry, remember });
+    this.#meter.settled(1, calls, children);
     return children.length;
   }
 
@@ -53,7 +57,9 @@ export class RouteOutcomes {
   failed(message: Message, error: unknown, calls: Calls): void {
     const entry = this.#entry("dead", message, calls ?? [], 0);
     const { rules } = this.#plan;
-    this.#ledger.submit(afterFailure(rules, message, error, this.#env.random(), entry, this.#env.wallTime()));
+    const step = afterFailure(rules, message, error, this.#env.random(), entry, this.#env.wallTime());
+    this.#ledger.submit(step);
+    if (step.type === "dead") this.#meter.gaveUp();
   }
 
   /** Settles the messages of a batch with its results, in one step; but those that failed alone. */
@@ -79,6 +85,7 @@ export class RouteOutcomes {
       const messages = members.map(({ message }) => message);
       const entries = this.#entries(members, calls ?? [], children.length);
       this.#ledger.submit({ type: "emit", messages, children, entries, remember });
+      this.#meter.settled(messages.length, calls, children);
       return { children: children.length, again: NO_BATCHES };
     } catch (error) {
       return this.#alone(settled, error);

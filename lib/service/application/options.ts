@@ -85,7 +85,8 @@ export interface RunOptions<Schema extends StandardSchema | undefined = Standard
   readonly health?: HealthOptions;
   /**
    * The path of an admin socket, at which `signalbox system --socket PATH` looks at the processes of this program, also while it starts or
-   * stops. Only programs of the same user can connect. The start fails when another program listens there. A socket that fails later is
+   * stops. The operations on its flow hosts, pipeline hosts and queues are there, too, whatever their stores are: not those of a host with
+   * `socket: false`. Only programs of the same user can connect. The start fails when another program listens there. A socket that fails later is
    * reported, and the service goes on without it. Default: none; `false` says so,
    * too. A flow host, a pipeline host or open queues have an admin socket of their own.
    */

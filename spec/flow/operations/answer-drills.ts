@@ -201,6 +201,8 @@ const OF_OPERATIONS: Record<keyof FlowOperations, Drill | NoDrill> = {
     list: "reads",
     inspect: "reads",
     history: "reads",
+    timeline: "reads",
+    counts: "reads",
     events: "reads",
     outcome: "reads",
     metrics: "reads",

@@ -125,7 +125,7 @@ const OF_OPERATIONS: Record<keyof PipelineOperations, Drill | NoDrill> = {
   replay: { ...replay, act: ({ host, run }) => host.operations.replay(run.id, { id: "again", dead: true }) },
   ...{ list: "reads", executions: "reads", status: "reads", inspect: "reads", lineage: "reads" },
   ...{ children: "reads", batch: "reads", messages: "reads", failures: "reads", deadLetters: "reads" },
-  ...{ outcome: "reads", deadRecords: "reads" },
+  ...{ outcome: "reads", deadRecords: "reads", routes: "reads", counts: "reads", delayed: "reads" },
   retryDead: { ...retryDead, act: ({ host, run }) => host.operations.retryDead(run.id, {}) },
   editDead: { ...editDead, act: ({ host, run }) => host.operations.editDead(run.id, "10.10", "quicker") },
   dropDead: {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Message, Step } from "../../../lib/pipeline/ledger/ledger.js";
 import type { ExecutionScope } from "../../../lib/pipeline/runtime/execution-scope.js";
 import type { RoutePlan } from "../../../lib/pipeline/runtime/plan.js";
+import { RouteMeter } from "../../../lib/pipeline/runtime/route-meter.js";
 import { type BatchSettlement, RouteOutcomes } from "../../../lib/pipeline/runtime/route-outcomes.js";
 
 const ERROR = new Error("refused");
@@ -28,7 +29,11 @@ describe("the outcomes of a route with batches", () => {
     const retry = { attempts: 3, backoff: { minMs: 1, maxMs: 1 } };
     const rules = { route: "r", exits: [{ queue: "out", test }], firstMatch: false, retry, maxHops: 100 };
     const plan = { name: "r", queue: "in", rules };
-    const outcomes = new RouteOutcomes(plan as unknown as RoutePlan, scope as unknown as ExecutionScope);
+    const outcomes = new RouteOutcomes(
+      plan as unknown as RoutePlan,
+      scope as unknown as ExecutionScope,
+      new RouteMeter(),
+    );
     const members = ["a", "b", "c"].map((id) => {
       const message: Message = { id, queue: "in", value: id, key: undefined, attempts: 0, errors: [] };
       return { message, items: [], calls: undefined };
