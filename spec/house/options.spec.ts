@@ -11,11 +11,6 @@ const CHECKS = /^(only|onlyKnown|oneOf|count|delay|duration|flag|text|named|call
 
 /** Options that are read in another way. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
-  "by `socketOf` of lib/admin": [
-    "FlowHostOptions.socket",
-    "PipelineHostOptions.socket",
-    "QueuesOptions.socket",
-  ],
   "by the name of a status": [
     "RetentionOptions.completed",
     "RetentionOptions.killed",
