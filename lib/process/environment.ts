@@ -33,6 +33,26 @@ export interface ScheduledSystem {
   longTurn(suspects: readonly Runnable[], elapsedMs: number): void;
 }
 
+/**
+ * Gets the times that a scheduler takes anyway. Each method returns after how many further activations some shall be timed one by one: 0
+ * for no wish.
+ */
+export interface TurnProfile {
+  /**
+   * Activations took `ms` milliseconds and ended at `now`.
+   *
+   * @param one - what ran, if it was one activation alone
+   * @param isClose - it is one of those that were to be timed one by one
+   */
+  ran(one: Runnable | undefined, activations: number, ms: number, now: number, isClose: boolean): number;
+  /**
+   * Code of `owners` that was resumed has run for `ms` milliseconds.
+   *
+   * @param unseen - activations ran between it, and are part of the time
+   */
+  wentOn(owners: readonly Runnable[], unseen: number, ms: number, now: number, isClose: boolean): number;
+}
+
 /** Decides which ready process runs next, and when. */
 export interface Scheduler {
   /** The process that is being activated, if one is. */
@@ -52,6 +72,8 @@ export interface Scheduler {
    * every step of a process ends so: a simulator's.
    */
   drained?(fn: () => void): void;
+  /** Passes the times of activations on from now on, or no longer. Absent where no time passes: in a simulator. */
+  profile?(profile: TurnProfile | undefined): void;
   /** Resolves when nothing is ready and nothing that the scheduler can see is about to be. */
   idle(): Promise<void>;
   /** Runs nothing more and lets go of the host's timers. */

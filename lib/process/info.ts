@@ -69,13 +69,15 @@ const STATUS: Record<State, ProcessStatus> = {
   [HELD]: "held",
 };
 
+export const statusOf = (process: Process): ProcessStatus => STATUS[process.state];
+
 export function processInfo(kernel: Kernel, process: Process): ProcessInfo {
   return {
     pid: process.pid,
     label: process.pid.label,
     name: process.rare?.name,
     groups: kernel.groups.of(process),
-    status: STATUS[process.state],
+    status: statusOf(process),
     mailboxDepth: process.depth,
     links: members(process.links),
     monitors: members(process.watching).map((monitor) => monitor.target),

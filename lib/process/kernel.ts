@@ -6,6 +6,7 @@ import { deferStart, ignore, isCode, Stop } from "./behaviour.js";
 import { checkBound, queueing } from "./bound.js";
 import { CallTimeouts } from "./call-timeouts.js";
 import { Calls } from "./calls.js";
+import { type Cursor, passOver } from "./cursor.js";
 import { ContextMessage, isEntry, isReturnable, type Signal } from "./entries.js";
 import type { AsyncContext, Environment, Runnable, ScheduledSystem, Scheduler } from "./environment.js";
 import { NoProcessError, OptionError, SystemStoppedError } from "./errors.js";
@@ -71,6 +72,8 @@ export class Kernel implements ScheduledSystem {
   /** The first of the linked list of live processes, newest first. Each process holds its own links in the list. */
   newest: Process | undefined = undefined;
   population = 0;
+  /** The places that walks hold in the list of processes between their turns. */
+  cursors: OneOrMany<Cursor<Process>> = undefined;
   readonly latent: Set<Latent> = new Set();
   /** Waits of code outside of all processes that no callee ends. The stop of the system ends them. */
   waits: OneOrMany<Abandonable> = undefined;
@@ -336,6 +339,7 @@ export class Kernel implements ScheduledSystem {
   }
 
   private delist(process: Process): void {
+    if (this.cursors !== undefined) passOver(this.cursors, process);
     if (process.previous === undefined) this.newest = process.next;
     else process.previous.next = process.next;
     if (process.next !== undefined) process.next.previous = process.previous;

@@ -298,6 +298,22 @@ export class Reporter {
     }
   }
 
+  /** Whether the system says what of a value may be shown. */
+  get redacts(): boolean {
+    return this.#options.redact !== undefined;
+  }
+
+  /** Whether reports show messages. */
+  get tellsMessages(): boolean {
+    return this.#options.messages === true;
+  }
+
+  /** What may be shown of a state, by the same `redact` as of a message. @throws what `redact` throws */
+  redacted(value: unknown): unknown {
+    const { redact } = this.#options;
+    return redact === undefined ? value : redact(value);
+  }
+
   /** Reports how many reports were left out so far. */
   close(): void {
     for (const budget of this.#budgets.keys()) this.#step(budget, { type: "over", at: this.#host.env.now() });

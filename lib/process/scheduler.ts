@@ -6,7 +6,14 @@
 // releases only a few continuations at a time. The next turn is queued behind these continuations and begins by reading
 // the clock. The other continuations wait in `held`.
 
-import type { Resumption, Runnable, ScheduledSystem, Scheduler, TurnLimits } from "./environment.js";
+import type {
+  Resumption,
+  Runnable,
+  ScheduledSystem,
+  Scheduler,
+  TurnLimits,
+  TurnProfile,
+} from "./environment.js";
 import { Mailbox } from "./mailbox.js";
 import { origin } from "./origin.js";
 
@@ -50,6 +57,8 @@ const SMALLEST = 2 * MOST_UNTIMED;
 const ROOMY = 8_192;
 /** After a long turn with several suspects, the scheduler times this many activations one by one to find the culprit. */
 const CLOSE_WATCH = 1_000;
+/** Activations that are timed one by one when a profile asks for it. */
+const PROFILED = 16;
 /**
  * Promise hooks are removed when no code of a process has run for this long. Installing them again takes some
  * microseconds.
@@ -72,6 +81,9 @@ export class TurnScheduler implements Scheduler {
   private since = Number.NEGATIVE_INFINITY;
   private turns = 0;
   private closeWatch = 0;
+  private profiled: TurnProfile | undefined = undefined;
+  /** Activations before those that the profile wants timed one by one. */
+  private lead = 0;
   private pace = 1;
   /** Activations in brief turns since the clock was last read. */
   private unseen = 0;
@@ -154,6 +166,11 @@ export class TurnScheduler implements Scheduler {
     }
   }
 
+  profile(profile: TurnProfile | undefined): void {
+    this.profiled = profile;
+    this.lead = 0;
+  }
+
   drained(fn: () => void): void {
     this.loop.later(fn);
   }
@@ -191,7 +208,7 @@ export class TurnScheduler implements Scheduler {
     if (this.isBrief && this.briefTurn()) return;
     const now = this.loop.now();
     const wentOn = this.released > 0;
-    if (wentOn) this.look(now - this.releasedAt);
+    if (wentOn) this.look(now - this.releasedAt, now);
     if (this.spent < this.limits.turnMessages && now - this.since < this.limits.turnMs) {
       this.turn(now);
       return;
@@ -247,8 +264,14 @@ export class TurnScheduler implements Scheduler {
   }
 
   /** The released continuations have run. They took `elapsed` milliseconds, brief turns included. */
-  private look(elapsed: number): void {
+  private look(elapsed: number, now: number): void {
     const { turnMs, longTurnMs } = this.limits;
+    const { profiled } = this;
+    if (profiled !== undefined) {
+      const isClose = this.closeWatch > 0;
+      this.approach(this.unseen);
+      this.leadTo(profiled.wentOn(this.awake, this.unseen, elapsed, now, isClose));
+    }
     this.spent += this.released;
     if (elapsed * 8 > turnMs) {
       this.ease = Math.max(1, Math.floor((this.released * turnMs) / (elapsed * 8)));
@@ -322,16 +345,44 @@ export class TurnScheduler implements Scheduler {
     const { turnMessages, turnMs, longTurnMs } = this.limits;
     let looked = started;
     while (this.size > 0 && this.spent < turnMessages && !this.full) {
-      const activations = this.batch(this.closeWatch > 0 ? 1 : this.pace);
+      const isClose = this.closeWatch > 0;
+      const activations = this.batch(
+        isClose ? 1 : this.lead > 0 ? Math.min(this.lead, this.pace) : this.pace,
+      );
       const now = this.loop.now();
       const elapsed = now - looked;
       if (elapsed >= longTurnMs) this.report([], activations, elapsed);
+      if (this.profiled !== undefined) this.profileWork(this.profiled, activations, elapsed, now, isClose);
       if (elapsed * 8 > turnMs) this.pace = Math.max(1, this.pace >> 1);
       else if (this.pace < MOST_UNTIMED) this.pace <<= 1;
       looked = now;
       if (now - this.since >= turnMs) break;
     }
     return looked;
+  }
+
+  /** Tells the profile what ran. The slot before the head still holds it. */
+  private profileWork(
+    profile: TurnProfile,
+    activations: number,
+    elapsed: number,
+    now: number,
+    isClose: boolean,
+  ): void {
+    // What runs alone is timed anyway.
+    if (!isClose && (activations > 1 || this.lead === 1)) this.approach(activations);
+    const one = activations === 1 ? this.running : undefined;
+    this.leadTo(profile.ran(one, activations, elapsed, now, isClose));
+  }
+
+  private approach(activations: number): void {
+    if (this.lead === 0 || activations === 0) return;
+    this.lead = Math.max(0, this.lead - activations);
+    if (this.lead === 0 && this.closeWatch < PROFILED) this.closeWatch = PROFILED;
+  }
+
+  private leadTo(lead: number): void {
+    if (lead > 0) this.lead = lead;
   }
 
   /** The hot loop, small enough for the compiler to optimise as a whole. */

@@ -124,6 +124,10 @@ const ASKS: readonly ((on: SystemOperations) => Promise<unknown>)[] = [
   (on) => collect(on.groups()),
   (on) => collect(on.consumers("clerks")),
   (on) => collect(on.nodes({ limit: 5 })),
+  (on) => on.state("till"),
+  (on) => on.suspend("till"),
+  (on) => on.resume("till"),
+  (on) => on.trace("till"),
 ];
 
 test("every operation answers over the wire as at the kernel [Z704]", async () => {

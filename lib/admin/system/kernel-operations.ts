@@ -1,18 +1,14 @@
 // The operations on a system, over its kernel. Nothing registers anything for them: the behaviour of a process says its kind, which
 // inspection uses, too.
 
-import type { GroupState } from "../../dispatch/watcher.js";
 import { NoProcessError, OptionError } from "../../process/errors.js";
-import { processInfo } from "../../process/info.js";
-import { inspectedOf } from "../../process/inspection-trace.js";
 import type { Kernel } from "../../process/kernel.js";
 import { only } from "../../process/known-options.js";
+import { ExitWatch, type Monitor } from "../../process/monitor.js";
+import { each, type OneOrMany } from "../../process/one-or-many.js";
 import { count, text } from "../../process/options.js";
 import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
-import { STARTING } from "../../process/process-state.js";
-import type { SupervisorState } from "../../supervisor/ref.js";
-import type { TopologyState } from "../../topology/runtime/task-info.js";
 import { KernelHistory } from "../history/history-operations.js";
 import type { Incident, IncidentFilter, Overview, RecentFilter } from "../history/operations.js";
 import type {
@@ -30,66 +26,80 @@ import type {
   TaskSummary,
   TopologySummary,
 } from "./operations.js";
-
-/** The states of the kinds of processes that have lists of their own. */
-interface States {
-  readonly supervisor: SupervisorState;
-  readonly topology: TopologyState;
-  readonly group: GroupState;
-}
+import { resumed, stateText, suspended } from "./processes/inspected-text.js";
+import type { StateText, TopOptions, TopProcesses, TraceText } from "./processes/operations.js";
+import { indexOf, type ProcessIndex } from "./processes/process-index.js";
+import { topsOf } from "./processes/tops.js";
+import { tracesOf } from "./processes/trace-texts.js";
+import { pidText, type States, stateOf, summaryOf } from "./processes/view.js";
 
 /** Most pids of one list of a process. */
 const PIDS = 100;
 
 export class KernelOperations implements SystemOperations {
   readonly #kernel: Kernel;
-
+  readonly #index: ProcessIndex;
   readonly #history: KernelHistory;
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
-    this.#history = new KernelHistory(kernel, { deepest: async () => [] });
+    this.#index = indexOf(kernel);
+    // It notes the ages of processes as long as somebody looks, also before anybody asks for the first of them.
+    const tops = topsOf(kernel);
+    this.#history = new KernelHistory(kernel, { deepest: () => tops.deepest() });
   }
 
   async *processes(filter: PidRange = {}): AsyncGenerator<ProcessSummary, void, undefined> {
     // As in every list of processes: dispatches in flight become processes. Once for a list, and not for each of its pages.
     if (filter.after === undefined) this.#kernel.appear();
-    yield* this.#listed(filter, (process) => this.#summary(process));
+    const { behind, limit } = this.#range(filter);
+    let left = limit;
+    for (let after = behind; ; ) {
+      const asked = left;
+      const page = await this.#index.behind(after, asked);
+      for (const process of page) {
+        // It may end while the caller reads the list.
+        if (!process.alive) continue;
+        this.#index.show(process);
+        yield summaryOf(process);
+        left--;
+      }
+      const last = page.at(-1);
+      if (left === 0 || last === undefined || page.length < asked) return;
+      after = last.pid.id;
+    }
   }
 
   async process(id: string): Promise<ProcessDetails> {
-    const process = this.#find(id);
-    const { groups, trapExit, links, monitors, monitoredBy } = processInfo(this.#kernel, process);
+    const process = await this.#find(id);
+    this.#index.show(process);
+    const watcher = (one: Monitor): Pid | undefined => (one instanceof ExitWatch ? undefined : one.watcher);
     return {
-      ...this.#summary(process),
-      groups,
-      trapExit,
-      links: pidList(links),
-      monitors: pidList(monitors),
-      monitoredBy: pidList(monitoredBy),
+      ...summaryOf(process),
+      groups: this.#kernel.groups.of(process),
+      trapExit: process.trapping,
+      links: pidList(process.links, (pid) => pid),
+      monitors: pidList(process.watching, ({ target }) => target),
+      monitoredBy: pidList(process.watchers, watcher),
     };
   }
 
   async *supervisors(filter: PidRange = {}): AsyncGenerator<SupervisorSummary, void, undefined> {
-    yield* this.#listed(filter, (process) => {
-      const state = stateOf(process, "supervisor");
-      if (state === undefined) return undefined;
+    yield* this.#listed("supervisor", filter, (process, state) => {
       const { strategy, intensity, periodMs, restarts, children } = state;
-      const { pid, label, name, parent } = this.#summary(process);
+      const { pid, label, name, parent } = summaryOf(process);
       return { pid, label, name, parent, strategy, intensity, periodMs, restarts, children: children.length };
     });
   }
 
   async *children(id: string, filter: PartRange = {}): AsyncGenerator<ChildSummary, void, undefined> {
-    const { children } = this.#one("supervisor", id);
+    const { children } = await this.#one("supervisor", id);
     // The first started first.
     yield* parts([...children].reverse(), filter);
   }
 
   async *topologies(filter: PidRange = {}): AsyncGenerator<TopologySummary, void, undefined> {
-    yield* this.#listed(filter, (process) => {
-      const state = stateOf(process, "topology");
-      if (state === undefined) return undefined;
+    yield* this.#listed("topology", filter, (process, state) => {
       const { name, phase, uptimeMs, restarts, tasks } = state;
       return {
         pid: pidText(process.pid),
@@ -105,13 +115,11 @@ export class KernelOperations implements SystemOperations {
   }
 
   async *tasks(id: string, filter: PartRange = {}): AsyncGenerator<TaskSummary, void, undefined> {
-    yield* parts(this.#one("topology", id).tasks, filter);
+    yield* parts((await this.#one("topology", id)).tasks, filter);
   }
 
   async *groups(filter: PidRange = {}): AsyncGenerator<GroupSummary, void, undefined> {
-    yield* this.#listed(filter, (process) => {
-      const state = stateOf(process, "group");
-      if (state === undefined) return undefined;
+    yield* this.#listed("group", filter, (process, state) => {
       const { name, waiting, consumers } = state;
       const inFlight = sum(consumers, (one) => one.inFlight);
       return { pid: pidText(process.pid), name, consumers: consumers.length, inFlight, waiting };
@@ -119,7 +127,7 @@ export class KernelOperations implements SystemOperations {
   }
 
   async *consumers(id: string, filter: PartRange = {}): AsyncGenerator<ConsumerSummary, void, undefined> {
-    yield* parts(this.#one("group", id).consumers, filter) as Iterable<ConsumerSummary>;
+    yield* parts((await this.#one("group", id)).consumers, filter) as Iterable<ConsumerSummary>;
   }
 
   async *nodes(filter: PartRange = {}): AsyncGenerator<NodeSummary, void, undefined> {
@@ -147,46 +155,53 @@ export class KernelOperations implements SystemOperations {
     return this.#history.overview();
   }
 
-  #summary(process: Process): ProcessSummary {
-    const { label, name, status, mailboxDepth, handled, parent } = processInfo(this.#kernel, process);
-    return {
-      pid: pidText(process.pid),
-      label,
-      name,
-      kind: kindOf(process),
-      status,
-      mailboxDepth,
-      handled,
-      parent: parent === undefined ? undefined : pidText(parent),
-    };
+  top(options?: TopOptions): Promise<TopProcesses> {
+    return topsOf(this.#kernel).top(options);
   }
 
-  /** The processes in a range for which there is something to list. @throws OptionError */
-  *#listed<T>(filter: PidRange, view: (process: Process) => T | undefined): Generator<T, void, undefined> {
-    only("", filter, ["after", "limit"]);
-    let left = count("limit", filter.limit ?? Number.POSITIVE_INFINITY, 1, true);
-    const behind = filter.after === undefined ? 0 : this.#numberIn(text("after", filter.after));
-    if (behind === undefined)
-      throw new OptionError(
-        "after",
-        filter.after,
-        `a pid of this system, such as ${this.#kernel.node.name}.7`,
-      );
-    for (const process of this.#all(behind)) {
+  async state(id: string): Promise<StateText> {
+    return stateText(this.#kernel, await this.#find(id));
+  }
+
+  async trace(id: string): Promise<TraceText> {
+    const traces = tracesOf(this.#kernel);
+    // A process that has ended has its trace for a while.
+    return traces.known(this.#numberIn(text("id", id))) ?? traces.of(await this.#find(id));
+  }
+
+  async suspend(id: string): Promise<void> {
+    await suspended(this.#kernel, await this.#find(id));
+  }
+
+  async resume(id: string): Promise<void> {
+    await resumed(this.#kernel, await this.#find(id));
+  }
+
+  /** The processes of a kind in a range. @throws OptionError */
+  async *#listed<K extends keyof States, T>(
+    kind: K,
+    filter: PidRange,
+    view: (process: Process, state: States[K]) => T,
+  ): AsyncGenerator<T, void, undefined> {
+    const { behind, limit } = this.#range(filter);
+    let left = limit;
+    for (const process of await this.#index.of(kind)) {
       // It may end while the caller reads the list.
-      const item = process.alive ? view(process) : undefined;
-      if (item === undefined) continue;
-      yield item;
+      const state = process.pid.id > behind ? stateOf(process, kind) : undefined;
+      if (state === undefined) continue;
+      this.#index.show(process);
+      yield view(process, state);
       if (--left === 0) return;
     }
   }
 
-  /** The processes behind a number, the oldest first. */
-  #all(behind: number): Process[] {
-    const found: Process[] = [];
-    for (let one = this.#kernel.newest; one !== undefined && one.pid.id > behind; one = one.next)
-      found.push(one);
-    return found.reverse();
+  /** @throws OptionError */
+  #range(filter: PidRange): { readonly behind: number; readonly limit: number } {
+    only("", filter, ["after", "limit"]);
+    const limit = count("limit", filter.limit ?? Number.POSITIVE_INFINITY, 1, true);
+    const behind = filter.after === undefined ? 0 : this.#numberIn(text("after", filter.after));
+    if (behind !== undefined) return { behind, limit };
+    throw new OptionError("after", filter.after, `a pid of this system, such as ${this.#kernel.node.name}.7`);
   }
 
   /** The number of a pid: `shop.7`, or as it is printed, `<shop.7 clerk>`. */
@@ -196,35 +211,29 @@ export class KernelOperations implements SystemOperations {
   }
 
   /** @throws NoProcessError */
-  #find(id: string): Process {
+  async #find(id: string): Promise<Process> {
     const number = this.#numberIn(text("id", id));
-    const found =
-      number === undefined
-        ? this.#kernel.names.find(id)
-        : this.#all(number - 1).find(({ pid }) => pid.id === number);
+    const found = number === undefined ? this.#kernel.names.find(id) : await this.#index.numbered(number);
     if (found === undefined) throw new NoProcessError(id, this.#kernel.node.name);
     return found;
   }
 
   /** The state of a process of this kind, by its pid or name, or by the name in its state. @throws NoProcessError */
-  #one<Kind extends keyof States>(kind: Kind, id: string): States[Kind] {
-    const named = this.#all(0)
-      .map((process) => stateOf(process, kind))
-      .find((state) => state !== undefined && "name" in state && state.name === id);
-    const found = named ?? stateOf(this.#find(id), kind);
+  async #one<Kind extends keyof States>(kind: Kind, id: string): Promise<States[Kind]> {
+    const found = (await this.#named(kind, id)) ?? stateOf(await this.#find(id), kind);
     if (found === undefined) throw new NoProcessError(`${id}, as a ${kind},`, this.#kernel.node.name);
     return found;
   }
-}
 
-/** The kind of behaviour that a process runs. One that starts may not say so yet. */
-const kindOf = (process: Process): string | undefined =>
-  process.state === STARTING ? undefined : inspectedOf(process)?.kind;
-
-function stateOf<Kind extends keyof States>(process: Process, kind: Kind): States[Kind] | undefined {
-  if (process.state === STARTING) return undefined;
-  const inspected = inspectedOf(process);
-  return inspected?.kind === kind ? (inspected.state() as States[Kind]) : undefined;
+  /** Supervisors have no names in their states. */
+  async #named<Kind extends keyof States>(kind: Kind, id: string): Promise<States[Kind] | undefined> {
+    if (kind === "supervisor" || this.#numberIn(text("id", id)) !== undefined) return undefined;
+    for (const process of await this.#index.of(kind)) {
+      const state = stateOf(process, kind);
+      if (state !== undefined && "name" in state && state.name === id) return state;
+    }
+    return undefined;
+  }
 }
 
 /** Some items of a list, with their numbers. @throws OptionError */
@@ -248,12 +257,16 @@ function* parts<T extends { readonly pid: Pid<never> | undefined }>(
     yield { ...rest, pid: pid === undefined ? undefined : pidText(pid) };
 }
 
-const pidText = ({ node, id }: Pid<never>): string => `${node.name}.${id}`;
-
-const pidList = (all: readonly Pid[]): PidList => ({
-  count: all.length,
-  first: all.slice(0, PIDS).map(pidText),
-});
+/** The first pids of a set, without a copy of the set. */
+function pidList<T extends object>(set: OneOrMany<T>, pidOf: (one: T) => Pid | undefined): PidList {
+  const first: string[] = [];
+  let all = 0;
+  for (const one of each(set)) {
+    const pid = pidOf(one);
+    if (pid !== undefined && ++all <= PIDS) first.push(pidText(pid));
+  }
+  return { count: all, first };
+}
 
 const sum = <T>(all: readonly T[], of: (one: T) => number): number =>
   all.reduce((before, one) => before + of(one), 0);

@@ -1,13 +1,15 @@
-// The operations on a running system: its processes, supervisors, topologies, groups of consumers and nodes. They look, and change nothing. The host
+// The operations on a running system: its processes, supervisors, topologies, groups of consumers and nodes. The host
 // of a store offers them at its admin socket, to the command `signalbox system`.
 
 import type { ConsumerFigures } from "../../dispatch/watcher.js";
-import type { ProcessStatus } from "../../process/info.js";
 import type { RemoteNode } from "../../process/pid.js";
 import type { SessionView } from "../../process/session-view.js";
 import type { ChildInfo, SupervisorState } from "../../supervisor/ref.js";
 import type { TaskFigures } from "../../topology/runtime/task-info.js";
 import type { HistoryOperations } from "../history/operations.js";
+import type { ProcessOperations, ProcessSummary } from "./processes/operations.js";
+
+export type { ProcessSummary };
 
 /** Which of a list that is in the order of pids. */
 export interface PidRange {
@@ -27,21 +29,6 @@ export interface PartRange {
 
 /** A part with its number. */
 type Placed<T> = T & { readonly place: number };
-
-/** A process in a list. */
-export interface ProcessSummary {
-  /** Such as `shop.7`. */
-  readonly pid: string;
-  readonly label?: string | undefined;
-  readonly name?: string | undefined;
-  /** The kind of its behaviour: `server`, `supervisor`, `topology`. Undefined: a function, or callbacks of its own. */
-  readonly kind?: string | undefined;
-  readonly status: ProcessStatus;
-  readonly mailboxDepth: number;
-  /** Messages and signals so far. */
-  readonly handled: number;
-  readonly parent?: string | undefined;
-}
 
 /** One process. Of the pids in its lists, the first 100. */
 export interface ProcessDetails extends ProcessSummary {
@@ -110,7 +97,7 @@ export type NodeSummary = Placed<
 >;
 
 /** The operations. A process is named by its pid or its registered name; a topology and a group also by their own names. */
-export interface SystemOperations extends HistoryOperations {
+export interface SystemOperations extends HistoryOperations, ProcessOperations {
   /** The processes alive, the oldest first. @throws OptionError */
   processes(filter?: PidRange): AsyncIterable<ProcessSummary>;
   /** @throws NoProcessError */

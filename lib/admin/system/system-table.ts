@@ -18,11 +18,12 @@ const byPid = {
   behind: ({ pid }: { readonly pid: string }) => ({ after: pid }),
 } as const;
 const placed = { ...list, behind: ({ place }: { readonly place: number }) => ({ after: place }) } as const;
+const byId = { kind: "ask", leave: "look", placed: ["id"] } as const;
 const byPlace = { ...placed, placed: ["id"] } as const;
 
 const SYSTEM_TABLE: OperationTable<SystemOperations> = {
   processes: byPid,
-  process: { kind: "ask", leave: "look", placed: ["id"] },
+  process: byId,
   supervisors: byPid,
   children: byPlace,
   topologies: byPid,
@@ -31,6 +32,16 @@ const SYSTEM_TABLE: OperationTable<SystemOperations> = {
   consumers: byPlace,
   nodes: { ...placed, placed: [] },
   ...HISTORY_ROWS,
+  top: {
+    kind: "ask",
+    leave: "look",
+    placed: [],
+    options: { by: true, limit: true, find: true, kind: true },
+  },
+  state: byId,
+  trace: byId,
+  suspend: { ...byId, leave: "change" },
+  resume: { ...byId, leave: "change" },
 };
 
 const PREFIX = "system.";
