@@ -127,6 +127,7 @@ const EVENTS: ReadonlySet<string> = new Set<string>([
   ],
   ...["hospital", "storeOutage", "executionStranded", "concurrency"],
   ...["nodeUp", "nodeDown", "nodeRefused"],
+  "observerAction",
 ]);
 
 function checkEvent(event: unknown): void {

@@ -48,6 +48,7 @@ export type ReportLevel = "trace" | "debug" | "info" | "warn" | "error";
  * | `lease` | a singleton lost its lease, or the source of the lease fails |
  * | `hospital` | the hospital of a flow host treats a flow, or the host finds flows that it cannot run |
  * | `application` | a service stops, or has ended |
+ * | `observer` | an observer is open |
  * | `suppressed` | the limit left out reports within the last second |
  */
 export type ReportEvent =
@@ -66,6 +67,7 @@ export type ReportEvent =
   | "hospital"
   | "executionStranded"
   | "application"
+  | "observer"
   | "suppressed";
 
 /** One report. */

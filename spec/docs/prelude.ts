@@ -101,6 +101,7 @@ import {
   threadProgram,
   threads,
 } from "signalbox/nodes";
+import { observer, observerHandler } from "signalbox/observer";
 import { instrument } from "signalbox/otel";
 import {
   adapterType,
@@ -530,3 +531,4 @@ export const files: readonly unknown[] = [
   shippedSources,
   sourceType,
 ];
+export const pagesToLookAt: readonly unknown[] = [observer, observerHandler];

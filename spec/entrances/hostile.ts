@@ -67,7 +67,7 @@ const ALSO_TAKEN: Readonly<Record<string, readonly string[]>> = {
 };
 
 const FLOORS =
-  /^(system\.ts|process|behaviour|supervisor|dispatch|store|topology|service|otel|xstate|node|flow|pipeline)/;
+  /^(system\.ts|process|behaviour|supervisor|dispatch|store|topology|service|otel|xstate|node|flow|pipeline|observer)/;
 
 /** Whether users call it with arguments: what the library calls, and what it alone makes, is no entrance for them. */
 export const isCalledWithArguments = ({ name, parameters, file }: Entrance): boolean =>

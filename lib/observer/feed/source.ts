@@ -1,9 +1,8 @@
 // What an observer asks: the operations of the program that it runs in. A command has another source, at an admin socket.
 
 import { type Json, toJson } from "../../admin/json-view.js";
-import { offeredBy } from "../../admin/offered.js";
-import type { Leave } from "../../admin/operations/table.js";
-import { type Args, chosenOf, type SystemId } from "../../admin/protocol.js";
+import { type Args, chosenOf, type Leave, type SystemId } from "../../admin/protocol.js";
+import { offeredBy } from "../../admin/system/offered.js";
 import type { Kernel } from "../../process/kernel.js";
 
 /** The operations that an observer shows. */
