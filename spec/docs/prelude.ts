@@ -101,7 +101,7 @@ import {
   threadProgram,
   threads,
 } from "signalbox/nodes";
-import { observer, observerHandler } from "signalbox/observer";
+import { history, observer, observerHandler } from "signalbox/observer";
 import { instrument } from "signalbox/otel";
 import {
   adapterType,
@@ -531,4 +531,4 @@ export const files: readonly unknown[] = [
   shippedSources,
   sourceType,
 ];
-export const pagesToLookAt: readonly unknown[] = [observer, observerHandler];
+export const pagesToLookAt: readonly unknown[] = [history, observer, observerHandler];

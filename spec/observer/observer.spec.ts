@@ -3,9 +3,10 @@
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { type Pid, System, supervisor } from "signalbox";
-import { type ObserverAddress, type ObserverOptions, observer } from "signalbox/observer";
+import { history, type ObserverAddress, type ObserverOptions, observer } from "signalbox/observer";
 import { type TestClock, testClock } from "signalbox/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { keptFor } from "../../lib/admin/history/kept.js";
 import type { Json } from "../../lib/admin/json-view.js";
 import { observerOf } from "../../lib/observer/observer.js";
 import { until } from "../support/until.js";
@@ -170,6 +171,26 @@ describe("an observer", () => {
     expect([200, 503]).toContain(page.status);
     expect(page.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
     await page.arrayBuffer();
+  });
+});
+
+describe("the history of a system", () => {
+  it("is kept while an observer runs, and no longer [N1563]", async () => {
+    const kept = keptFor(system.kernel);
+    expect(kept.isOn).toBe(false);
+    const ref = await system.start(observer({ port: 0 }));
+    expect(kept.isOn).toBe(true);
+    expect(ref.address).toBeDefined();
+    system.exit(labelled("observer"), "shutdown");
+    await until(() => !kept.isOn);
+  });
+
+  it("is kept while `history` runs [N1563]", async () => {
+    const kept = keptFor(system.kernel);
+    const pid = await system.start(history());
+    expect(kept.isOn).toBe(true);
+    system.exit(pid, "shutdown");
+    await until(() => !kept.isOn);
   });
 });
 

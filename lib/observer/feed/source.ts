@@ -1,5 +1,6 @@
 // What an observer asks: the operations of the program that it runs in. A command has another source, at an admin socket.
 
+import { keptFor } from "../../admin/history/kept.js";
 import { type Json, toJson } from "../../admin/json-view.js";
 import { type Args, chosenOf, type Leave, type SystemId } from "../../admin/protocol.js";
 import { offeredBy } from "../../admin/system/offered.js";
@@ -36,5 +37,6 @@ export function sourceIn(kernel: Kernel): ObserverSource {
       const { run } = await chosenOf(operations, op, args);
       return toJson(await run(args, signal));
     },
+    hold: () => keptFor(kernel).hold(),
   };
 }
