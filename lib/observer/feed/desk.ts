@@ -6,8 +6,8 @@ import type { Pid } from "../../process/pid.js";
 import { type Launch, launch, type Startable } from "../../process/start.js";
 import { ObserverBusyError } from "./errors.js";
 import { EventStream } from "./event-stream.js";
-import type { Wanted } from "./feed-machine.js";
 import { type FeedMessage, type FeedViewer, feedBehaviour } from "./feed-process.js";
+import type { Wanted } from "./feed-state.js";
 import type { ObserverLimits } from "./limits.js";
 import type { ObserverSource } from "./source.js";
 

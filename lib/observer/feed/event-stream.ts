@@ -4,8 +4,8 @@
 // Adapters read the stream again when the socket has drained, so a client that does not read stops its feed.
 
 import type { Json } from "../../admin/json-view.js";
-import type { FeedEvent } from "./feed-machine.js";
 import type { FeedViewer } from "./feed-process.js";
+import type { FeedEvent } from "./feed-state.js";
 
 /** What a stream tells the feed. */
 export interface StreamEnds {

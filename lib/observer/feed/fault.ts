@@ -2,7 +2,7 @@
 
 import { RemoteOperationError } from "../../admin/errors.js";
 import { isError, show } from "../../process/show.js";
-import type { Fault } from "./feed-machine.js";
+import type { Fault } from "./feed-state.js";
 
 /** Most characters of a message. */
 const MESSAGE = 1_000;

@@ -8,16 +8,8 @@ import { EffectLoop } from "../../process/effect-loop.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import { ObserverBusyError, ObserverReadOnlyError } from "./errors.js";
 import { faultOf } from "./fault.js";
-import {
-  decide,
-  type FeedEffect,
-  type FeedEvent,
-  type FeedInput,
-  type FeedLimits,
-  type FeedState,
-  initial,
-  type Wanted,
-} from "./feed-machine.js";
+import { decide, initial } from "./feed-machine.js";
+import type { FeedEffect, FeedEvent, FeedInput, FeedLimits, FeedState, Wanted } from "./feed-state.js";
 import type { ObserverSource } from "./source.js";
 
 /** Whom a feed sends events. */

@@ -1,6 +1,6 @@
 // Every limit of an observer, in one table.
 
-import type { FeedLimits } from "./feed-machine.js";
+import type { FeedLimits } from "./feed-state.js";
 
 /** The limits of an observer. */
 export interface ObserverLimits extends FeedLimits {

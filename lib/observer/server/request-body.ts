@@ -3,7 +3,7 @@
 import type { Json } from "../../admin/json-view.js";
 import { show } from "../../process/show.js";
 import { ObserverRequestError } from "../feed/errors.js";
-import type { Wanted } from "../feed/feed-machine.js";
+import type { Wanted } from "../feed/feed-state.js";
 import { VIEW_HZ } from "../feed/limits.js";
 
 type JsonObject = { readonly [key: string]: Json };

@@ -8,7 +8,7 @@ import type { FeedDesk } from "../feed/desk.js";
 import { ObserverBusyError, ObserverReadOnlyError, ObserverRefusedError } from "../feed/errors.js";
 import type { EventStream } from "../feed/event-stream.js";
 import { faultOf } from "../feed/fault.js";
-import type { Fault } from "../feed/feed-machine.js";
+import type { Fault } from "../feed/feed-state.js";
 import type { ObserverLimits } from "../feed/limits.js";
 import type { ObserverAction } from "./audit.js";
 import { type GuardRefusal, type GuardRules, refusalOf, tooLong } from "./guard.js";

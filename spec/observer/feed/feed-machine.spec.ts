@@ -4,15 +4,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../../lib/admin/json-view.js";
 import { applied } from "../../../lib/observer/feed/difference.js";
-import {
-  decide,
-  type FeedEffect,
-  type FeedEvent,
-  type FeedInput,
-  type FeedLimits,
-  initial,
-  type Wanted,
-} from "../../../lib/observer/feed/feed-machine.js";
+import { decide, initial } from "../../../lib/observer/feed/feed-machine.js";
+import type {
+  FeedEffect,
+  FeedEvent,
+  FeedInput,
+  FeedLimits,
+  Wanted,
+} from "../../../lib/observer/feed/feed-state.js";
 
 const LIMITS: FeedLimits = {
   ...{ viewers: 3, viewsOfOne: 4, views: 6, polls: 2 },
