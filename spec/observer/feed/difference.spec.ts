@@ -140,6 +140,16 @@ describe("the size of a difference", () => {
     expect(size(rows, [{ pid: "shop.900", label: "new", depth: 1 }, ...rows])).toBeLessThan(80);
   });
 
+  it("is that of the change when names are shared, and places tell the items apart [N1562]", () => {
+    const tasks = Array.from({ length: 200 }, (_, i) => ({ name: "bolt", place: i + 1, executed: i }));
+    expect(
+      size(
+        tasks,
+        tasks.filter((_, i) => i !== 100),
+      ),
+    ).toBeLessThan(40);
+  });
+
   it("is that of the change when items have no names [N1562]", () => {
     const lines = Array.from({ length: 500 }, (_, i) => `line ${i}`);
     expect(size(lines, ["line -1", ...lines])).toBeLessThan(40);
