@@ -1,13 +1,10 @@
 // What an observer asks: the operations of the program that it runs in. A command has another source, at an admin socket.
 
-import { AdminProtocolError } from "../../admin/errors.js";
 import { keptFor } from "../../admin/history/kept.js";
 import { type Json, toJson } from "../../admin/json-view.js";
-import type { AdminOperation, Args, SystemId } from "../../admin/protocol.js";
-import { systemService } from "../../admin/system/system-table.js";
+import { type Args, chosenOf, type Leave, type SystemId } from "../../admin/protocol.js";
+import { offeredBy } from "../../admin/system/offered.js";
 import type { Kernel } from "../../process/kernel.js";
-import { only } from "../../process/known-options.js";
-import { show } from "../../process/show.js";
 
 /** The operations that an observer shows. */
 export interface ObserverSource {
@@ -18,30 +15,26 @@ export interface ObserverSource {
   /** The systems that are looked at. */
   readonly systems: readonly SystemId[];
   /** The right that an operation needs. Undefined: there is no such operation now. */
-  leaveOf(op: string): "look" | "change" | "remove" | undefined;
+  leaveOf(op: string): Leave | undefined;
   /** Carries out an operation. Rejects with its error. */
   look(op: string, args: Args, signal: AbortSignal): Promise<Json>;
   /** Has what is kept only for observers kept, until the call that it gives. */
   hold?(): () => void;
 }
 
-/** The operations on a system. */
+/** The operations of all hosts in a system, and those on the system. */
 export function sourceIn(kernel: Kernel): ObserverSource {
-  const { operations } = systemService(kernel);
+  const operations = offeredBy(kernel);
   const { name, id } = kernel.node;
-  const find = (op: string): AdminOperation => {
-    const found = operations.get(op);
-    if (found === undefined) throw new AdminProtocolError(`there is no operation ${show(op)}`);
-    return found;
-  };
   return {
     name,
     systems: [{ name, id }],
-    names: [...operations.keys()],
-    leaveOf: (op) => (operations.has(op) ? "look" : undefined),
+    get names() {
+      return operations.names;
+    },
+    leaveOf: (op) => operations.find(op)[0]?.leave,
     look: async (op, args, signal) => {
-      const { args: known, run } = find(op);
-      only("args", args, known);
+      const { run } = await chosenOf(operations, op, args);
       return toJson(await run(args, signal));
     },
     hold: () => keptFor(kernel).hold(),

@@ -1,7 +1,9 @@
 // The requests to an observer, in virtual time: what it answers, what it refuses, and what a live view sends.
 
 import { System } from "signalbox";
+import { defineFlow, flowHost } from "signalbox/flow";
 import { type ObserverHandler, observerHandler } from "signalbox/observer";
+import { memory } from "signalbox/store";
 import { type TestClock, testClock } from "signalbox/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { EventReader, HOST, post } from "../support.js";
@@ -46,6 +48,17 @@ describe("the operations", () => {
       ...{ name: "shop", version: expect.stringMatching(/^\d+\.\d+\.\d+/), actions: false },
       ...{ subjects: ["system"], systems: [{ name: "shop", id: system.node.id }], now: 1_577_836_800_000 },
     });
+  });
+
+  it("are those of every host in the system as soon as it runs, whatever its store is [N1577]", async () => {
+    const order = defineFlow("order", async (_ctx, id: number) => id);
+    const host = await clock.until(system.start(flowHost({ store: memory(), flows: [order] })));
+    const { subjects } = (await (await api("hello", {})).json()) as { subjects: string[] };
+    expect(subjects).toEqual(["system", "flows"]);
+    await clock.until(host.start(order, 7, { id: "order-7" }));
+    const { ok } = (await (await ask("list", {})).json()) as { ok: unknown };
+    expect(JSON.stringify(ok)).toContain("order-7");
+    expect((await ask("cancel", { id: "order-7" })).status).toBe(403);
   });
 
   it.each([
