@@ -76,9 +76,12 @@ function launched(
   const running: { kernel?: Kernel; requests?: ObserverRequests; token?: string; address?: ObserverAddress } =
     {};
   const server = httpServer(
-    // The supervisor has made it before its children start.
     {
-      fetch: (request, { draining }) => (running.requests as ObserverRequests).answer(request, { draining }),
+      fetch: (request, { draining, incoming }) => {
+        // The supervisor has made them before its children start.
+        const requests = running.requests as ObserverRequests;
+        return requests.answer(request, { draining, host: incoming.headers.host });
+      },
     },
     {
       ...{ port: settings.port, host: settings.host, label: "server", maxBodyBytes: limits.bodyBytes },

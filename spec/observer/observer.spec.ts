@@ -88,7 +88,7 @@ describe("an observer", () => {
 
   it("takes requests for its own hosts alone [N1564]", async () => {
     const { at } = await started();
-    const raw = (host: string): Promise<string> =>
+    const raw = (line: string, ...headers: string[]): Promise<string> =>
       new Promise((resolve) => {
         const socket = connect(at().port, "127.0.0.1");
         let text = "";
@@ -96,11 +96,17 @@ describe("an observer", () => {
           text += String(data);
         });
         socket.on("close", () => resolve(text.split("\r\n", 1)[0] as string));
-        socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+        socket.write(`${[line, ...headers, "Connection: close"].join("\r\n")}\r\n\r\n`);
       });
-    expect(await raw("evil.example")).toContain("403");
-    expect(await raw(`evil.example:${at().port}`)).toContain("403");
-    expect(await raw("localhost")).not.toContain("403");
+    const page = "GET / HTTP/1.1";
+    expect(await raw(page, "Host: evil.example")).toContain("403");
+    expect(await raw(page, `Host: evil.example:${at().port}`)).toContain("403");
+    expect(await raw(page, "Host: evil.example", "X-Forwarded-Host: localhost")).toContain("403");
+    expect(await raw(page, "Host: evil.example", "Host: localhost")).not.toContain("200");
+    expect(await raw("GET http://localhost/ HTTP/1.1", "Host: evil.example")).toContain("403");
+    expect(await raw("GET / HTTP/1.0")).toContain("403");
+    expect(await raw(page)).toContain("400");
+    expect(await raw(page, "Host: localhost")).not.toContain("403");
   });
 
   it("whose feed crashes goes on: live views end, new ones work, and the service does not notice [N1563]", async () => {

@@ -11,7 +11,7 @@ import { faultOf } from "../feed/fault.js";
 import type { Fault } from "../feed/feed-state.js";
 import type { ObserverLimits } from "../feed/limits.js";
 import type { ObserverAction } from "./audit.js";
-import { type GuardRefusal, type GuardRules, refusalOf, tooLong } from "./guard.js";
+import { type GuardedRequest, type GuardRefusal, type GuardRules, refusalOf, tooLong } from "./guard.js";
 import { headersOf } from "./headers.js";
 import { PageFiles as Files, type PageFiles } from "./page-files.js";
 import { type AskedOperation, askedIn, objectIn, textOf, viewsIn } from "./request-body.js";
@@ -24,10 +24,12 @@ export interface RequestSettings {
   readonly limits: ObserverLimits;
 }
 
-/** What a server tells about a request. */
-export interface RequestEnds {
+/** What a server tells about a request beside it. */
+export interface RequestFacts {
   /** Aborted when the server stops accepting. */
   readonly draining?: AbortSignal;
+  /** The Host header, which a URL has even where the client sent none. */
+  readonly host?: string | undefined;
 }
 
 /** What a path asks for. */
@@ -53,19 +55,21 @@ export class ObserverRequests {
   }
 
   /** Answers a request. Never rejects. */
-  async answer(request: Request, ends: RequestEnds): Promise<Response> {
+  async answer(request: Request, facts: RequestFacts): Promise<Response> {
     try {
       const url = new URL(request.url);
       const asked = askedBy(url.pathname);
-      const refusal = refusalOf(guarded(request, url, asked.type === "api"), this.#settings.rules);
+      // Some hosts name it in the URL alone.
+      const host = "host" in facts ? facts.host : (request.headers.get("host") ?? url.host);
+      const refusal = refusalOf(guarded(request, host, asked.type === "api"), this.#settings.rules);
       if (refusal !== undefined) return refused(refusal);
-      return await this.#respond(asked, request, ends);
+      return await this.#respond(asked, request, facts);
     } catch (error) {
       return failed(error);
     }
   }
 
-  async #respond(asked: Asked, request: Request, ends: RequestEnds): Promise<Response> {
+  async #respond(asked: Asked, request: Request, facts: RequestFacts): Promise<Response> {
     switch (asked.type) {
       case "file":
         return this.#page.answer(asked.name as never, request);
@@ -80,7 +84,7 @@ export class ObserverRequests {
         const body = objectIn(text);
         if (asked.name === "hello") return json(200, this.#hello());
         if (asked.name === "ask") return json(200, { ok: await this.#ask(askedIn(body), request.signal) });
-        return this.#feed(body, request, ends);
+        return this.#feed(body, request, facts);
       }
       default:
         return asked satisfies never;
@@ -109,7 +113,7 @@ export class ObserverRequests {
   async #feed(
     body: { readonly [key: string]: Json },
     request: Request,
-    { draining }: RequestEnds,
+    { draining }: RequestFacts,
   ): Promise<Response> {
     const wanted = viewsIn(body);
     const { source } = this.#desk.running;
@@ -228,13 +232,12 @@ function askedBy(path: string): Asked {
   return name.includes(".") ? { type: "nothing" } : { type: "directory", to: `./${name}/` };
 }
 
-function guarded({ method, headers }: Request, url: URL, isApi: boolean): Parameters<typeof refusalOf>[0] {
+function guarded({ method, headers }: Request, host: string | undefined, isApi: boolean): GuardedRequest {
   const header = (name: string): string | undefined => headers.get(name) ?? undefined;
   return {
     method,
     isApi,
-    // Some hosts name it in the URL alone.
-    host: header("host") ?? url.host,
+    host,
     origin: header("origin"),
     fetchSite: header("sec-fetch-site"),
     authorization: header("authorization"),
