@@ -22,6 +22,7 @@ export function renderViewer(trace: Trace): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${markup(title)}</title>
 <style>${STYLE}</style>
+<body>
 <script type="application/json" id="trace">${json(pictureOf(trace))}</script>
 <script>${SCRIPT}</script>
 </html>

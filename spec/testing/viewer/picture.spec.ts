@@ -199,6 +199,10 @@ describe("the page", () => {
     expect(page.replaceAll("http://www.w3.org/2000/svg", "")).not.toMatch(/https?:|@import|url\((?!#)/);
   });
 
+  test("has a body before its script runs, which adds to it", () => {
+    expect(renderViewer(trace)).toMatch(/<\/style>\n<body>\n<script/);
+  });
+
   test("of a trace without steps, or without a failure, too", () => {
     expect(renderViewer({ steps: [], failure: undefined })).toContain("<title>nothing failed</title>");
   });
