@@ -9,8 +9,11 @@ import { rolldown } from "rolldown";
 const path = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
 const CLIENT = path("lib/observer/client/");
 const ASSETS = path("lib/observer/page/assets.js");
-/** Sources beside the client itself: what both ends of the feed use, the packages that are bundled, and this file. */
-const ALSO = ["lib/observer/feed/", "package-lock.json", ".config/observer-page.mjs"].map(path);
+/** Sources beside the client itself: what both ends of the feed use, the viewer of schedules, the packages that are bundled, and this file. */
+const ALSO = [
+  ...["lib/observer/feed/", "lib/testing/viewer/", "lib/testing/report/"],
+  ...["package-lock.json", ".config/observer-page.mjs"],
+].map(path);
 /** The style sheets that come first, in their order: the others build on them. */
 const FIRST = ["base.css", "frame.css", "parts.css", "table.css"];
 
