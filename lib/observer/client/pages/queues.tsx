@@ -1,0 +1,145 @@
+// Queues: how deep each is, and the dead letters and heartbeats of one.
+
+import type { JSX } from "preact";
+import type { DeadLetter } from "../../../pipeline/queues/dead-letters.js";
+import type { QueueHeartbeat } from "../../../pipeline/queues/message-beats.js";
+import type { QueueSummary } from "../../../pipeline/queues/operations.js";
+import { letterOfQueue } from "../model/dead-letter.js";
+import { jsonLine } from "../model/json-text.js";
+import {
+  Badge,
+  type Column,
+  Empty,
+  Loading,
+  Num,
+  Page,
+  Problem,
+  Section,
+  Table,
+  Time,
+} from "../parts/index.js";
+import { live } from "../shell/feed.js";
+import type { PageSpec } from "../shell/page-spec.js";
+import { link, useRoute } from "../shell/router.js";
+import { Letters } from "../work/letters.js";
+
+const PAGE = "queues";
+const LETTERS = 100;
+const CODE = `const queues = await openQueues(system, { store });
+await queues.queue("orders").publish({ item: "lamp" });`;
+
+function View(): JSX.Element {
+  const { params } = useRoute();
+  const { value, error } = live<{ readonly items: readonly QueueSummary[]; readonly more: boolean }>(
+    "queues.list",
+    { limit: 500 },
+  ).value;
+  const items = value?.items ?? [];
+  const shown = items.find(({ name }) => name === params.queue);
+  return (
+    <Page title="Queues" about="Durable queues: published messages wait here for subscribers.">
+      <Problem error={error} />
+      {value === undefined && error === undefined ? <Loading /> : null}
+      {value === undefined ? null : (
+        <Table
+          label="Queues"
+          columns={columns}
+          rows={items}
+          keyOf={({ name }) => name}
+          linkOf={({ name }) => link(PAGE, { queue: name })}
+          empty={
+            <Empty title="No queue has messages or subscribers" code={CODE}>
+              A queue is there as soon as something is published to it.
+            </Empty>
+          }
+        />
+      )}
+      {shown === undefined ? null : <Queue queue={shown} key={shown.name} />}
+      {params.queue !== undefined && shown === undefined && value !== undefined ? (
+        <Empty title={`Queue ${params.queue} is empty`}>
+          It has no messages, dead letters or subscribers.
+        </Empty>
+      ) : null}
+    </Page>
+  );
+}
+
+const columns: readonly Column<QueueSummary>[] = [
+  { title: "Queue", value: ({ name }) => name },
+  { title: "Ready", value: ({ ready }) => ready, cell: ({ ready }) => <Num value={ready} />, align: "end" },
+  {
+    title: "In flight",
+    value: ({ inFlight }) => inFlight,
+    cell: ({ inFlight }) => <Num value={inFlight} />,
+    align: "end",
+    help: "With a subscriber",
+  },
+  {
+    title: "Delayed",
+    value: ({ delayed }) => delayed,
+    cell: ({ delayed }) => <Num value={delayed} />,
+    align: "end",
+  },
+  {
+    title: "Dead",
+    value: ({ dead }) => dead,
+    cell: ({ dead }) => (dead > 0 ? <Badge tone="bad">{dead}</Badge> : "0"),
+    align: "end",
+  },
+];
+
+function Queue({ queue: { name: queue, dead } }: { readonly queue: QueueSummary }): JSX.Element {
+  const letters = live<{ readonly items: readonly DeadLetter<unknown>[] }>(
+    dead === 0 ? undefined : "queues.deadLetters",
+    { queue, limit: LETTERS },
+  ).value;
+  const beats = live<readonly QueueHeartbeat[]>("queues.heartbeats", { queue, limit: 100 }).value;
+  const acts = {
+    retry: { op: "queues.retryDead", args: (which: string) => ({ queue, which }) },
+    edit: { op: "queues.editDead", args: (id: string) => ({ queue, id }) },
+    drop: { op: "queues.dropDead", args: (which: string) => ({ queue, which }) },
+    retryAll: { op: "queues.retryDead", args: (which: object) => ({ queue, which }) },
+    dropAll: { op: "queues.dropDead", args: (which: object) => ({ queue, which }) },
+  };
+  return (
+    <>
+      <Section title={`Dead letters of ${queue}`}>
+        <Problem error={letters.error} />
+        {dead > 0 && letters.value === undefined && letters.error === undefined ? <Loading /> : null}
+        {dead === 0 || letters.value !== undefined ? (
+          <Letters
+            letters={(letters.value?.items ?? []).map((one) => letterOfQueue(queue, one))}
+            total={dead}
+            acts={acts}
+          />
+        ) : null}
+      </Section>
+      {beats.value === undefined || beats.value.length === 0 ? null : (
+        <Section title="Heartbeats">
+          <Table
+            label="Heartbeats of messages in work"
+            param="beats"
+            columns={beatColumns}
+            rows={beats.value}
+            keyOf={({ id }) => id}
+          />
+        </Section>
+      )}
+    </>
+  );
+}
+
+const beatColumns: readonly Column<QueueHeartbeat>[] = [
+  { title: "Message", value: ({ id }) => id },
+  { title: "When", value: ({ at }) => at, cell: ({ at }) => <Time at={at} />, align: "end" },
+  { title: "Progress", value: ({ progress }) => jsonLine(progress, 300) },
+];
+
+export const page: PageSpec = {
+  name: PAGE,
+  title: "Queues",
+  group: "Work",
+  needs: "queues",
+  letter: "q",
+  View,
+};
