@@ -17,6 +17,7 @@ const BUNDLES = {
   nodes: ["*", "node/index"],
   flow: ["*", "flow/index"],
   pipeline: ["*", "pipeline/index"],
+  observer: ["*", "observer/index"],
 };
 
 /** A service loads the code of nodes for its option `cluster` alone, whose carrier comes from signalbox/nodes: it is in that row. */
