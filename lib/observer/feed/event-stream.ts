@@ -4,6 +4,7 @@
 // Adapters read the stream again when the socket has drained, so a client that does not read stops its feed.
 
 import type { Json } from "../../admin/json-view.js";
+import { ObserverBusyError } from "./errors.js";
 import type { FeedViewer } from "./feed-process.js";
 import type { FeedEvent } from "./feed-state.js";
 
@@ -71,6 +72,12 @@ export class EventStream implements FeedViewer {
     const controller = this.#controller;
     if (!this.#close()) return;
     controller?.close();
+  }
+
+  /** Breaks the connection off, with what it still holds: its client takes nothing. */
+  drop(): void {
+    const controller = this.#controller;
+    if (this.#close()) controller?.error(new ObserverBusyError("the client has taken nothing for too long"));
   }
 
   #tell(): void {

@@ -17,7 +17,7 @@ export interface FeedViewer {
   accept(): void;
   refuse(error: Error): void;
   send(events: readonly FeedEvent[]): void;
-  end(): void;
+  drop(): void;
 }
 
 export type FeedMessage =
@@ -105,7 +105,7 @@ class FeedProcess {
         this.#forget(effect.viewer)?.refuse(new ObserverBusyError(effect.problem));
         return;
       case "drop":
-        this.#forget(effect.viewer)?.end();
+        this.#forget(effect.viewer)?.drop();
         return;
       case "wake":
         if (this.#timer !== undefined) this.#ctx.cancel(this.#timer);
