@@ -72,22 +72,33 @@ class Comparison {
   }
 
   #object(before: JsonObject, after: JsonObject): Patch | undefined {
+    const was = Object.keys(before);
+    const is = Object.keys(after);
     const patches: (readonly [string, Patch])[] = [];
+    // Mostly the fields are the same.
+    if (was.length === is.length && is.every((key, i) => key === was[i])) {
+      for (const key of is) this.#field(key, before[key] as Json, after[key] as Json, patches);
+      return patches.length === 0 ? undefined : ["o", patches, []];
+    }
     const kept: string[] = [];
     const gone: string[] = [];
-    for (const key of Object.keys(before)) (Object.hasOwn(after, key) ? kept : gone).push(key);
+    for (const key of was) (Object.hasOwn(after, key) ? kept : gone).push(key);
     const added: string[] = [];
-    const order = Object.keys(after);
-    for (const key of order) {
+    for (const key of is) {
       const now = after[key] as Json;
-      const isKept = Object.hasOwn(before, key);
-      const patch: Patch | undefined = isKept ? this.patch(before[key] as Json, now) : ["=", now];
-      if (!isKept) added.push(key);
-      if (patch !== undefined) patches.push([key, patch]);
+      if (Object.hasOwn(before, key)) this.#field(key, before[key] as Json, now, patches);
+      else {
+        added.push(key);
+        patches.push([key, ["=", now]]);
+      }
     }
     const usual = [...kept, ...added];
-    if (order.some((key, i) => key !== usual[i])) return ["o", patches, gone, order];
-    return patches.length === 0 && gone.length === 0 ? undefined : ["o", patches, gone];
+    return is.some((key, i) => key !== usual[i]) ? ["o", patches, gone, is] : ["o", patches, gone];
+  }
+
+  #field(key: string, before: Json, after: Json, patches: (readonly [string, Patch])[]): void {
+    const patch = this.patch(before, after);
+    if (patch !== undefined) patches.push([key, patch]);
   }
 
   #list(before: readonly Json[], after: readonly Json[]): Patch | undefined {
