@@ -46,6 +46,19 @@ export class AdminSocketError extends SignalboxError {
 }
 
 /**
+ * The program keeps no spans, so a message cannot be followed.
+ *
+ * @remedy Give the program an observer, or turn on its telemetry: `telemetry`, `prometheus` or `instrument`.
+ */
+export class SpansNotKeptError extends SignalboxError {
+  static override readonly name: string = "SpansNotKeptError";
+  readonly code = "ERR_SPANS_NOT_KEPT";
+  constructor(system: string) {
+    super(`the system ${system} has neither an observer nor telemetry, so it keeps no spans`);
+  }
+}
+
+/**
  * A host answered a request with an error, or not at all.
  *
  * @remedy See the error that `remote` names. If there was no answer, look whether the program is busy or hangs: `signalbox system processes` at

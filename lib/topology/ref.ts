@@ -13,10 +13,10 @@ import type { CallOptions, ReplyTo } from "../process/request.js";
 import { TopologyPhaseError } from "./definition/errors.js";
 import { Director, type DirectorMessage, type StopReport } from "./lifecycle/director.js";
 import type { Phase } from "./lifecycle/lifecycle-machine.js";
-import { ACKERS, SYSTEM } from "./runtime/acker-plan.js";
-import { componentMetrics, type MetricsWatchOptions, type TopologyMetrics } from "./runtime/metrics.js";
+import { SYSTEM } from "./runtime/acker-plan.js";
+import type { MetricsWatchOptions, TopologyMetrics } from "./runtime/metrics.js";
 import type { RunningTopology } from "./runtime/running-topology.js";
-import { measure, type TaskInfo, taskInfos } from "./runtime/task-info.js";
+import { metricsOf, type TaskInfo, taskInfos } from "./runtime/task-info.js";
 import { renderSummary } from "./views/view.js";
 
 /** Options of {@link TopologyRef.stop}. */
@@ -128,16 +128,7 @@ export class TopologyRef {
       phase: this.phase,
       uptimeMs: now - run.startedAt,
       restarts: run.restarts,
-      components: run.registry.components.map((component) => {
-        for (const slot of component.allSlots) measure(slot);
-        const { name, plan, executors } = component;
-        const kind = name === ACKERS ? "acker" : plan.kind;
-        return componentMetrics(
-          { name, kind, tasks: component.slots.length, executors: executors.length },
-          component.meters,
-          now,
-        );
-      }),
+      components: run.registry.components.map((component) => metricsOf(component, now)),
     };
   }
 

@@ -11,6 +11,9 @@ import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { KernelHistory } from "../history/history-operations.js";
 import type { Incident, IncidentFilter, Overview, RecentFilter } from "../history/operations.js";
+import { traceOperations } from "../traces/span-source.js";
+import type { TraceFilter, TraceOperations, TraceSpans, TraceSummary } from "../traces/trace-operations.js";
+import type { ScaleTo, TopologyGraph } from "./graph-operations.js";
 import type {
   ChildSummary,
   ConsumerSummary,
@@ -32,6 +35,8 @@ import { indexOf, type ProcessIndex } from "./processes/process-index.js";
 import { topsOf } from "./processes/tops.js";
 import { tracesOf } from "./processes/trace-texts.js";
 import { pidText, type States, stateOf, summaryOf } from "./processes/view.js";
+import { scaleTopology } from "./scale-topology.js";
+import { topologyGraph, topologyIn } from "./topology-graph.js";
 
 /** Most pids of one list of a process. */
 const PIDS = 100;
@@ -39,6 +44,7 @@ const PIDS = 100;
 export class KernelOperations implements SystemOperations {
   readonly #kernel: Kernel;
   readonly #index: ProcessIndex;
+  readonly #traces: TraceOperations;
   readonly #history: KernelHistory;
 
   constructor(kernel: Kernel) {
@@ -47,6 +53,7 @@ export class KernelOperations implements SystemOperations {
     // It notes the ages of processes as long as somebody looks, also before anybody asks for the first of them.
     const tops = topsOf(kernel);
     this.#history = new KernelHistory(kernel, { deepest: () => tops.deepest() });
+    this.#traces = traceOperations(kernel);
   }
 
   async *processes(filter: PidRange = {}): AsyncGenerator<ProcessSummary, void, undefined> {
@@ -116,6 +123,23 @@ export class KernelOperations implements SystemOperations {
 
   async *tasks(id: string, filter: PartRange = {}): AsyncGenerator<TaskSummary, void, undefined> {
     yield* parts((await this.#one("topology", id)).tasks, filter);
+  }
+
+  async graph(id: string): Promise<TopologyGraph> {
+    const process = await this.#topology(id);
+    return topologyGraph(process, pidText(process.pid), this.#kernel.env.wallTime());
+  }
+
+  async scale(id: string, component: string, options: ScaleTo): Promise<void> {
+    await scaleTopology(await this.#topology(id), component, options);
+  }
+
+  async spans(trace: string): Promise<TraceSpans> {
+    return this.#traces.spans(trace);
+  }
+
+  async traces(options?: TraceFilter): Promise<readonly TraceSummary[]> {
+    return this.#traces.traces(options);
   }
 
   async *groups(filter: PidRange = {}): AsyncGenerator<GroupSummary, void, undefined> {
@@ -216,6 +240,14 @@ export class KernelOperations implements SystemOperations {
     const found = number === undefined ? this.#kernel.names.find(id) : await this.#index.numbered(number);
     if (found === undefined) throw new NoProcessError(id, this.#kernel.node.name);
     return found;
+  }
+
+  /** The process of a topology. @throws NoProcessError */
+  async #topology(id: string): Promise<Process> {
+    for (const process of await this.#index.of("topology")) if (topologyIn(process) === id) return process;
+    const process = await this.#find(id);
+    if (topologyIn(process) !== undefined) return process;
+    throw new NoProcessError(`${id}, as a topology,`, this.#kernel.node.name);
   }
 
   /** The state of a process of this kind, by its pid or name, or by the name in its state. @throws NoProcessError */

@@ -11,6 +11,9 @@ import type { ProcessOperations, ProcessSummary } from "./processes/operations.j
 
 export type { ProcessSummary };
 
+import type { TraceOperations } from "../traces/trace-operations.js";
+import type { GraphOperations } from "./graph-operations.js";
+
 /** Which of a list that is in the order of pids. */
 export interface PidRange {
   /** Only those behind this pid, such as `shop.7`. */
@@ -97,7 +100,11 @@ export type NodeSummary = Placed<
 >;
 
 /** The operations. A process is named by its pid or its registered name; a topology and a group also by their own names. */
-export interface SystemOperations extends HistoryOperations, ProcessOperations {
+export interface SystemOperations
+  extends HistoryOperations,
+    ProcessOperations,
+    GraphOperations,
+    TraceOperations {
   /** The processes alive, the oldest first. @throws OptionError */
   processes(filter?: PidRange): AsyncIterable<ProcessSummary>;
   /** @throws NoProcessError */

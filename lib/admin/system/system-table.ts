@@ -7,6 +7,8 @@ import { serviceOf } from "../operations/service.js";
 import { ITEMS, type OperationTable, type SentOptions } from "../operations/table.js";
 import type { AdminService } from "../post.js";
 import type { Ask } from "../protocol.js";
+import { TRACE_ROWS } from "../traces/trace-operations.js";
+import { GRAPH_ROWS } from "./graph-operations.js";
 import { KernelOperations } from "./kernel-operations.js";
 import type { PidRange, SystemOperations } from "./operations.js";
 
@@ -42,6 +44,8 @@ const SYSTEM_TABLE: OperationTable<SystemOperations> = {
   trace: byId,
   suspend: { ...byId, leave: "change" },
   resume: { ...byId, leave: "change" },
+  ...GRAPH_ROWS,
+  ...TRACE_ROWS,
 };
 
 const PREFIX = "system.";

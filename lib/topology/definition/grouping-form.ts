@@ -1,6 +1,8 @@
 // The form of a built-in grouping as plain data, under a key that every copy of the library has: another host has groupings of its own,
 // and the copy that describes a topology to that host need not be the one that made the groupings.
 
+import type { RoutingFunction } from "../../dispatch/route.js";
+
 /** The built-in groupings. */
 export const GROUPING_KINDS = [
   "shuffle",
@@ -26,4 +28,10 @@ export const GROUPING: unique symbol = Symbol.for("signalbox.grouping") as never
 /** The form of a grouping; undefined for a function that is no built-in grouping. */
 export function formOf(grouping: object): GroupingForm | undefined {
   return (grouping as { readonly [GROUPING]?: GroupingForm })[GROUPING];
+}
+
+/** The name of a grouping for people. */
+export function groupingLabel(grouping: RoutingFunction<never>): string {
+  if (grouping.everyone === true) return "all";
+  return grouping.label || grouping.name || "custom";
 }

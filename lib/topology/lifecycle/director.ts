@@ -18,6 +18,7 @@ import type { Blueprint } from "../definition/blueprint.js";
 import { TopologyPhaseError, textOf } from "../definition/errors.js";
 import { SYSTEM } from "../runtime/acker-plan.js";
 import { dispose } from "../runtime/dispose.js";
+import { type GraphFigures, type GraphSource, graphFigures } from "../runtime/graph-figures.js";
 import { RunningTopology } from "../runtime/running-topology.js";
 import { type TopologyState, taskFigures } from "../runtime/task-info.js";
 import { processOf } from "../tasks/task.js";
@@ -50,7 +51,7 @@ export type DirectorMessage =
   /** A tuple was settled. */
   | "settled";
 
-export class Director implements Callbacks<DirectorMessage> {
+export class Director implements Callbacks<DirectorMessage>, GraphSource {
   readonly #blueprint: Blueprint;
   readonly #options: RunOptions;
   readonly #lifecycle: EffectLoop<LifecycleState, LifecycleEvent, LifecycleEffect>;
@@ -162,6 +163,14 @@ export class Director implements Callbacks<DirectorMessage> {
       return { name, phase: this.phase, uptimeMs, restarts: run.restarts, tasks: taskFigures(run) };
     };
     return { kind: "topology", state };
+  }
+
+  get topologyName(): string {
+    return this.#blueprint.name;
+  }
+
+  graphFigures(): GraphFigures {
+    return graphFigures(this.#current as RunningTopology, this.phase);
   }
 
   #answer(ctx: Context<DirectorMessage>, message: Exclude<DirectorMessage, "settled">): void {

@@ -4,7 +4,7 @@ import type { Pid } from "../../process/pid.js";
 import { ACKERS, SYSTEM } from "./acker-plan.js";
 import { type ComponentMetrics, componentMetrics } from "./metrics.js";
 import type { RunningTopology } from "./running-topology.js";
-import type { TaskSlot } from "./task-slots.js";
+import type { ComponentRun, TaskSlot } from "./task-slots.js";
 
 /** A task of a running topology. */
 export interface TaskInfo {
@@ -59,6 +59,18 @@ export function taskFigures(run: RunningTopology): readonly TaskFigures[] {
         errors,
       };
     }),
+  );
+}
+
+/** The figures of a component at this moment. */
+export function metricsOf(component: ComponentRun, now: number): ComponentMetrics {
+  for (const slot of component.allSlots) measure(slot);
+  const { name, plan, executors } = component;
+  const kind = name === ACKERS ? "acker" : plan.kind;
+  return componentMetrics(
+    { name, kind, tasks: component.slots.length, executors: executors.length },
+    component.meters,
+    now,
   );
 }
 

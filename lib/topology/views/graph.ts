@@ -16,6 +16,7 @@ import { only } from "../../process/known-options.js";
 import { withList } from "../../process/options.js";
 import { hash } from "../../process/stable-hash.js";
 import type { Blueprint, ComponentPlan, Subscription } from "../definition/blueprint.js";
+import { groupingLabel } from "../definition/grouping-form.js";
 
 /** How a topology is drawn, where that differs from the defaults. */
 export interface GraphOptions {
@@ -35,12 +36,6 @@ export interface GraphOptions {
 /** The colour of a stream, `#rrggbb`: the same in every graph. */
 export function streamColour(stream: string): string {
   return PALETTE[hash(stream) % PALETTE.length] as string;
-}
-
-/** The name of a subscription's grouping in a graph. */
-export function groupingLabel({ grouping }: Subscription): string {
-  if (grouping.everyone === true) return "all";
-  return grouping.label || grouping.name || "custom";
 }
 
 /**
@@ -80,7 +75,7 @@ function edgeOf(
   return checkEdge(`edge(${from}.${stream} to ${to})`, {
     from,
     to,
-    label: look.label ?? `${stream}: ${groupingLabel(subscription)}`,
+    label: look.label ?? `${stream}: ${groupingLabel(subscription.grouping)}`,
     colour: look.colour ?? colour(subscription),
     style: look.style ?? (anchored ? "solid" : "dashed"),
   });

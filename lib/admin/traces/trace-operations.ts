@@ -1,0 +1,88 @@
+// The operations on the spans that a system keeps: one message on its way through calls, casts, dispatches, flows and pipelines.
+
+import type { OperationTable } from "../operations/table.js";
+
+/** What a span is about. */
+export type SpanKind =
+  | "call"
+  | "cast"
+  | "message"
+  | "dispatch"
+  | "attempt"
+  | "flow"
+  | "step"
+  | "execution"
+  | "route"
+  | "queue"
+  | "request"
+  | "other";
+
+/** A piece of work in a trace. */
+export interface SpanRecord {
+  /** Unique in its trace. */
+  readonly id: string;
+  /** The span that it follows from. That one may be of another node, or have been dropped. */
+  readonly parent?: string | undefined;
+  readonly name: string;
+  readonly kind: SpanKind;
+  /** When it began: milliseconds since 1970. */
+  readonly at: number;
+  /** Undefined while it is open. */
+  readonly tookMs?: number | undefined;
+  readonly status: "open" | "ok" | "error";
+  /** The name of the node. */
+  readonly node: string;
+  /** The process that does the work, such as `shop.7`. */
+  readonly pid?: string | undefined;
+  /** At most 16, with short texts. `folded`: so many spans alike stand in this one, the last of them with its time and its end. */
+  readonly attributes: Readonly<Record<string, string | number | boolean>>;
+  /** How it failed. */
+  readonly error?: string | undefined;
+}
+
+/** A trace in a list. */
+export interface TraceSummary {
+  readonly trace: string;
+  /** The name of its first span. */
+  readonly name: string;
+  /** When it began: milliseconds since 1970. */
+  readonly at: number;
+  /** From its begin to the last end. Undefined while a span is open. */
+  readonly tookMs?: number | undefined;
+  /** Spans that are kept. */
+  readonly spans: number;
+  readonly status: "open" | "ok" | "error";
+}
+
+/** The spans of one trace that this node keeps. */
+export interface TraceSpans {
+  readonly trace: string;
+  /** The first begun first. */
+  readonly spans: readonly SpanRecord[];
+  /** Spans that are no longer kept, because newer ones needed their place. */
+  readonly dropped: number;
+}
+
+/** Which traces are listed. */
+export interface TraceFilter {
+  /** Most of them, 1 to 500. Default 50. */
+  readonly limit?: number;
+  /** Only those with this text in their id, or in a name or an attribute of a span. */
+  readonly find?: string;
+}
+
+/**
+ * Spans are kept from the first of these questions until 30 seconds after the last, and all the time where the program asks for it.
+ */
+export interface TraceOperations {
+  /** The spans of a trace by its id. None, when no span of it is kept. @throws OptionError, SpansNotKeptError */
+  spans(trace: string): Promise<TraceSpans>;
+  /** The latest traces, the newest first. @throws OptionError, SpansNotKeptError */
+  traces(options?: TraceFilter): Promise<readonly TraceSummary[]>;
+}
+
+/** Their rows in the table of the operations on a system. */
+export const TRACE_ROWS: OperationTable<TraceOperations> = {
+  spans: { kind: "ask", leave: "look", placed: ["trace"] },
+  traces: { kind: "ask", leave: "look", placed: [], options: { limit: true, find: true } },
+};
