@@ -48,7 +48,7 @@ export class AdminSocketError extends SignalboxError {
 /**
  * The program keeps no spans, so a message cannot be followed.
  *
- * @remedy Give the program an observer, or turn on its telemetry: `telemetry`, `prometheus` or `instrument`.
+ * @remedy Give the program an observer, or turn on its telemetry.
  */
 export class SpansNotKeptError extends SignalboxError {
   static override readonly name: string = "SpansNotKeptError";

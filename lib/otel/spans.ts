@@ -44,18 +44,25 @@ export const REMEMBERED = 16_384;
 
 export class Spans {
   readonly #tracer: Tracer;
+  readonly #made: (number: number, span: SpanContext, parent: SpanContext | undefined) => void;
   readonly #open = new Map<number, Open>();
   readonly #ended = new Recent<Context>();
   readonly #crashes = new Map<string, SpanContext>();
 
-  constructor(tracer: Tracer) {
+  /** @param made - notified of each span with a number */
+  constructor(
+    tracer: Tracer,
+    made: (number: number, span: SpanContext, parent: SpanContext | undefined) => void,
+  ) {
     this.#tracer = tracer;
+    this.#made = made;
   }
 
   begin(number: number, name: string, plan: SpanPlan): Span {
     const { parent } = plan;
     const span = this.#tracer.startSpan(name, optionsOf(plan), parent);
     this.#open.set(number, { span, context: trace.setSpan(parent, span) });
+    this.#made(number, span.spanContext(), trace.getSpanContext(parent));
     return span;
   }
 

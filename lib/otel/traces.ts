@@ -4,6 +4,7 @@ import {
   type Attributes,
   type Context,
   context,
+  isSpanContextValid,
   trace as opens,
   ROOT_CONTEXT,
   SpanKind,
@@ -20,7 +21,11 @@ const SYSTEM = "signalbox";
 
 /** Makes spans of the events of a stream. Returns the function that ends it. */
 export function trace(stream: TelemetryStream, tracer: Tracer): () => void {
-  const spans = new Spans(tracer);
+  const spans = new Spans(tracer, (number, made, parent) => {
+    // Without an exporter, spans have no ids.
+    if (isSpanContextValid(made))
+      stream.traced(number, { trace: made.traceId, id: made.spanId, parent: parent?.spanId });
+  });
   stream.traceBy({
     around: (number, run) => {
       const inside = spans.contextOf(number);

@@ -63,7 +63,7 @@ describe("the ring", () => {
       }),
     );
     ring.end(span, { tookMs: 1, error: long, attributes: { f: 3, c: 4 } });
-    const [record] = ring.spans("t", "shop").spans as [SpanRecord];
+    const record = ring.spans("t", "shop").spans[0] as SpanRecord;
     const cut = `${"x".repeat(LIMITS.text)}…`;
     expect(record).toMatchObject({ name: cut, pid: cut, error: cut, status: "error" });
     expect(record.attributes).toEqual({ [cut]: cut, c: 4, d: true });
@@ -140,14 +140,7 @@ describe("the tree of a trace", () => {
       record("b", "a", 2),
       record("d", "gone", 0),
     ];
-    expect(treeLines(spans).map(({ span, depth, children }) => [span.id, depth, children])).toEqual([
-      ...[
-        ["d", 0, 0],
-        ["a", 0, 2],
-        ["b", 1, 0],
-        ["c", 1, 0],
-      ],
-    ]);
+    expect(treeLines(spans).map(({ id, depth }) => `${id}${depth}`)).toEqual(["d0", "a0", "b1", "c1"]);
   });
 
   test("has each span once, whatever parents they name, and a parent before its children [N1545]", () => {
@@ -157,14 +150,15 @@ describe("the tree of a trace", () => {
     );
     fc.assert(
       fc.property(some, (all) => {
-        const spans = all.map(({ id, parent, at }) =>
-          record(`${id}`, parent === undefined ? undefined : `${parent}`, at),
-        );
+        const spans = all.map(({ id, parent, at }, i) => ({
+          ...record(`${id}`, parent === undefined ? undefined : `${parent}`, at),
+          name: `${i}`,
+        }));
         const lines = treeLines(spans);
-        expect(new Set(lines.map(({ span }) => span)).size).toBe(spans.length);
+        expect(new Set(lines.map(({ name }) => name)).size).toBe(spans.length);
         expect(lines).toHaveLength(spans.length);
         const trail: SpanRecord[] = [];
-        for (const { span, depth } of lines) {
+        for (const { depth, ...span } of lines) {
           expect(depth).toBeLessThanOrEqual(trail.length);
           trail.length = depth;
           if (depth > 0) expect(span.parent).toBe(trail[depth - 1]?.id);

@@ -4,6 +4,7 @@
 // A data structure without clock and randomness. It is changed in place, since a span may come with every message.
 
 import { cut } from "../../process/show.js";
+import { treeLines } from "./span-tree.js";
 import type { SpanKind, SpanRecord, TraceFilter, TraceSpans, TraceSummary } from "./trace-operations.js";
 
 /** The bounds of a ring. */
@@ -188,7 +189,7 @@ export class SpanRing {
   spans(trace: string, node: string): TraceSpans {
     const found = this.#traces.get(trace);
     const spans = [...(found?.spans ?? [])].map((span) => span.record(node));
-    return { trace, spans, dropped: found?.dropped ?? 0 };
+    return { trace, spans: treeLines(spans), dropped: found?.dropped ?? 0 };
   }
 
   /** The latest traces, the newest first. */

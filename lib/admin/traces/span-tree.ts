@@ -1,15 +1,6 @@
 // The spans of a trace in the order of a tree, as lines of a list: each below the one that it follows from.
 
-import type { SpanRecord } from "./trace-operations.js";
-
-/** A span in its place in the tree. */
-export interface SpanLine {
-  readonly span: SpanRecord;
-  /** 0 for a span that follows from none that is there. */
-  readonly depth: number;
-  /** Spans that follow from it at once. */
-  readonly children: number;
-}
+import type { SpanLine, SpanRecord } from "./trace-operations.js";
 
 /**
  * Every span once, each behind the span that it follows from, those of one parent in the order of their begins. A span whose parent is not there
@@ -36,9 +27,8 @@ export function treeLines(spans: readonly SpanRecord[]): readonly SpanLine[] {
       const { span, depth } = next;
       if (placed.has(span)) continue;
       placed.add(span);
-      const below = (children.get(span) ?? []).filter((child) => !placed.has(child));
-      lines.push({ span, depth, children: below.length });
-      for (const child of below.reverse()) left.push({ span: child, depth: depth + 1 });
+      lines.push({ ...span, depth });
+      for (const child of (children.get(span) ?? []).reverse()) left.push({ span: child, depth: depth + 1 });
     }
   };
   for (const top of children.get(undefined) ?? []) place(top);

@@ -54,11 +54,17 @@ export interface TraceSummary {
   readonly status: "open" | "ok" | "error";
 }
 
+/** A span in the tree of its trace. */
+export interface SpanLine extends SpanRecord {
+  /** How many spans it is below. 0: it follows from none that is there. */
+  readonly depth: number;
+}
+
 /** The spans of one trace that this node keeps. */
 export interface TraceSpans {
   readonly trace: string;
-  /** The first begun first. */
-  readonly spans: readonly SpanRecord[];
+  /** Each behind the span that it follows from, those of one parent in the order of their begins. */
+  readonly spans: readonly SpanLine[];
   /** Spans that are no longer kept, because newer ones needed their place. */
   readonly dropped: number;
 }

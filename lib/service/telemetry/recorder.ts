@@ -19,6 +19,7 @@ import { showThrown } from "../../process/show.js";
 import type { Carrier, Taps, WorkTap } from "../../process/taps.js";
 import { traceText, type WireTrace } from "../../process/wire-trace.js";
 import type { Restarting } from "../../supervisor/protocol.js";
+import { bothTracings } from "./both-tracings.js";
 import { KERNEL_METRICS } from "./catalogue.js";
 import { Causes, crashId } from "./causes.js";
 import { CHANNELS, type EventChannel } from "./channels.js";
@@ -36,6 +37,7 @@ import { TELEMETRY_DEFAULTS, type TelemetrySettings } from "./options.js";
 import type { QueueOutcome, RouteOutcome, TappedAttempt, TappedMessage } from "./pipeline-taps.js";
 import { requestBegun } from "./request-span.js";
 import { Sampler } from "./sampler.js";
+import type { TracedIds } from "./span-book.js";
 import { CallSpan, MessageSpan, startEnded } from "./spans.js";
 import { beginWork, WorkSpan } from "./work-span.js";
 
@@ -57,13 +59,23 @@ export interface Tracing {
   elsewhere(span: number, kept: string): void;
 }
 
+/** Keeps the spans of a system beside the tracer of the user. */
+export interface SpanWatch {
+  readonly tracing: Tracing;
+  /** The tracer of the user has made a span of this number. */
+  traced(span: number, ids: TracedIds): void;
+}
+
 export class Recorder implements Taps {
   readonly kernel: Kernel;
   readonly causes: Causes = new Causes();
   readonly labels: Labels = new Labels();
   readonly work: OpenWork = new OpenWork();
   meters: Meters | undefined = undefined;
+  /** All who trace the system. */
   tracing: Tracing | undefined = undefined;
+  watch: SpanWatch | undefined = undefined;
+  private tracer: Tracing | undefined = undefined;
   /** These get the numbers of all other instruments. */
   readonly sinks: Set<MetricSink> = new Set();
   /** Called when the system stops. */
@@ -87,6 +99,21 @@ export class Recorder implements Taps {
     this.calls = new Sampler(settings.oneIn.call);
     this.casts = new Sampler(settings.oneIn.cast);
     this.dispatches = new Sampler(settings.oneIn.dispatch);
+  }
+
+  /** Whether a tracer of the user traces the system. */
+  get hasTracer(): boolean {
+    return this.tracer !== undefined;
+  }
+
+  traceBy(tracer: Tracing | undefined): void {
+    this.tracer = tracer;
+    this.tracing = bothTracings(tracer, this.watch?.tracing);
+  }
+
+  watchBy(watch: SpanWatch | undefined): void {
+    this.watch = watch;
+    this.tracing = bothTracings(this.tracer, watch?.tracing);
   }
 
   now(): number {

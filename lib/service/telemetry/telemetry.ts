@@ -1,5 +1,6 @@
 // Turning telemetry on for a system. All users of its telemetry share one recorder, and the last to close turns it off.
 
+import { offerSpans } from "../../admin/traces/span-source.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { kernelOf } from "../../process/options.js";
@@ -15,6 +16,22 @@ import { readNodes } from "./node-metrics.js";
 import { checkTelemetry, TELEMETRY_DEFAULTS, type TelemetryOptions } from "./options.js";
 import { Recorder, type Tracing } from "./recorder.js";
 import { readGauges, type TakeGauge } from "./sources.js";
+import type { TracedIds } from "./span-book.js";
+import type { SpanKeeper } from "./span-keeper.js";
+
+/** Whoever looks finds the spans of a system that has telemetry. Nothing is kept until then. */
+export function offerSpansOf(kernel: Kernel): void {
+  offerSpans(kernel, () => spansOf(kernel));
+}
+
+/** The keeper of a system's spans. */
+export async function spansOf(kernel: Kernel): Promise<SpanKeeper> {
+  const { spanKeeper } = await import("./span-keeper.js");
+  return spanKeeper(kernel, () => {
+    const { recorder, release } = hold(kernel);
+    return { recorder, stream: new TelemetryStream(kernel, { recorder, release }, release) };
+  });
+}
 
 /** The hold of one user on a system's telemetry. */
 export interface Hold {
@@ -33,6 +50,7 @@ const held = new WeakMap<Kernel, Held>();
 
 /** Turns the telemetry of a system on, unless it is on. */
 export function hold(kernel: Kernel): Hold {
+  offerSpansOf(kernel);
   const found = held.get(kernel) ?? { recorder: new Recorder(kernel), holds: 0, isConfigured: false };
   held.set(kernel, found);
   found.holds++;
@@ -131,12 +149,17 @@ export class TelemetryStream implements AsyncDisposable {
 
   /** @internal Whether the system is traced. */
   get isTraced(): boolean {
-    return this.#hold.recorder.tracing !== undefined;
+    return this.#hold.recorder.hasTracer;
   }
 
   /** @internal Sets who traces the system. */
   traceBy(tracing: Tracing | undefined): void {
-    this.#hold.recorder.tracing = tracing;
+    this.#hold.recorder.traceBy(tracing);
+  }
+
+  /** @internal The tracer has made a span of this number. */
+  traced(span: number, ids: TracedIds): void {
+    this.#hold.recorder.watch?.traced(span, ids);
   }
 
   /** @internal Gives the sink what is measured beside the events. Returns the function that ends it. */

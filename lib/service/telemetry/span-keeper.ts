@@ -1,0 +1,115 @@
+// Keeps the spans of one system for those who look at it: while the program asks for them, and for half a minute after each look. Off, nothing
+// is subscribed and no context is carried.
+//
+// It needs no package, and takes part in the tracing of the user's own tracer if there is one: spans have the ids of that tracer, so that a trace
+// id from a log leads to the trace. Nothing that leaves the program changes.
+
+import { Kept } from "../../admin/history/kept.js";
+import type { SpanSource } from "../../admin/traces/span-source.js";
+import type { TraceFilter, TraceSpans, TraceSummary } from "../../admin/traces/trace-operations.js";
+import type { Kernel } from "../../process/kernel.js";
+import type { Recorder, SpanWatch, Tracing } from "./recorder.js";
+import { REFUSED, SpanBook } from "./span-book.js";
+import { SpanContext } from "./span-context.js";
+import { keepSpansOf } from "./spans-of-events.js";
+import type { TelemetryStream } from "./telemetry.js";
+import { fromTraceparent, toTraceparent } from "./traceparent.js";
+
+/** A stream of a system's telemetry, with its recorder. */
+export interface OpenStream {
+  readonly recorder: Recorder;
+  readonly stream: TelemetryStream;
+}
+
+export class SpanKeeper implements SpanSource {
+  readonly #kernel: Kernel;
+  readonly #open: () => OpenStream;
+  readonly #kept: Kept;
+  #book: SpanBook | undefined = undefined;
+
+  /** @internal */
+  constructor(kernel: Kernel, open: () => OpenStream) {
+    this.#kernel = kernel;
+    this.#open = open;
+    this.#kept = new Kept(kernel);
+    this.#kept.add(() => this.#begin());
+  }
+
+  /** Keeps spans until the returned call. */
+  hold(): () => void {
+    return this.#kept.hold();
+  }
+
+  touch(): void {
+    this.#kept.touch();
+  }
+
+  spans(trace: string): TraceSpans {
+    return this.#book?.ring.spans(trace, this.#kernel.node.name) ?? { trace, spans: [], dropped: 0 };
+  }
+
+  traces(filter: { readonly limit: number } & TraceFilter): readonly TraceSummary[] {
+    return this.#book?.ring.traces(filter) ?? [];
+  }
+
+  #begin(): () => void {
+    const { env, node } = this.#kernel;
+    const { recorder, stream } = this.#open();
+    const book = new SpanBook({
+      now: () => env.now(),
+      wallTime: () => env.wallTime(),
+      random: () => env.random(),
+      node: node.id,
+    });
+    book.isTraced = () => recorder.hasTracer;
+    this.#book = book;
+    recorder.watchBy(watching(book, recorder, stream));
+    return () => {
+      recorder.watchBy(undefined);
+      stream.close();
+      this.#book = undefined;
+    };
+  }
+}
+
+/** Follows the system, and carries the places of spans. */
+function watching(book: SpanBook, recorder: Recorder, stream: TelemetryStream): SpanWatch {
+  const context = new SpanContext();
+  keepSpansOf(
+    stream,
+    book,
+    () => context.here,
+    (pid) => recorder.labels.of(pid),
+  );
+  const tracing: Tracing = {
+    around: (span, run) => {
+      const place = book.placeOf(span);
+      return place === undefined ? run() : context.run(place, run);
+    },
+    received: (_headers, run) => context.run(undefined, run),
+    // What leaves the program is the user's tracer's.
+    sent: () => ({}),
+    job: () => undefined,
+    kept: () => {
+      const place = context.here;
+      return place === undefined || place === REFUSED ? undefined : toTraceparent(place);
+    },
+    continuing: (kept, run) => context.run(kept ? fromTraceparent(kept) : undefined, run),
+    elsewhere: (span, kept) => {
+      const ids = fromTraceparent(kept);
+      if (ids !== undefined) book.adopt(span, ids);
+    },
+  };
+  return { tracing, traced: (number, ids) => book.traced(number, ids) };
+}
+
+const keepers = new WeakMap<Kernel, SpanKeeper>();
+
+/** The keeper of a system's spans. @param open - turns its telemetry on */
+export function spanKeeper(kernel: Kernel, open: () => OpenStream): SpanKeeper {
+  const known = keepers.get(kernel);
+  if (known !== undefined) return known;
+  const keeper = new SpanKeeper(kernel, open);
+  keepers.set(kernel, keeper);
+  return keeper;
+}
