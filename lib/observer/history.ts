@@ -2,9 +2,22 @@
 
 import { keptFor } from "../admin/history/kept.js";
 import type { Callbacks } from "../process/behaviour.js";
+import { checked } from "../process/option-schema.js";
+import { flag } from "../process/options.js";
 import type { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
 import { type Launch, launch, type Startable } from "../process/start.js";
+import { holdSpans } from "../service/telemetry/held-spans.js";
+import { offerSpansOf } from "../service/telemetry/telemetry.js";
+
+/** Options of {@link history}. */
+export interface HistoryOptions {
+  /**
+   * Keeps the spans of messages, too: the way of one message can be looked at later. It costs what telemetry with a subscriber costs. Start it before
+   * what it is to follow. Default false: spans are kept while somebody looks at traces.
+   */
+  readonly traces?: boolean;
+}
 
 /** The result of {@link history}: a child of a supervisor. */
 export interface HistoryDefinition extends Startable<readonly [], Pid> {}
@@ -14,24 +27,28 @@ export interface HistoryDefinition extends Startable<readonly [], Pid> {}
  * same while it runs. Use this for a service without one, which `signalbox observe` and `signalbox top` look at from outside: they find what went
  * wrong before they came.
  *
+ * @throws OptionError
  * @example
  * const Shop = supervisor({ children: [{ id: "history", start: history() }] });
  */
-export function history(): HistoryDefinition {
+export function history(options: HistoryOptions = {}): HistoryDefinition {
+  const { traces } = checked("", options, { traces: flag }, { traces: false });
   return {
     [launch]: (): Launch<Pid> => ({
-      behaviour: KEEPER as Callbacks<never>,
+      behaviour: keeper(traces) as Callbacks<never>,
       options: { label: "history" },
       ref: (pid) => pid,
     }),
   };
 }
 
-const KEEPER: Callbacks<unknown> = {
+const keeper = (traces: boolean): Callbacks<unknown> => ({
   isHelper: true,
   init: ({ self, signal }) => {
     const { kernel } = self.process as Process;
     signal.addEventListener("abort", keptFor(kernel).hold());
+    if (traces) signal.addEventListener("abort", holdSpans(kernel));
+    else offerSpansOf(kernel);
   },
   handle: () => undefined,
-};
+});

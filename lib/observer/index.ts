@@ -18,7 +18,7 @@ export {
   ObserverRefusedError,
   ObserverRequestError,
 } from "./feed/errors.js";
-export { type HistoryDefinition, history } from "./history.js";
+export { type HistoryDefinition, type HistoryOptions, history } from "./history.js";
 export { type ObserverDefinition, ObserverRef, observer } from "./observer.js";
 export { ObserverHandler, observerHandler } from "./observer-handler.js";
 export type { ObserverAccessOptions, ObserverAddress, ObserverOptions } from "./options.js";

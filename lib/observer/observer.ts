@@ -6,6 +6,7 @@ import type { Process } from "../process/process.js";
 import { type Launch, launch, type Startable, supervising } from "../process/start.js";
 import { httpServer } from "../service/http/http-server.js";
 import type { HttpAddress } from "../service/http/node-http.js";
+import { holdSpans } from "../service/telemetry/held-spans.js";
 import { supervisor } from "../supervisor/supervisor.js";
 import { FeedDesk } from "./feed/desk.js";
 import { OBSERVER_LIMITS } from "./feed/limits.js";
@@ -94,8 +95,9 @@ function launched(
       },
     },
   );
-  const onStart = ({ self }: Context<never>): void => {
+  const onStart = ({ self, signal }: Context<never>): void => {
     const { kernel } = self.process as Process;
+    if (settings.traces) signal.addEventListener("abort", holdSpans(kernel));
     const token = settings.token ?? kernel.env.id();
     const { hosts, actions, host } = settings;
     const rules = { token, hosts, addresses: !isLoopback(host), bodyBytes: limits.bodyBytes };

@@ -37,6 +37,11 @@ export interface ObserverOptions extends ObserverAccessOptions {
   readonly port: number;
   /** The address to listen at. Default `127.0.0.1`, which this machine alone reaches; any other one needs a `token` of yours. */
   readonly host?: string;
+  /**
+   * Keeps the spans of messages all the time, so that the way of a message can be looked at later. It costs what telemetry with a subscriber costs.
+   * Start the observer before what it is to follow. Default false: spans are kept while somebody looks at traces.
+   */
+  readonly traces?: boolean;
   /** Called when the observer is open. Default: the address is reported, with the token unless it is yours. */
   readonly onListening?: (address: ObserverAddress) => void;
   /** Options of Node's server, such as `key` and `cert`. */
@@ -83,6 +88,7 @@ export function checkAccess(options: ObserverAccessOptions): ObserverAccess {
 export interface ObserverSettings extends ObserverAccess {
   readonly port: number;
   readonly host: string;
+  readonly traces: boolean;
   readonly onListening: ((address: ObserverAddress) => void) | undefined;
   readonly server: ServerOptions | undefined;
   readonly createServer: CreateServer | undefined;
@@ -90,7 +96,7 @@ export interface ObserverSettings extends ObserverAccess {
 
 /** @throws OptionError */
 export function checkObserver(options: ObserverOptions): ObserverSettings {
-  const settings = checked("", options, CHECKS, { ...ACCESS_DEFAULTS, host: "127.0.0.1" });
+  const settings = checked("", options, CHECKS, { ...ACCESS_DEFAULTS, host: "127.0.0.1", traces: false });
   if (settings.token === undefined && !isLoopback(settings.host))
     throw new OptionError(
       "token",
@@ -104,6 +110,7 @@ const CHECKS = {
   ...ACCESS,
   port: whole(0, 65_535),
   host: text,
+  traces: flag,
   onListening: maybe(fn<NonNullable<ObserverOptions["onListening"]>>()),
   server: maybe((path: string, given: unknown): ServerOptions => {
     if (typeof given === "object" && given !== null) return given;

@@ -5,6 +5,7 @@ import { type Json, toJson } from "../../admin/json-view.js";
 import { type Args, chosenOf, type Leave, type SystemId } from "../../admin/protocol.js";
 import { offeredBy } from "../../admin/system/offered.js";
 import type { Kernel } from "../../process/kernel.js";
+import { offerSpansOf } from "../../service/telemetry/telemetry.js";
 
 /** The operations that an observer shows. */
 export interface ObserverSource {
@@ -25,6 +26,7 @@ export interface ObserverSource {
 /** The operations of all hosts in a system, and those on the system. */
 export function sourceIn(kernel: Kernel): ObserverSource {
   const operations = offeredBy(kernel);
+  offerSpansOf(kernel);
   const { name, id } = kernel.node;
   return {
     name,
