@@ -10,6 +10,7 @@ import { EXIT } from "../../lib/cli/shell/exit.js";
 import { type Subcommand, signalbox } from "../../lib/cli/signalbox.js";
 import { storm } from "../../lib/cli/storm/storm.js";
 import { system } from "../../lib/cli/system/system.js";
+import { top } from "../../lib/cli/top/top.js";
 
 const printed: string[] = [];
 const complaints: string[] = [];
@@ -25,6 +26,7 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   replay: (args) => replay(args, host),
   storm: (args) => storm(args, host),
   system: (args) => system(args, host),
+  top: (args) => top(args, host),
 };
 
 async function run(args: readonly string[]): Promise<{ code: number; printed: string; complaints: string }> {
@@ -44,7 +46,9 @@ async function commandsOf(name: string): Promise<string[]> {
 const ALL: string[][] = [];
 for (const name of Object.keys(SUBCOMMANDS))
   ALL.push([name], ...(await commandsOf(name)).map((command) => [name, command]));
-const WITH_OPTIONS = ALL.filter((words) => words.length === 2 || words[0] === "replay");
+const WITH_OPTIONS = ALL.filter(
+  (words) => words.length === 2 || ["replay", "top"].includes(words[0] as string),
+);
 
 /** The help of all, as terminals have it. A text that changes on purpose is changed in the files as well: `vitest -u`. */
 test.each(["", ...Object.keys(SUBCOMMANDS)])(
@@ -86,7 +90,7 @@ describe("every subcommand", () => {
       const { code, printed: nothing, complaints: text } = await run([...words, `--${option}x`]);
       expect({ code, nothing }).toEqual({ code: EXIT.misuse, nothing: "" });
       expect(text).toContain(`there is no option --${option}x`);
-      expect(text).toContain(`did you mean --${option}`);
+      expect(text).toMatch(new RegExp(`did you mean (--[a-z-]+ or )*--${option}\\b`));
     }
     const { code, complaints: text } = await run([...words, "--zzzzzz"]);
     expect(code).toBe(EXIT.misuse);

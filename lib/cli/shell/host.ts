@@ -1,4 +1,4 @@
-// The parts of Node that the command uses. Beside folders.ts, output.ts, spawned.ts and the program itself, the only file of this floor that
+// The parts of Node that the command uses. Beside folders.ts, output.ts, screen.ts, spawned.ts and the program itself, the only file of this floor that
 // reaches it.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
