@@ -68,14 +68,37 @@ export interface AdminOperations {
   find(op: string): readonly AdminOperation[];
 }
 
+/** The operation that every host answers by itself: what it offers. */
+export const OFFERS_OP = "operations";
+
+/** What a host offers. */
+export interface Offers {
+  readonly operations: readonly { readonly name: string; readonly leave: Leave }[];
+  /** The systems that its operations look at. */
+  readonly systems: readonly SystemId[];
+}
+
+/** What is offered now, in the order of the names. */
+function offersOf(operations: AdminOperations): Offers {
+  const systems = new Map<string, SystemId>();
+  const offered = operations.names.flatMap((name) => {
+    const offers = operations.find(name);
+    for (const { system } of offers) if (system !== undefined) systems.set(system.id, system);
+    return offers.slice(0, 1).map(({ leave }) => ({ name, leave }));
+  });
+  return { operations: offered, systems: [...systems.values()].map(({ name, id }) => ({ name, id })) };
+}
+
 /** Carries out the request of a line. Resolves with the line of its answer; never rejects. */
 export async function serve(operations: AdminOperations, line: string, signal: AbortSignal): Promise<string> {
   let of: number | null = null;
   try {
     const request = parse(line);
     of = request.id;
-    const { run } = await chosenOf(operations, request.op, request.args);
-    const found = await run(request.args, signal);
+    const found =
+      request.op === OFFERS_OP
+        ? offersOf(operations)
+        : await (await chosenOf(operations, request.op, request.args)).run(request.args, signal);
     const answer = JSON.stringify({ id: of, ok: toJson(found) });
     if (answer.length <= PROTOCOL_LIMITS.answerLength) return answer;
     throw new AdminProtocolError(
