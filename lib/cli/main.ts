@@ -16,6 +16,7 @@ await runAndExit(() =>
       pipelines: async () => (await import("./pipelines/program.js")).pipelinesProgram,
       queues: async () => (await import("./queues/program.js")).queuesProgram,
       system: async () => (await import("./system/program.js")).systemProgram,
+      observe: async () => (await import("./observe/program.js")).observeProgram,
       top: async () => (await import("./top/program.js")).topProgram,
       storm: async () => (await import("./storm/program.js")).stormProgram,
       replay: async () => (await import("./replay/program.js")).replayProgram,

@@ -22,6 +22,7 @@ const OVERVIEW = `usage: signalbox replay FILE …    shows a failing schedule o
        signalbox pipelines COMMAND …  checks and runs pipelines, lists, inspects and changes their executions
        signalbox queues COMMAND …  lists durable queues, and their dead letters; retries, edits and drops these
        signalbox system COMMAND …  looks at a running program: processes, supervisors, topologies, groups of consumers
+       signalbox observe …        opens a page that shows a running program, or a store
        signalbox top …            shows a running program on a screen: processes by mailbox, messages or busy time, and what went wrong
        signalbox storm COMMAND …  checks a topology for Apache Storm, exports it as a jar, and submits that to a cluster
        signalbox nodes …          lists the nodes that a running program knows, as system nodes does

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { flows } from "../../lib/cli/flows/flows.js";
+import { observe } from "../../lib/cli/observe/observe.js";
 import { pipelines } from "../../lib/cli/pipelines/pipelines.js";
 import { queues } from "../../lib/cli/queues/queues.js";
 import { replay } from "../../lib/cli/replay/command.js";
@@ -21,6 +22,7 @@ const host = {
 
 const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   flows: (args) => flows(args, host),
+  observe: (args) => observe(args, host),
   pipelines: (args) => pipelines(args, host),
   queues: (args) => queues(args, host),
   replay: (args) => replay(args, host),
@@ -47,7 +49,7 @@ const ALL: string[][] = [];
 for (const name of Object.keys(SUBCOMMANDS))
   ALL.push([name], ...(await commandsOf(name)).map((command) => [name, command]));
 const WITH_OPTIONS = ALL.filter(
-  (words) => words.length === 2 || ["replay", "top"].includes(words[0] as string),
+  (words) => words.length === 2 || ["replay", "observe", "top"].includes(words[0] as string),
 );
 
 /** The help of all, as terminals have it. A text that changes on purpose is changed in the files as well: `vitest -u`. */

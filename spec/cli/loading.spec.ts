@@ -29,6 +29,8 @@ test.each([
   ["lib/cli/storm/program.ts", /^lib\/(testing|flow|pipeline|store)\//],
   ["lib/cli/flows/program.ts", /^lib\/(testing|pipeline)\//],
   ["lib/cli/pipelines/program.ts", /^lib\/testing\//],
+  ["lib/cli/top/program.ts", /^lib\/(testing|flow|pipeline|observer)\//],
+  ["lib/cli/observe/program.ts", /^lib\/testing\//],
   ["lib/cli/replay/program.ts", /^lib\/(flow|store)\//],
 ])("%s loads none of %s", (path, others) => {
   const loaded = [...loadedBy(path)];
