@@ -3,6 +3,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checks as bundles } from "./bundles.mjs";
+import { checks as observer } from "./observer.mjs";
 import { checks as contents } from "./package.mjs";
 import { checks as pages } from "./pages.mjs";
 import { checks as quickStart } from "./quick-start.mjs";
@@ -20,7 +21,7 @@ const LANES = [
   // These run other versions of Node.
   { ...quickStart, ...runtimes, ...sqliteFiles },
   // These drive a browser.
-  { ...site, ...viewer, ...siteBrowser },
+  { ...site, ...viewer, ...siteBrowser, ...observer },
 ];
 /** Ends the wait for a check that hangs; its commands have limits of their own. */
 const LIMIT_MS = 360_000;

@@ -2,7 +2,7 @@
 
 import { type AnyFlow, defineFlow, type FlowHost, type FlowHostDefinition, flowHost } from "signalbox/flow";
 import type { StoreSource } from "signalbox/store";
-import { HOSTILE } from "./hostile.js";
+import { TEXTS } from "./hostile.js";
 
 const forEver = (signal: AbortSignal): Promise<never> =>
   new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
@@ -14,7 +14,7 @@ const parcel = defineFlow("parcel", async (flow, to: string) => {
 });
 
 const order = defineFlow("order", async (flow, item: string) => {
-  await flow.step("reserve", () => ({ item, shelf: HOSTILE.markup }));
+  await flow.step("reserve", () => ({ item, shelf: TEXTS.markup }));
   let attempts = 0;
   await flow.step(
     "charge",
@@ -60,13 +60,13 @@ export async function lead(flows: FlowHost): Promise<void> {
   const done = await flows.start(order, "tea", { id: "order-done" });
   await done.send("approval", { by: "Ada" });
   await done.result();
-  await flows.start(order, HOSTILE.markup, { id: "order-waiting" });
+  await flows.start(order, TEXTS.markup, { id: "order-waiting" });
   await flows.start(counting, 1_000, { id: "counting-running" });
   await flows.start(resting, undefined, { id: "resting" });
-  await flows.start(ill, HOSTILE.script, { id: "ill" });
+  await flows.start(ill, TEXTS.script, { id: "ill" });
   for (const [id, why] of [
     ["failed", "no such account"],
-    ["failed-hostile", HOSTILE.markup],
+    ["failed-hostile", TEXTS.markup],
   ] as const) {
     const run = await flows.start(failing, why, { id });
     await run.result().catch(() => undefined);

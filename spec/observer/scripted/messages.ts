@@ -15,7 +15,7 @@ import {
   route,
 } from "signalbox/pipeline";
 import type { StoreSource } from "signalbox/store";
-import { HOSTILE } from "./hostile.js";
+import { TEXTS } from "./hostile.js";
 
 const lines = queue<string>("lines");
 const words = queue<string>("words");
@@ -42,7 +42,7 @@ export function pipelinesOf(source: StoreSource, socket: string): PipelineHostDe
 
 /** Starts an execution that ends, and one that goes on; both have dead letters. */
 export async function read(pipelines: PipelineHost): Promise<void> {
-  const values = ["to be or not to be", "bad 1", HOSTILE.markup, "the end"];
+  const values = ["to be or not to be", "bad 1", TEXTS.markup, "the end"];
   const ended = await pipelines.start(reading, { id: "monday", messages: { to: lines, values } });
   await ended.completed();
   await pipelines.start(reading, {
@@ -56,7 +56,7 @@ export async function queuesOf(system: System, source: StoreSource, socket: stri
   const queues = await openQueues(system, { store: source, socket });
   await queues.queue<number>("jobs").publishMany([1, 2, 3].map((value) => ({ value })));
   const mails = queues.queue<string>("mails");
-  await mails.publishMany(["ada", HOSTILE.markup].map((value, i) => ({ id: `mail-${i + 1}`, value })));
+  await mails.publishMany(["ada", TEXTS.markup].map((value, i) => ({ id: `mail-${i + 1}`, value })));
   await mails.subscribe({}, ({ value }) => dead(`no mailbox for ${value}`));
   await queues.queue<number>("clicks").subscribe({ concurrency: 2 }, () => done);
   return queues;

@@ -11,7 +11,7 @@ import {
   type System,
   supervisor,
 } from "signalbox";
-import { HOSTILE } from "./hostile.js";
+import { TEXTS } from "./hostile.js";
 
 interface TillCalls {
   take(state: Till, n: number): number;
@@ -38,7 +38,7 @@ const Till: ServerDefinition<[left: number], TillCalls, TillCasts> = defineServe
       throw new Error(why);
     },
   },
-  format: ({ left }) => ({ left, label: HOSTILE.markup }),
+  format: ({ left }) => ({ left, label: TEXTS.markup }),
 });
 
 /** An order for the pickers. */
@@ -99,7 +99,7 @@ export function tree(
         id: "picking",
         start: supervisor({ ...OFTEN, label: "picking", children: ["kim", "mei", "noor"].map(picker) }),
       },
-      ...Object.entries(HOSTILE).map(([id, name]): ChildSpec => ({ id, name, start: Till, args: [1] })),
+      ...Object.values(TEXTS).map((name): ChildSpec => ({ id: name, name, start: Till, args: [1] })),
       ...more,
     ],
   });
