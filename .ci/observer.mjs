@@ -42,8 +42,9 @@ const PAGES = [
   { name: "queues", at: () => "/queues?queue=mails", shows: /no mailbox/ },
   { name: "groups", at: () => "/groups", shows: /pickers/ },
   { name: "nodes", at: () => "/nodes", shows: /depot/ },
-  { name: "message", at: () => "/message", shows: /\w/ },
-  { name: "simulator", at: () => "/simulator", shows: /\w/ },
+  { name: "lineage", at: ({ letter }) => `/lineage?id=tuesday&message=${letter}`, shows: /no line/ },
+  { name: "message", at: () => "/message", shows: /^One message/m },
+  { name: "simulator", at: () => "/simulator", shows: /^Simulator/m },
 ];
 
 /** Runs a command on a terminal of its own, and calls `end` when it has drawn twice. */
@@ -166,7 +167,9 @@ async function busy({ tell }, why = "out of ink") {
 /** Where pages are, with the pids of this run. */
 async function places(service) {
   const { pid } = await asked(service, "system.process", { id: "till" });
-  return { till: pid };
+  const { items } = await asked(service, "pipelines.deadLetters", { id: "tuesday" });
+  const { id: letter } = items.find(({ value }) => String(value).startsWith("bad")) ?? items[0];
+  return { till: pid, letter: encodeURIComponent(letter) };
 }
 
 /** Opens a page of the observer as a person does: the token is in the session by then. */
