@@ -1,5 +1,6 @@
 // The observer below a path of a server of the user's.
 
+import { getEventListeners } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Hono } from "hono";
@@ -161,6 +162,25 @@ describe("live views end", () => {
     system.exit(stopped as never, "shutdown");
     expect(await reader.next()).toBeUndefined();
     await until(() => system.whereis("web") === undefined);
+  });
+
+  it("by one listener for all of them, so that many do not burden the server [N1561]", async () => {
+    const draining = new AbortController();
+    const views = { views: [{ key: "all", op: "system.nodes" }] };
+    const open = async (): Promise<EventReader> => {
+      const response = await handler.fetch(post("/api/feed", views, TOKEN), { draining: draining.signal });
+      return new EventReader(response.body as ReadableStream<Uint8Array>);
+    };
+    for (let i = 0; i < 5; i++) await (await open()).cancel();
+    const readers = await Promise.all([open(), open(), open()]);
+    expect(getEventListeners(draining.signal, "abort")).toHaveLength(1);
+    for (const reader of readers) await reader.next();
+    draining.abort();
+    expect(await Promise.all(readers.map((reader) => reader.next()))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   it("when the handler is disposed of, and a later request begins again [N1561]", async () => {
