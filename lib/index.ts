@@ -21,6 +21,7 @@
  *     otel/         signalbox/otel: telemetry as OpenTelemetry's traces and metrics
  *     xstate/       signalbox/xstate: XState's machines as processes
  *     testing/      signalbox/testing: the simulator
+ *     observer/     signalbox/observer: a web page that shows a running system
  *     cli/          the command `signalbox`
  *
  * A floor imports only from floors below it. The guarantees are numbered in docs/semantics.md.

@@ -19,7 +19,8 @@ interface PageFile {
   readonly tag: string;
 }
 
-type PageFileName = "" | "app.js" | "app.css" | "icon.svg";
+/** The empty name is that of the page itself. */
+export type PageFileName = "" | "app.js" | "app.css" | "icon.svg";
 
 const FILES: { readonly [name in PageFileName]: readonly [text: keyof PageTexts, type: string] } = {
   "": ["INDEX", "text/html; charset=utf-8"],
@@ -36,7 +37,7 @@ export class PageFiles {
     this.#load = load;
   }
 
-  /** Whether the page has a file of this name. The empty name is that of the page itself. */
+  /** Whether the page has a file of this name. */
   static has(name: string): name is PageFileName {
     return Object.hasOwn(FILES, name);
   }

@@ -13,7 +13,7 @@ import type { ObserverLimits } from "../feed/limits.js";
 import type { ObserverAction } from "./audit.js";
 import { type GuardedRequest, type GuardRefusal, type GuardRules, refusalOf, tooLong } from "./guard.js";
 import { headersOf } from "./headers.js";
-import { PageFiles as Files, type PageFiles } from "./page-files.js";
+import { type PageFileName, PageFiles } from "./page-files.js";
 import { type AskedOperation, askedIn, objectIn, textOf, viewsIn } from "./request-body.js";
 import { versionOf } from "./version.js";
 
@@ -34,7 +34,7 @@ export interface RequestFacts {
 
 /** What a path asks for. */
 type Asked =
-  | { readonly type: "file"; readonly name: string }
+  | { readonly type: "file"; readonly name: PageFileName }
   | { readonly type: "api"; readonly name: string }
   | { readonly type: "directory"; readonly to: string }
   | { readonly type: "nothing" };
@@ -72,7 +72,7 @@ export class ObserverRequests {
   async #respond(asked: Asked, request: Request, facts: RequestFacts): Promise<Response> {
     switch (asked.type) {
       case "file":
-        return this.#page.answer(asked.name as never, request);
+        return this.#page.answer(asked.name, request);
       case "directory":
         return new Response(null, { status: 308, headers: headersOf({ location: asked.to }) });
       case "nothing":
@@ -228,7 +228,7 @@ class SharedAborts {
 function askedBy(path: string): Asked {
   const [, folder = "", name = ""] = /^(?:.*\/)?([^/]*)\/([^/]*)$/.exec(path) ?? [];
   if (folder === "api" && API.includes(name)) return { type: "api", name };
-  if (Files.has(name)) return { type: "file", name };
+  if (PageFiles.has(name)) return { type: "file", name };
   return name.includes(".") ? { type: "nothing" } : { type: "directory", to: `./${name}/` };
 }
 
