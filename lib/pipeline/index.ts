@@ -187,6 +187,7 @@ export type { ReplayOptions } from "./operations/replay-options.js";
 export type { PipelineRetentionOptions, RouteTotals } from "./operations/retention.js";
 export type { RouteEdge, RouteGraph, RouteNode } from "./operations/route-graph.js";
 export type { OperationWaitOptions } from "./operations/waits.js";
+export type { LiveQueueOptions, LiveQueueMessage, LiveQueueState } from "./queues/live-messages.js";
 export { type DeadLetter, DeadLetters, type QueueReplayOptions } from "./queues/dead-letters.js";
 export {
   QUEUE_DEFAULTS,

@@ -235,6 +235,7 @@ const QUEUE_ANSWERS = {
       .map((name) => ({ name, ready: 1, inFlight: 0, delayed: 0, dead: 2 }))
       .slice(0, limit),
   heartbeats: [{ id: "m1", at: 5, progress: 3 }],
+  messages: [{ id: "m1", state: "delayed", until: 9, why: "attempt", attempts: 1, ends: 0, history: [] }],
   deadLetters: (_queue: string, { after, limit }: { after?: string; limit: number }) =>
     ["m1", "m2"]
       .filter((id) => after === undefined || id > after)
@@ -263,6 +264,9 @@ const QUEUE_ASKS: readonly ((on: QueueOperations) => Promise<unknown>)[] = [
     on.retryDead("mails", { error: "no", before: 9, limit: 2, cursor: "c" }, { by: "Ada", reason: "again" }),
   (on) => on.editDead("mails", "m1", { line: 1 }, { by: "Ada", reason: "again" }),
   (on) => on.dropDead("mails", ["m1", "m2"], { by: "Ada", reason: "old" }),
+  (on) => collect(on.list({ atMost: 100 })),
+  (on) => on.messages("mails"),
+  (on) => on.messages("mails", { state: "delayed", limit: 5 }),
 ];
 
 test("every operation on queues has its line, and its answer [Z690]", async () => {

@@ -338,6 +338,7 @@ export async function pipelines(system: System): Promise<Lines> {
     "DeadLetters.list": () => [on(letters.deadLetters, "list"), {}],
     "DeadLetters.records": () => [on(letters.deadLetters, "records"), {}],
     "QueueOperations.list": () => [on(queues.operations, "list"), {}],
+    "QueueOperations.messages": () => [on(queues.operations, "messages"), "letters", {}],
     "QueueOperations.heartbeats": () => [on(queues.operations, "heartbeats"), "letters", {}],
     "QueueOperations.deadLetters": () => [on(queues.operations, "deadLetters"), "letters", {}],
     "QueueOperations.retryDead": () => [on(queues.operations, "retryDead"), "letters", "m1", {}],

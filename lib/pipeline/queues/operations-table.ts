@@ -7,15 +7,17 @@ import { ITEMS, type OperationTable, type SentOptions } from "../../admin/operat
 import type { AdminService } from "../../admin/post.js";
 import type { Args, Ask } from "../../admin/protocol.js";
 import type { DeedOptions } from "../messages/dead-options.js";
-import type { QueueListFilter, QueueOperations } from "./operations.js";
+import type { QueueLetterFilter, QueueListFilter, QueueOperations } from "./operations.js";
 
 const list = { kind: "list", leave: "look", page: ITEMS } as const;
-const RANGE: SentOptions<QueueListFilter> = { after: true, limit: true };
+const RANGE: SentOptions<QueueLetterFilter> = { after: true, limit: true };
+const LIST: SentOptions<QueueListFilter> = { ...RANGE, atMost: true };
 const DEED: SentOptions<DeedOptions> = { by: true, reason: true };
 
 const QUEUE_TABLE: OperationTable<QueueOperations> = {
-  list: { ...list, placed: [], options: RANGE, behind: ({ name }) => ({ after: name }) },
+  list: { ...list, placed: [], options: LIST, behind: ({ name }) => ({ after: name }) },
   heartbeats: { kind: "ask", leave: "look", placed: ["queue"], options: { limit: true } },
+  messages: { kind: "ask", leave: "look", placed: ["queue"], options: { state: true, limit: true } },
   deadLetters: { ...list, placed: ["queue"], options: RANGE, behind: ({ id }) => ({ after: id }) },
   deadRecords: {
     ...list,

@@ -4,6 +4,7 @@
 import type { DeedOptions, DeedResult, DropOptions, LetterFilter } from "../messages/dead-options.js";
 import type { DeadLetterRecord } from "../messages/dead-records.js";
 import type { DeadLetter } from "./dead-letters.js";
+import type { LiveQueueMessage, LiveQueueOptions } from "./live-messages.js";
 import type { QueueHeartbeat } from "./message-beats.js";
 import type { QueueCounts } from "./queue-counts.js";
 
@@ -19,6 +20,8 @@ export interface QueueListFilter {
   readonly after?: string;
   /** Most of them, 1 or more. Default: all. */
   readonly limit?: number;
+  /** Each count ends there, so that a look costs the same however many messages there are. Default: no limit. */
+  readonly atMost?: number;
 }
 
 /** Which dead letters of a queue are listed. They are in the order of their ids. */
@@ -61,6 +64,8 @@ export interface QueueOperations {
       readonly limit?: number;
     },
   ): Promise<readonly QueueHeartbeat[]>;
+  /** Messages that are not settled: those that wait for their time, and why; those that subscribers have; those that may be taken. @throws OptionError */
+  messages(queue: string, options?: LiveQueueOptions): Promise<readonly LiveQueueMessage[]>;
   /** The dead letters of a queue. For a value that cannot be read, the error that says so. @throws OptionError */
   deadLetters(queue: string, filter?: QueueLetterFilter): AsyncIterable<DeadLetter<unknown>>;
   /** What became of messages that were given up and are dead no more: who did what, when and why. @throws OptionError */

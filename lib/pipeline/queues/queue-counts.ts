@@ -28,6 +28,28 @@ export async function readCounts(store: Store, name: string): Promise<QueueCount
   return { ready, inFlight: Math.max(0, all - ready - delayed), delayed, dead };
 }
 
+/** Subscribers of a queue whose messages are counted. */
+const MOST_SUBSCRIBERS = 1_000;
+
+/** The same, each as far as `atMost`. */
+export async function boundedCounts(store: Store, name: string, atMost: number): Promise<QueueCounts> {
+  const prefix = [name];
+  const [ready, delayed, dead, tokens] = await Promise.all([
+    store.count(queued, { index: "ready", prefix, atMost }),
+    store.count(queued, { index: "due", prefix, atMost }),
+    store.count(deadMessages, { prefix, atMost }),
+    store.scan(subscribers, { index: "queue", prefix, limit: MOST_SUBSCRIBERS }),
+  ]);
+  const held = await Promise.all(
+    tokens.map(({ token }) => store.count(queued, { index: "held", prefix: [token], atMost })),
+  );
+  const inFlight = Math.min(
+    atMost,
+    held.reduce((sum, one) => sum + one, 0),
+  );
+  return { ready, inFlight, delayed, dead };
+}
+
 /** Tables that name a queue in each row, and the index that begins with it. Undefined: that of the keys. */
 const NAMED: readonly (readonly [table: Table, index: string | undefined])[] = [
   [queued as Table, "id"],

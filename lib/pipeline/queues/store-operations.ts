@@ -11,6 +11,7 @@ import { type DeadLetterRecord, shownRecord } from "../messages/dead-records.js"
 import { pagesOf } from "../messages/pages.js";
 import { type DeadLetter, DeadLetters, QueueShelf, shownLetter } from "./dead-letters.js";
 import { QUEUE_DEFAULTS, type QueuePolicy } from "./limits.js";
+import { type LiveQueueMessage, type LiveQueueOptions, readLive } from "./live-messages.js";
 import { type QueueHeartbeat, shownBeats } from "./message-beats.js";
 import type {
   QueueLetterFilter,
@@ -19,7 +20,7 @@ import type {
   QueueRecordFilter,
   QueueSummary,
 } from "./operations.js";
-import { queueNames, readCounts } from "./queue-counts.js";
+import { boundedCounts, queueNames, readCounts } from "./queue-counts.js";
 import { QueueStore } from "./queue-store.js";
 import { historyOf } from "./status.js";
 import type { StoreTime } from "./store-time.js";
@@ -42,13 +43,17 @@ export class StoreQueueOperations implements QueueOperations {
   }
 
   async *list(filter: QueueListFilter = {}): AsyncGenerator<QueueSummary, void, undefined> {
-    only("", filter, ["after", "limit"]);
-    const { limit = Number.POSITIVE_INFINITY, after } = filter;
+    only("", filter, ["after", "limit", "atMost"]);
+    const { limit = Number.POSITIVE_INFINITY, after, atMost } = filter;
     let left = count("limit", limit, 1, true);
+    if (atMost !== undefined) count("atMost", atMost, 1);
     if (after !== undefined) text("after", after);
     const { store } = this.#port;
     for await (const name of queueNames(store, after)) {
-      yield { name, ...(await readCounts(store, name)) };
+      yield {
+        name,
+        ...(await (atMost === undefined ? readCounts(store, name) : boundedCounts(store, name, atMost))),
+      };
       if (--left === 0) return;
     }
   }
@@ -64,6 +69,11 @@ export class StoreQueueOperations implements QueueOperations {
       this.#port.payloads,
       await (await this.#queue(queue)).beating(count("limit", limit, 1)),
     );
+  }
+
+  async messages(queue: string, options: LiveQueueOptions = {}): Promise<readonly LiveQueueMessage[]> {
+    checkName("queue", queue);
+    return readLive(this.#port.store, queue, options);
   }
 
   async *deadLetters(
