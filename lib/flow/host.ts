@@ -24,12 +24,22 @@ import type { FlowHostOptions, HostService } from "./runtime/options.js";
 export function flowHost(options: FlowHostOptions): FlowHostDefinition {
   const socket = socketOf(options);
   const retention = options?.retention === undefined ? undefined : checkRetention(options.retention);
-  const service: HostService = ({ kernel, alive, store, payloads, background, start, has, held }) => {
+  const service: HostService = ({
+    kernel,
+    alive,
+    store,
+    payloads,
+    background,
+    start,
+    has,
+    held,
+    evidence,
+  }) => {
     const after = (ms: number, fn: () => void) => {
       const timer = kernel.addTimer(ms, { fire: fn });
       return () => void kernel.cancelTimer(timer);
     };
-    const port = { ...portOn(store, kernel.env, after, payloads), start, held };
+    const port = { ...portOn(store, kernel.env, after, payloads), start, held, evidence: () => [evidence()] };
     const operations = flowService(new StoreOperations(port), has);
     offerWhile(alive, kernel, operations, { store: store.label, atSockets: options.socket !== false });
     const children = [

@@ -19,6 +19,7 @@ export {
   RemoteOperationError,
 } from "../admin/errors.js";
 export type { StoreOutage } from "../host/background/outage.js";
+export type { EvidenceView } from "../host/index.js";
 export { HostGoneError, type HostSignals } from "../host/index.js";
 export * from "../host/payload/index.js";
 export type { Duration, DurationParts, DurationUnit } from "../process/duration.js";

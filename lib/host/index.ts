@@ -33,6 +33,7 @@ export {
   type EvidencePlace,
   evidencePlaceOf,
 } from "./evidence/evidence-place.js";
+export { type EvidenceView, evidenceBeside } from "./evidence/evidence-view.js";
 export { STANDING_SCHEMA } from "./evidence/standing-rows.js";
 export { HostGoneError, isHostOver } from "./handles/errors.js";
 export { type CallRules, type HostCaller, HostCalls } from "./handles/host-calls.js";

@@ -23,6 +23,7 @@
  * console.log((await run.completed()).done);
  */
 
+export type { EvidenceView } from "../host/index.js";
 export { HostGoneError, type HostSignals } from "../host/index.js";
 export { giveUpDamaged } from "./adapters/damaged.js";
 export { type DeduplicateOptions, deduplicate } from "./adapters/deduplicate.js";
@@ -171,6 +172,7 @@ export type {
   ExecutionListOptions,
   ExecutionPage,
   ExecutionSummary,
+  InspectOptions,
   Lineage,
   MessageFilter,
   MessageHeartbeats,
@@ -187,7 +189,6 @@ export type { ReplayOptions } from "./operations/replay-options.js";
 export type { PipelineRetentionOptions, RouteTotals } from "./operations/retention.js";
 export type { RouteEdge, RouteGraph, RouteNode } from "./operations/route-graph.js";
 export type { OperationWaitOptions } from "./operations/waits.js";
-export type { LiveQueueOptions, LiveQueueMessage, LiveQueueState } from "./queues/live-messages.js";
 export { type DeadLetter, DeadLetters, type QueueReplayOptions } from "./queues/dead-letters.js";
 export {
   QUEUE_DEFAULTS,
@@ -196,6 +197,7 @@ export {
   type QueuePolicyOptions,
   type SubscriberPolicy,
 } from "./queues/limits.js";
+export type { LiveQueueMessage, LiveQueueOptions, LiveQueueState } from "./queues/live-messages.js";
 export type { QueueHeartbeat } from "./queues/message-beats.js";
 export type {
   QueueLetterFilter,

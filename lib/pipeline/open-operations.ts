@@ -1,5 +1,6 @@
 // Operations on the executions of a store, for programs.
 
+import { evidenceBeside } from "../host/index.js";
 import { type PayloadOptions, Payloads } from "../host/payload/payloads.js";
 import { labelOf } from "../host/versions.js";
 import { only } from "../process/known-options.js";
@@ -63,6 +64,7 @@ export async function openOperations(
     store,
     payloads: codecs,
     after: (ms, fn) => context.after(ms, fn),
+    evidence: () => evidenceBeside(source.file, "pipelines"),
     replays: {
       id: () => context.environment.id(),
       target: async (pipeline, version) => {

@@ -38,6 +38,7 @@ const entry = (seq: number): object => ({
   asks: [],
 });
 const published = (position: number): object => ({ position, topic: "n", value: position, at: 5 });
+const EVIDENCE = { host: "flows", life: 2, marks: [], shortLives: { lives: 0, longestMs: 0 }, others: [] };
 const FLOW_ANSWERS = {
   list: { flows: [flow], next: "7" },
   inspect: { ...flow, input: [1], generation: 0, entries: 1, pending: [], mail: [], children: [] },
@@ -52,6 +53,7 @@ const FLOW_ANSWERS = {
   },
   timeline: { flow, at: 5, generation: 0, items: [], isCut: false, mail: [], children: [] },
   counts: { counts: { running: 1 }, atMost: 10_000 },
+  evidence: [EVIDENCE],
   retry: () => Promise.reject(Object.assign(new Error("not now"), { code: "ERR_FLOW_STATE" })),
   fork: "b",
   outcome: (id: string, { timeoutMs }: { timeoutMs: number }) => {
@@ -106,6 +108,7 @@ const FLOW_ASKS: readonly ((on: FlowOperations) => Promise<unknown>)[] = [
   (on) => on.timeline("a"),
   (on) => on.timeline("a", { limit: 20 }),
   (on) => on.counts(),
+  (on) => on.evidence(),
 ];
 
 test("every operation on flows has its line, and its answer [Z690]", async () => {
@@ -165,6 +168,7 @@ const PIPELINE_ANSWERS = {
     edges: [],
   },
   counts: { counts: { running: 1 }, atMost: 10_000 },
+  evidence: [EVIDENCE],
   delayed: [{ id: "1.1", queue: "lines", until: 9, why: "quarantine", attempts: 0, ends: 1, errors: ["x"] }],
 };
 
@@ -211,10 +215,12 @@ const PIPELINE_ASKS: readonly ((on: PipelineOperations) => Promise<unknown>)[] =
   (on) => on.replay("a", { id: "b", dead: true, again: true, by: "Ada", reason: "fixed", timeoutMs: 20 }),
   (on) => on.replay("a", { route: "check", partial: true }),
   (on) => on.replay("a", { messages: ["1.1"] }),
+  (on) => on.inspect("a", { atMost: 100 }),
   (on) => on.routes("a"),
   (on) => on.counts(),
   (on) => on.delayed("a"),
   (on) => on.delayed("a", { queue: "lines", limit: 5 }),
+  (on) => on.evidence(),
 ];
 
 const PIPELINE_LISTS = ["children", "batch", "messages", "failures", "deadLetters", "deadRecords"];
@@ -235,7 +241,10 @@ const QUEUE_ANSWERS = {
       .map((name) => ({ name, ready: 1, inFlight: 0, delayed: 0, dead: 2 }))
       .slice(0, limit),
   heartbeats: [{ id: "m1", at: 5, progress: 3 }],
-  messages: [{ id: "m1", state: "delayed", until: 9, why: "attempt", attempts: 1, ends: 0, history: [] }],
+  evidence: [EVIDENCE],
+  messages: [
+    { id: "m1", number: 7, state: "delayed", until: 9, why: "attempt", attempts: 1, ends: 0, history: [] },
+  ],
   deadLetters: (_queue: string, { after, limit }: { after?: string; limit: number }) =>
     ["m1", "m2"]
       .filter((id) => after === undefined || id > after)
@@ -267,6 +276,7 @@ const QUEUE_ASKS: readonly ((on: QueueOperations) => Promise<unknown>)[] = [
   (on) => collect(on.list({ atMost: 100 })),
   (on) => on.messages("mails"),
   (on) => on.messages("mails", { state: "delayed", limit: 5 }),
+  (on) => on.evidence(),
 ];
 
 test("every operation on queues has its line, and its answer [Z690]", async () => {

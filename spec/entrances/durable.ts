@@ -224,7 +224,7 @@ export async function pipelines(system: System): Promise<Lines> {
     "PipelineOperations.routes": () => [on(operations, "routes"), "it"],
     "PipelineOperations.delayed": () => [on(operations, "delayed"), "it", {}],
     "PipelineOperations.status": () => [on(operations, "status"), "it"],
-    "PipelineOperations.inspect": () => [on(operations, "inspect"), "it"],
+    "PipelineOperations.inspect": () => [on(operations, "inspect"), "it", {}],
     "PipelineOperations.lineage": () => [on(operations, "lineage"), "it", "10.13"],
     "PipelineOperations.pause": () => [on(operations, "pause"), "none"],
     "PipelineOperations.resume": () => [on(operations, "resume"), "none"],

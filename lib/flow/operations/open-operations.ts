@@ -1,5 +1,6 @@
 // Operations on the flows of a store, for programs.
 
+import { evidenceBeside } from "../../host/index.js";
 import type { ValueCodec } from "../../host/payload/values.js";
 import type { Environment } from "../../process/environment.js";
 import { kernelOf, withMethod } from "../../process/options.js";
@@ -42,7 +43,7 @@ export async function openOperations(
 ): Promise<OpenFlowOperations> {
   const store = await source.open(OPERATED_SCHEMAS, context);
   const port = portOn(store, context.environment, (ms, fn) => context.after(ms, fn), payloads);
-  return new OpenOperations(port);
+  return new OpenOperations({ ...port, evidence: () => evidenceBeside(source.file, "flows") });
 }
 
 /** The port of operations on an open store. */

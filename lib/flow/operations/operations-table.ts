@@ -112,6 +112,7 @@ const FLOW_TABLE: OperationTable<FlowOperations> = {
     unknown: (cause, _name, _input, options) =>
       options?.id === undefined ? undefined : new FlowOutcomeUnknownError("start", options.id, cause),
   },
+  evidence: { ...look, placed: [] },
   counts: { ...look, placed: [] },
   metrics: { ...look, placed: [] },
   schedules: { ...look, placed: [] },
@@ -125,9 +126,9 @@ const FLOW_TABLE: OperationTable<FlowOperations> = {
 /**
  * The operations of a host of flows, for its admin socket and its program.
  *
- * @param has - whether the host has a definition of this name: of several hosts, that one starts its flows
+ * @param has - whether the host has a definition of this name: of several hosts, that one starts its flows. Default: it has none
  */
-export function flowService(on: FlowOperations, has: (flow: string) => boolean): AdminService {
+export function flowService(on: FlowOperations, has: (flow: string) => boolean = () => false): AdminService {
   const mine = async (op: string, { id, name }: Args): Promise<boolean> => {
     if (op === "start") return has(name as string);
     if (op === "pauseSchedule" || op === "resumeSchedule")

@@ -1,6 +1,7 @@
 // The operations on all flows of a store: to find flows, to look at them, and to change their course. A host offers them to its
 // program, and over its admin socket to the command `signalbox flows`.
 
+import type { EvidenceView } from "../../host/index.js";
 import type { FlowStatus } from "../journal/tables.js";
 import type { QueueInfo } from "../queues/info.js";
 import type { FlowEvent, FlowEventOptions } from "../runtime/event-page.js";
@@ -320,6 +321,11 @@ export interface FlowOperations {
   send(id: string, topic: string, value: unknown, options?: FlowSendOptions): Promise<void>;
   /** Starts a flow by the name of its definition. Gives its id. @throws UnknownFlowError when no host has the definition */
   start(name: string, input: unknown, options?: FlowStartOptions): Promise<string>;
+  /**
+   * What the evidence of its hosts says: which flows are accused of ending programs and are not in the hospital yet, which are suspected, and whether
+   * a search makes others wait. Of the host that is asked; without a host, of those that have written beside the file of the store.
+   */
+  evidence(): Promise<readonly EvidenceView[]>;
   /** How many flows there are of each status: no further than a page needs. */
   counts(): Promise<FlowCounts>;
   /** Counts and delays. All flows are counted. */

@@ -1,6 +1,7 @@
 // The operations over a store: they read and write the tables of flows, and the hosts learn of it by the topics that they watch. So
 // they work beside any host, on another machine, and without a host.
 
+import type { EvidenceView } from "../../host/index.js";
 import type { ValueCodec } from "../../host/payload/values.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
@@ -84,6 +85,8 @@ export interface OperationsPort {
   start?(name: string, input: unknown, id: string): Promise<string>;
   /** What the code of a flow waits for, by the number of the flow, if a host has it in memory. Absent where there is no host. */
   held?(number: number): readonly HeldAsk[];
+  /** What the evidence of hosts says. Absent: it is not known here. */
+  evidence?(): readonly EvidenceView[];
 }
 
 /** Rows that are read from the store at a time. */
@@ -192,6 +195,10 @@ export class StoreOperations implements FlowOperations {
       held: ({ number }: FlowRow) => held?.(number) ?? [],
     };
     return readTimeline(port, row, options);
+  }
+
+  async evidence(): Promise<readonly EvidenceView[]> {
+    return this.#port.evidence?.() ?? [];
   }
 
   counts(): Promise<FlowCounts> {

@@ -137,7 +137,7 @@ export class HostProcess implements Callbacks<HostMessage> {
   }
 
   #served(): ServedHost {
-    const { kernel, ctx, store, payloads, background, outgoing, starting, settings } = this.#host;
+    const { kernel, ctx, store, payloads, background, outgoing, starting, evidence, settings } = this.#host;
     const { definitions } = settings;
     const start = async (name: string, input: unknown, id: string): Promise<string> => {
       const definition = outgoing.known(name, undefined);
@@ -150,7 +150,17 @@ export class HostProcess implements Callbacks<HostMessage> {
     const has = (name: string): boolean => definitions.has(name);
     const held = (number: number): readonly FlowAskInfo[] =>
       this.#host.loaded.get(number)?.process.asks(MOST_ASKS) ?? [];
-    return { kernel, alive: ctx.signal, store, payloads, background, start, has, held };
+    return {
+      kernel,
+      alive: ctx.signal,
+      store,
+      payloads,
+      background,
+      start,
+      has,
+      held,
+      evidence: () => evidence.view(),
+    };
   }
 
   /** The store works again: flows that it failed need not wait for their time. */

@@ -2,7 +2,7 @@
 
 import type { Background } from "../../host/background/background.js";
 import type { Service } from "../../host/host-life.js";
-import { checkEvidence, type EvidenceOption, RunningHosts } from "../../host/index.js";
+import { checkEvidence, type EvidenceOption, type EvidenceView, RunningHosts } from "../../host/index.js";
 import { errorClassesOf } from "../../host/payload/error-classes.js";
 import { type PayloadOptions, Payloads } from "../../host/payload/payloads.js";
 import { type Values, valueCodec } from "../../host/payload/values.js";
@@ -234,6 +234,8 @@ export interface ServedHost {
   has(name: string): boolean;
   /** What the code of a flow waits for, by the number of the flow. Empty: the host does not have it in memory. */
   held(number: number): readonly FlowAskInfo[];
+  /** What its evidence says. */
+  evidence(): EvidenceView;
 }
 
 /** Makes a child of a host, when the host has its store. Undefined: the service needs no process. */

@@ -66,6 +66,47 @@ function evidenceAmongTemporaryFiles(label: string): EvidencePlace | undefined {
   }
 }
 
+/** Where the hosts of a file keep their evidence. */
+const besideFile = (file: string): string => `${file}.evidence`;
+/** A state is a few kilobytes. What is larger is none. */
+const MOST_BYTES = 1 << 20;
+
+/**
+ * What hosts of a kind have written beside the file of a store, those that run included. Changes nothing.
+ *
+ * @returns for each, its kind and id, and its state
+ */
+export function writtenBeside(
+  file: string,
+  kind: string,
+): readonly { readonly who: string; readonly lives: string | undefined }[] {
+  if (optionalModule("node:fs") === undefined) return [];
+  const { fs, path } = node;
+  const folder = path.resolve(besideFile(file));
+  let names: string[];
+  try {
+    names = fs.readdirSync(folder);
+  } catch {
+    // No host has left evidence.
+    return [];
+  }
+  const own = names.filter((name) => name.startsWith(`${kind}-`)).sort();
+  return own.slice(0, MOST_SLOTS).map((name) => ({
+    // The number of the folder says nothing to people.
+    who: name.replace(/-\d+$/, ""),
+    lives: readSmall(path.join(folder, name, "lives" satisfies EvidenceFile)),
+  }));
+}
+
+function readSmall(path: string): string | undefined {
+  try {
+    return node.fs.statSync(path).size > MOST_BYTES ? undefined : node.fs.readFileSync(path, "utf8");
+  } catch {
+    // It was removed meanwhile.
+    return undefined;
+  }
+}
+
 /**
  * The place for the hosts of a store: the one of the option, if it is given, else beside the store's file, else under the temporary files of the
  * machine, by the label of the store.
@@ -79,7 +120,7 @@ export function evidencePlaceOf(
   if (folder === false || os === undefined) return undefined;
   if (typeof folder === "object") return folder;
   if (folder !== undefined) return evidenceIn(folder);
-  if (store.file !== undefined) return evidenceIn(`${store.file}.evidence`);
+  if (store.file !== undefined) return evidenceIn(besideFile(store.file));
   // The content of a store in memory does not outlive the program.
   if (!isShared) return undefined;
   return optionalModule("node:fs") === undefined ? undefined : evidenceAmongTemporaryFiles(store.label);

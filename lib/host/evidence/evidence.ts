@@ -32,6 +32,7 @@ import {
   SHORT_LIFE_MS,
 } from "./evidence-machine.js";
 import type { EvidenceFolder, EvidencePlace } from "./evidence-place.js";
+import { type EvidenceView, evidenceView, parsed, stateIn } from "./evidence-view.js";
 import { StandingRows } from "./standing-rows.js";
 import { type Accountable, readNote, type WitnessKeeper, witness } from "./witness.js";
 
@@ -183,6 +184,11 @@ export class Evidence {
     return { mark, mayRun: this.#answer === "let" };
   }
 
+  /** What it says, for people. */
+  view(): EvidenceView {
+    return evidenceView(this.#options.who, this.#state, this.#rows?.all);
+  }
+
   /** No subject is marked, and none has to wait. */
   get isCalm(): boolean {
     const { marks, search } = this.#state;
@@ -329,18 +335,6 @@ function endOf(folder: EvidenceFolder, now: number): LifeEnd {
 }
 
 function restored(lives: Record<string, unknown> | undefined): EvidenceState {
-  const { token: _, host: __, ...state } = lives ?? {};
   // A state of another version of the library is one of no value.
-  return Number.isSafeInteger(state.life) && Array.isArray(state.marks)
-    ? { ...initial(), ...state }
-    : initial();
-}
-
-function parsed(text: string | undefined): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = text === undefined ? undefined : JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+  return stateIn(lives) ?? initial();
 }

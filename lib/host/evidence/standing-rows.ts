@@ -95,6 +95,11 @@ export class StandingRows {
     void this.#write(writes).catch(() => undefined);
   }
 
+  /** The rows that count, that of this host included. */
+  get all(): readonly StandingEnds[] {
+    return this.#rows;
+  }
+
   get isEmpty(): boolean {
     return this.#rows.length === 0;
   }

@@ -4,6 +4,7 @@
 //     counts     an index of executions, up to 10,000 of each status
 //     delayed    the row of the execution, and as many messages as were asked for
 
+import type { EvidenceView } from "../../host/index.js";
 import { only } from "../../process/known-options.js";
 import { count, text } from "../../process/options.js";
 import type { Store } from "../../store/index.js";
@@ -130,5 +131,46 @@ function delayedOf(row: MessageRow, route: string | undefined): DelayedMessage {
     why: setback !== undefined ? "setback" : isAside ? "quarantine" : "attempt",
     ...{ attempts: attempts ?? 0, ends: quarantines ?? 0, errors },
     ...(setback !== undefined && { setback }),
+  };
+}
+
+/** A message, as evidence names it: by the number of its execution. */
+const SUBJECT = /^message:(\d+)\//;
+
+/** The evidence with the ids of executions in the names of messages, in place of their numbers. */
+export async function withExecutions(
+  store: Store,
+  views: readonly EvidenceView[],
+): Promise<readonly EvidenceView[]> {
+  const numbers = new Set<number>();
+  const note = (subject: string): string => {
+    const [, number] = SUBJECT.exec(subject) ?? [];
+    if (number !== undefined) numbers.add(Number(number));
+    return subject;
+  };
+  for (const view of views) renamed(view, note);
+  if (numbers.size === 0) return views;
+  const rows = await store.get(
+    executions,
+    [...numbers].map((number) => [number]),
+  );
+  const ids = new Map(rows.flatMap((row) => (row === undefined ? [] : [[String(row.number), row.id]])));
+  const shown = (subject: string): string =>
+    subject.replace(SUBJECT, (all, number: string) => {
+      const id = ids.get(number);
+      return id === undefined ? all : `message:${id}/`;
+    });
+  return views.map((view) => renamed(view, shown));
+}
+
+function renamed(view: EvidenceView, to: (subject: string) => string): EvidenceView {
+  const { marks, stood, search, others } = view;
+  const of = <T extends { readonly subject: string }>(one: T): T => ({ ...one, subject: to(one.subject) });
+  return {
+    ...{ ...view, marks: marks.map(of), others: others.map(of) },
+    ...(stood !== undefined && { stood: of(stood) }),
+    ...(search !== undefined && {
+      search: { tested: search.tested.map(to), accused: search.accused.map(to) },
+    }),
   };
 }

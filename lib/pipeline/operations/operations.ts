@@ -1,6 +1,7 @@
 // The operations on all executions of a store: to find them, to look at what became of each message, and to change their course. A host
 // offers them to its program, and over its admin socket to the command `signalbox pipelines`.
 
+import type { EvidenceView } from "../../host/index.js";
 import type { MessageId } from "../definition/message-id.js";
 import type { MissingPart } from "../definition/missing.js";
 import type { LedgerCounts, Setback } from "../ledger/ledger.js";
@@ -101,6 +102,12 @@ export interface ExecutionDetails extends ExecutionSummary {
   readonly sources: readonly SourceState[];
   /** The last heartbeats of adapters at messages that are not settled, of a hundred messages at most. Absent: there are none. */
   readonly heartbeats?: readonly MessageHeartbeats[];
+}
+
+/** Options of `inspect`. */
+export interface InspectOptions {
+  /** Each count of messages ends there, so that a look costs the same however many there are. Default: no limit. */
+  readonly atMost?: number;
 }
 
 /** How far the adapters are with a message. */
@@ -300,13 +307,18 @@ export interface PipelineOperations {
   executions(options?: ExecutionListOptions): AsyncIterable<ExecutionSummary>;
   /** The status and the counts of an execution: one row is read. */
   status(id: string): Promise<ExecutionSummary>;
-  /** An execution with its configuration, queues and sources. */
-  inspect(id: string): Promise<ExecutionDetails>;
+  /** An execution with its configuration, queues and sources. @throws OptionError */
+  inspect(id: string, options?: InspectOptions): Promise<ExecutionDetails>;
   /**
    * The routes of an execution as a graph: how many messages wait, how fast it goes, and what stops it. From the configuration that was frozen at
    * its start, so also where no host runs it; rates, latencies, gates and breakers are those of the host that is asked, if it runs it.
    */
   routes(id: string): Promise<RouteGraph>;
+  /**
+   * What the evidence of its hosts says about messages, which have names such as `message:orders-7/1.4`: the id of the execution, and that of the
+   * message. Of the host that is asked; without a host, of those that have written beside the file of the store.
+   */
+  evidence(): Promise<readonly EvidenceView[]>;
   /** How many executions there are of each status: no further than a page needs. */
   counts(): Promise<ExecutionCounts>;
   /** Messages that wait for their next attempt, and why: those of one queue after another, the next to be tried first. @throws OptionError */

@@ -1,6 +1,7 @@
 // The operations over a store: they read and write the tables of pipelines, and hosts learn of it by the topics that they watch. So they
 // work beside any host, on another machine, and without a host.
 
+import type { EvidenceView } from "../../host/index.js";
 import type { Payloads } from "../../host/payload/payloads.js";
 import { CallTimeoutError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
@@ -59,7 +60,7 @@ import { cursorOf, queryOf } from "./execution-query.js";
 import type { ExecutionFigures } from "./figures.js";
 import { fillReplay } from "./fill-replay.js";
 import { giveUp } from "./give-up.js";
-import { readCounts, readDelayed, readRoutes } from "./looks.js";
+import { readCounts, readDelayed, readRoutes, withExecutions } from "./looks.js";
 import { deadMessageOf, hasFailed, recordOf, settledRecord, summaryOf } from "./message-view.js";
 import { move } from "./move.js";
 import {
@@ -76,6 +77,7 @@ import {
   type ExecutionListOptions,
   type ExecutionPage,
   type ExecutionSummary,
+  type InspectOptions,
   type Lineage,
   type MessageFilter,
   type MessageRange,
@@ -95,6 +97,8 @@ export interface OperationsPort {
   readonly payloads: Pick<Payloads, "load" | "store">;
   /** Calls `fn` after so many milliseconds; returns the call that cancels it. */
   after(ms: number, fn: () => void): () => void;
+  /** What the evidence of hosts says. Absent: it is not known here. */
+  evidence?(): readonly EvidenceView[];
   /** Absent where the pipelines are not known. */
   readonly replays?: {
     /** An id that no other execution has. */
@@ -156,7 +160,10 @@ export class StoreOperations implements PipelineOperations {
     });
   }
 
-  async inspect(id: string): Promise<ExecutionDetails> {
+  async inspect(id: string, options: InspectOptions = {}): Promise<ExecutionDetails> {
+    only("", options, ["atMost"]);
+    const { atMost } = options;
+    const bound = atMost === undefined ? {} : { atMost: count("atMost", atMost, 1) };
     const row = await this.#row(id);
     const { number: scope } = row;
     const alive = { index: "alive", prefix: [scope], limit: MOST_HEARTBEATS };
@@ -178,7 +185,7 @@ export class StoreOperations implements PipelineOperations {
       configuration,
       input: await this.#shown(row.input),
       ...(row.error !== null && { error: await this.#shown(row.error) }),
-      queues: await this.#depths(scope, routesByQueue(configuration)),
+      queues: await this.#depths(scope, routesByQueue(configuration), bound),
       sources: places.map(({ name, given, open, dropped }) => ({
         name,
         given,
@@ -189,18 +196,22 @@ export class StoreOperations implements PipelineOperations {
     };
   }
 
-  async #depths(scope: number, routes: ReadonlyMap<string, string>): Promise<QueueDepth[]> {
+  async #depths(
+    scope: number,
+    routes: ReadonlyMap<string, string>,
+    bound: InspectOptions,
+  ): Promise<QueueDepth[]> {
     const held = await new MessageRows(this.#store, scope).queues();
     const names = [...new Set([...routes.keys(), ...held.live, ...held.dead])].sort();
     return Promise.all(
       names.map(async (queue) => {
-        const [ready, all, dead] = await Promise.all([
-          this.#store.count(messages, { prefix: [scope, queue, READY] }),
-          this.#store.count(messages, { prefix: [scope, queue] }),
-          this.#store.count(deadLetters, { prefix: [scope, queue] }),
+        const prefix = [scope, queue];
+        const [ready, delayed, dead] = await Promise.all([
+          this.#store.count(messages, { prefix: [...prefix, READY], ...bound }),
+          this.#store.count(messages, { prefix, from: READY + 1, ...bound }),
+          this.#store.count(deadLetters, { prefix, ...bound }),
         ]);
         const route = routes.get(queue);
-        const delayed = Math.max(0, all - ready);
         return { queue, ...(route !== undefined && { route }), ready, delayed, dead };
       }),
     );
@@ -218,6 +229,10 @@ export class StoreOperations implements PipelineOperations {
     const row = await this.#row(id);
     const known = await here();
     return readRoutes(this.#store, row, await this.#shown(row.config), known?.figures);
+  }
+
+  async evidence(): Promise<readonly EvidenceView[]> {
+    return withExecutions(this.#store, this.#port.evidence?.() ?? []);
   }
 
   counts(): Promise<ExecutionCounts> {

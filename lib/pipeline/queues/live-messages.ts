@@ -23,6 +23,8 @@ export interface LiveQueueOptions {
 export interface LiveQueueMessage {
   /** The id of the message. */
   readonly id: string;
+  /** Its number in the store, by which evidence names it. */
+  readonly number: number;
   readonly state: LiveQueueState;
   /** Its key, if one was given. */
   readonly key?: string;
@@ -89,10 +91,10 @@ async function rowsIn(
 }
 
 function shown(row: QueuedRow, state: LiveQueueState): LiveQueueMessage {
-  const { id, tag, due, attempts } = row;
+  const { id, number, tag, due, attempts } = row;
   const history = historyOf(row.history);
   return {
-    ...{ id, state },
+    ...{ id, number, state },
     ...(tag !== null && { key: tag }),
     ...(state === "delayed" && { until: due ?? 0, why: whyOf(history.at(-1)) }),
     ...(state === "ready" && due !== null && { since: due }),

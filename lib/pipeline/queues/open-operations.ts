@@ -1,5 +1,6 @@
 // Operations on the queues of a store, where no program has them open.
 
+import { evidenceBeside } from "../../host/index.js";
 import { type PayloadOptions, Payloads } from "../../host/payload/payloads.js";
 import type { StoreContext, StoreSource } from "../../store/index.js";
 import type { QueueOperations } from "./operations.js";
@@ -17,7 +18,13 @@ export async function openOperations(
   const store = await source.open([QUEUE_SCHEMA], context);
   try {
     const time = await StoreTime.of(context.environment, store);
-    const port = { store, time, payloads: codecs, policyOf: () => undefined };
+    const port = {
+      store,
+      time,
+      payloads: codecs,
+      policyOf: () => undefined,
+      evidence: () => evidenceBeside(source.file, "queues"),
+    };
     return { operations: new StoreQueueOperations(port), close: () => store.close() };
   } catch (error) {
     await store.close();

@@ -17,6 +17,7 @@ const DEED: SentOptions<DeedOptions> = { by: true, reason: true };
 const QUEUE_TABLE: OperationTable<QueueOperations> = {
   list: { ...list, placed: [], options: LIST, behind: ({ name }) => ({ after: name }) },
   heartbeats: { kind: "ask", leave: "look", placed: ["queue"], options: { limit: true } },
+  evidence: { kind: "ask", leave: "look", placed: [] },
   messages: { kind: "ask", leave: "look", placed: ["queue"], options: { state: true, limit: true } },
   deadLetters: { ...list, placed: ["queue"], options: RANGE, behind: ({ id }) => ({ after: id }) },
   deadRecords: {
@@ -38,7 +39,10 @@ const PREFIX = "queues.";
  *
  * @param has - whether its store has the queue of this name
  */
-export function queueService(on: QueueOperations, has: (queue: string) => Promise<boolean>): AdminService {
+export function queueService(
+  on: QueueOperations,
+  has: (queue: string) => Promise<boolean> = async () => false,
+): AdminService {
   const mine = (_op: string, { queue }: Args): Promise<boolean> => has(queue as string);
   return serviceOf(QUEUE_TABLE, on, { name: "queues", prefix: PREFIX, shares: true, mine });
 }

@@ -1,6 +1,7 @@
 // The operations on all durable queues of a store: to find queues, to see how many messages they have, and to act on dead letters. A program
 // has them as `queues.operations`, and offers them over its admin socket to the command `signalbox queues`.
 
+import type { EvidenceView } from "../../host/index.js";
 import type { DeedOptions, DeedResult, DropOptions, LetterFilter } from "../messages/dead-options.js";
 import type { DeadLetterRecord } from "../messages/dead-records.js";
 import type { DeadLetter } from "./dead-letters.js";
@@ -66,6 +67,11 @@ export interface QueueOperations {
   ): Promise<readonly QueueHeartbeat[]>;
   /** Messages that are not settled: those that wait for their time, and why; those that subscribers have; those that may be taken. @throws OptionError */
   messages(queue: string, options?: LiveQueueOptions): Promise<readonly LiveQueueMessage[]>;
+  /**
+   * What the evidence of the program says about messages, which have names such as `queued:mails/7`, by their numbers: see `messages`. Without
+   * a program, of those that have written beside the file of the store.
+   */
+  evidence(): Promise<readonly EvidenceView[]>;
   /** The dead letters of a queue. For a value that cannot be read, the error that says so. @throws OptionError */
   deadLetters(queue: string, filter?: QueueLetterFilter): AsyncIterable<DeadLetter<unknown>>;
   /** What became of messages that were given up and are dead no more: who did what, when and why. @throws OptionError */

@@ -245,7 +245,10 @@ export class Queues implements AsyncDisposable {
     this.#time = time;
     this.#payloads = payloads;
     const policyOf = (name: string): QueuePolicy | undefined => this.#policies.get(name);
-    this.operations = new StoreQueueOperations({ store, time, payloads, policyOf });
+    this.operations = new StoreQueueOperations({
+      ...{ store, time, payloads, policyOf },
+      evidence: () => [evidence.view()],
+    });
   }
 
   /**

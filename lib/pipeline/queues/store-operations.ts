@@ -1,5 +1,6 @@
 // The operations on queues over a store: they work beside any program that uses the queues, and without one.
 
+import type { EvidenceView } from "../../host/index.js";
 import type { Payloads } from "../../host/payload/payloads.js";
 import { OptionError } from "../../process/errors.js";
 import { only } from "../../process/known-options.js";
@@ -33,6 +34,8 @@ export interface QueueOperationsPort {
   readonly payloads: Payloads;
   /** The policy of a queue as this program uses it. Undefined: it does not, and the defaults count. */
   policyOf(queue: string): QueuePolicy | undefined;
+  /** What the evidence of programs says. */
+  evidence(): readonly EvidenceView[];
 }
 
 export class StoreQueueOperations implements QueueOperations {
@@ -74,6 +77,10 @@ export class StoreQueueOperations implements QueueOperations {
   async messages(queue: string, options: LiveQueueOptions = {}): Promise<readonly LiveQueueMessage[]> {
     checkName("queue", queue);
     return readLive(this.#port.store, queue, options);
+  }
+
+  async evidence(): Promise<readonly EvidenceView[]> {
+    return this.#port.evidence();
   }
 
   async *deadLetters(

@@ -1,5 +1,6 @@
 // Where a host keeps its executions: in a store, or in memory alone.
 
+import type { EvidenceView } from "../../host/index.js";
 import type { Payloads } from "../../host/payload/payloads.js";
 import type { Store } from "../../store/index.js";
 import type { Ledger, LedgerListener, Publication, SourcePlace } from "../ledger/ledger.js";
@@ -40,6 +41,8 @@ export interface OpenedLedger {
 export interface OpenTables {
   readonly store: Store;
   readonly payloads: Payloads;
+  /** What the evidence of the host says. */
+  evidence(): readonly EvidenceView[];
 }
 
 /** The execution of a replay. */

@@ -1,6 +1,11 @@
 // The evidence of a pipeline host about its messages: see lib/host/evidence.
 
-import { type Evidence, type HostEvidenceOptions, hostEvidence } from "../../host/index.js";
+import {
+  type Evidence,
+  type EvidenceView,
+  type HostEvidenceOptions,
+  hostEvidence,
+} from "../../host/index.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Claim, Store } from "../../store/index.js";
 import type { Accused, Blame, Found } from "../ledger/blame.js";
@@ -41,6 +46,11 @@ export class HostBlame implements Blame {
   /** Counts with the other hosts of the store where lives end. @throws StoreError */
   share(store: Store, claim: Claim): Promise<void> {
     return this.#evidence.share(store, claim);
+  }
+
+  /** What it says, for people. */
+  view(): EvidenceView {
+    return this.#evidence.view();
   }
 
   close(): void {

@@ -198,7 +198,7 @@ export class StoreCatalogue implements Catalogue {
   }
 
   get tables(): OpenTables {
-    return { store: this.#store, payloads: this.#payloads };
+    return { store: this.#store, payloads: this.#payloads, evidence: () => [this.#blame.view()] };
   }
 
   /** Creates an execution, or finds the one with this id. */

@@ -203,6 +203,7 @@ const OF_OPERATIONS: Record<keyof FlowOperations, Drill | NoDrill> = {
     history: "reads",
     timeline: "reads",
     counts: "reads",
+    evidence: "reads",
     events: "reads",
     outcome: "reads",
     metrics: "reads",

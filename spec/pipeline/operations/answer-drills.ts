@@ -126,6 +126,7 @@ const OF_OPERATIONS: Record<keyof PipelineOperations, Drill | NoDrill> = {
   ...{ list: "reads", executions: "reads", status: "reads", inspect: "reads", lineage: "reads" },
   ...{ children: "reads", batch: "reads", messages: "reads", failures: "reads", deadLetters: "reads" },
   ...{ outcome: "reads", deadRecords: "reads", routes: "reads", counts: "reads", delayed: "reads" },
+  evidence: "reads",
   retryDead: { ...retryDead, act: ({ host, run }) => host.operations.retryDead(run.id, {}) },
   editDead: { ...editDead, act: ({ host, run }) => host.operations.editDead(run.id, "10.10", "quicker") },
   dropDead: {

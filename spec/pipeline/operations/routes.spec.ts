@@ -4,6 +4,7 @@
 import { openPipelineOperations } from "signalbox/pipeline";
 import { memory, openStore, type Store, type StoreSource } from "signalbox/store";
 import { describe, expect, test } from "vitest";
+import { Payloads } from "../../../lib/host/payload/payloads.js";
 import { definePipeline } from "../../../lib/pipeline/definition/pipeline.js";
 import { queue } from "../../../lib/pipeline/definition/queue.js";
 import { route } from "../../../lib/pipeline/definition/route.js";
@@ -12,6 +13,7 @@ import { LOOK_LIMITS, readCounts, readRoutes } from "../../../lib/pipeline/opera
 import type { PipelineOperations } from "../../../lib/pipeline/operations/operations.js";
 import { pipelineService, remoteOperations } from "../../../lib/pipeline/operations/operations-table.js";
 import { type RouteGraph, routeGraph } from "../../../lib/pipeline/operations/route-graph.js";
+import { StoreOperations } from "../../../lib/pipeline/operations/store-operations.js";
 import { wireTo } from "../../admin/support/wire.js";
 import { gate } from "../../support/gate.js";
 import { hostOf, lines, newStore, system, wordPipeline, words } from "./support.js";
@@ -141,6 +143,13 @@ describe("the operation routes", () => {
     const { counts, atMost } = await readCounts(store);
     expect([counts.completed, counts.running, atMost]).toEqual([1, 0, LOOK_LIMITS.counted]);
     expect(new Set(asked)).toEqual(new Set([LOOK_LIMITS.counted]));
+    asked.length = 0;
+    const operations = new StoreOperations({ store, payloads: new Payloads(), after: () => () => undefined });
+    expect((await operations.inspect("a", { atMost: 7 })).queues).toEqual(
+      (await operations.inspect("a")).queues,
+    );
+    expect(new Set(asked)).toEqual(new Set([7, undefined]));
+    await expect(operations.inspect("a", { atMost: 0 })).rejects.toMatchObject({ code: "ERR_OPTION" });
     await store.close();
   });
 });
