@@ -63,14 +63,16 @@ describe("a timeline", () => {
   test("shows what a cancellation ended, and goes on behind an entry that cannot be read [N1553]", () => {
     const items = timelineOf(
       [
-        entry(0, 110, { type: "begun", key: "answer", due: undefined }, [{ kind: "receive", key: "answer" }]),
-        { seq: 1, entry: new Error("damaged") },
-        entry(2, 130, { type: "cancelled" }, [step("tidy")]),
+        entry(0, 105, { type: "done", key: "pick", ok: true }, [step("pick")]),
+        entry(1, 110, { type: "begun", key: "answer", due: undefined }, [{ kind: "receive", key: "answer" }]),
+        { seq: 2, entry: new Error("damaged") },
+        entry(3, 130, { type: "cancelled" }, [step("tidy")]),
       ],
       100,
     );
     expect(items).toEqual([
-      { kind: "receive", key: "answer", status: "cancelled", at: 100, endedAt: 130, attempts: [] },
+      { kind: "step", key: "pick", status: "done", at: 100, endedAt: 105, attempts: [], seq: 0 },
+      { kind: "receive", key: "answer", status: "cancelled", at: 105, endedAt: 130, attempts: [] },
       { kind: "step", key: "tidy", status: "cancelled", endedAt: 130, attempts: [] },
     ]);
   });

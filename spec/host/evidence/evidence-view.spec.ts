@@ -79,7 +79,7 @@ describe("the evidence for people", () => {
     left("flows-2", "{");
     left("flows-3", JSON.stringify({ life: "x", marks: [] }));
     left("flows-4", JSON.stringify({ life: 1, marks: [], search: {} }));
-    left("flows-5", "x".repeat(2_000_000));
+    left("flows-5", JSON.stringify({ ...initial(), life: 8, cleared: ["x".repeat(2_000_000)] }));
     expect(evidenceBeside(file, "flows")).toEqual([
       { ...NOTHING, host: "flows", life: 3, marks: [mark] },
       { ...NOTHING, host: "flows", life: 1, search: { tested: [], accused: [] } },

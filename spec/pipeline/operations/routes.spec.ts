@@ -185,6 +185,9 @@ describe("messages that wait for their next attempt", () => {
     };
     await set(1, { quarantines: 2, history: '["ended its process (exit), 2 times"]' });
     await set(2, { setback: '{"times":4,"error":"busy"}' });
+    // One that may be tried now does not wait.
+    const ready = { ...(rows[0] as (typeof rows)[number]), lane: 0, id: "1.9" };
+    await store.commit({ writes: [{ type: "put", table: messages, row: ready }] });
     const found = await on.delayed("a");
     const until = rows.map(({ lane }) => lane);
     expect(found.map(({ why }) => why).sort()).toEqual(["attempt", "quarantine", "setback"]);
