@@ -6,6 +6,7 @@ import { page as flows } from "./flows.js";
 import { page as groups } from "./groups.js";
 import { page as incidents } from "./incidents.js";
 import { page as lineage } from "./lineage.js";
+import { page as message } from "./message.js";
 import { page as nodes } from "./nodes.js";
 import { page as now } from "./now.js";
 import { page as pipeline } from "./pipeline.js";
@@ -13,10 +14,11 @@ import { page as pipelines } from "./pipelines.js";
 import { page as processes } from "./processes.js";
 import { page as queues } from "./queues.js";
 import { page as simulator } from "./simulator.js";
+import { page as topologies } from "./topologies.js";
 import { page as tree } from "./tree.js";
 
 export const PAGES: readonly PageSpec[] = [
   ...[now, tree, processes, incidents, nodes],
-  ...[flows, flow, pipelines, pipeline, lineage, queues, groups],
-  simulator,
+  ...[topologies, flows, flow, pipelines, pipeline, lineage, queues, groups],
+  ...[message, simulator],
 ];

@@ -1,0 +1,110 @@
+// The way of one message: the spans of a trace as rows of a tree with bars, and the hops from node to node. Pure.
+
+import type { SpanRecord } from "../../../admin/traces/trace-operations.js";
+import { spanOf, type TimeSpan } from "./timeline.js";
+
+export interface WayRow {
+  readonly span: SpanRecord;
+  readonly depth: number;
+  readonly bar: TimeSpan;
+  /** Milliseconds since the trace began. */
+  readonly afterMs: number;
+  /** The node that it came from, when the span it follows is on another one. */
+  readonly hopFrom: string | undefined;
+  /** The span before it was an attempt at another consumer: the message was re-routed. */
+  readonly rerouted: boolean;
+  /** The span that it follows is not in the trace: it was dropped, or belongs to a node that nobody asked. */
+  readonly orphan: boolean;
+}
+
+export interface MessageWay {
+  readonly rows: readonly WayRow[];
+  readonly from: number;
+  readonly to: number;
+  readonly nodes: readonly string[];
+  readonly failures: number;
+  /** Spans that have not ended. */
+  readonly open: number;
+}
+
+/** How far spans that are open reach beyond the last end, as a share: on a scale until now, the others could not be seen. */
+const OPEN_SHARE = 0.25;
+
+/** @param now - wall time of the service */
+export function wayOf(spans: readonly SpanRecord[], now: number): MessageWay {
+  const sorted = [...spans].sort((a, b) => a.at - b.at);
+  const from = sorted[0]?.at ?? now;
+  const open = sorted.filter(({ status }) => status === "open").length;
+  const last = Math.max(from + 1, ...sorted.map(({ at, tookMs = 0 }) => at + tookMs));
+  const to = open === 0 ? last : Math.min(Math.max(now, last), last + (last - from) * OPEN_SHARE);
+  const known = new Map(sorted.map((span) => [span.id, span]));
+  const children = new Map<string, SpanRecord[]>();
+  const roots: SpanRecord[] = [];
+  for (const span of sorted) {
+    const siblings =
+      span.parent === undefined || !known.has(span.parent) ? roots : listIn(children, span.parent);
+    siblings.push(span);
+  }
+  const rows: WayRow[] = [];
+  const seen = new Set<string>();
+  const visit = (span: SpanRecord, depth: number, before: SpanRecord | undefined): void => {
+    // Ids come from other services, too: a circle must not hang the page.
+    if (seen.has(span.id)) return;
+    seen.add(span.id);
+    const parent = span.parent === undefined ? undefined : known.get(span.parent);
+    rows.push({
+      span,
+      depth,
+      bar: spanOf(from, to, span.at, endOf(span, to)),
+      afterMs: span.at - from,
+      hopFrom: parent !== undefined && parent.node !== span.node ? parent.node : undefined,
+      rerouted: span.kind === "attempt" && before?.kind === "attempt",
+      orphan: span.parent !== undefined && parent === undefined,
+    });
+    visitAll(children.get(span.id) ?? [], depth + 1);
+  };
+  const visitAll = (siblings: readonly SpanRecord[], depth: number): void => {
+    for (const [i, span] of siblings.entries()) visit(span, depth, siblings[i - 1]);
+  };
+  visitAll(roots, 0);
+  // Spans that name each other in a circle hang below no root.
+  visitAll(sorted, 0);
+  return {
+    rows,
+    from,
+    to,
+    nodes: [...new Set(sorted.map(({ node }) => node))],
+    failures: sorted.filter(({ status }) => status === "error").length,
+    open,
+  };
+}
+
+const endOf = ({ at, tookMs, status }: SpanRecord, to: number): number =>
+  tookMs === undefined ? (status === "open" ? to : at) : at + tookMs;
+
+function listIn<T>(lists: Map<string, T[]>, key: string): T[] {
+  const list = lists.get(key) ?? [];
+  lists.set(key, list);
+  return list;
+}
+
+/** What a person may look for. */
+export type WayQuery =
+  | { readonly by: "trace"; readonly trace: string }
+  | { readonly by: "pipeline"; readonly execution: string; readonly message: string }
+  | { readonly by: "text"; readonly text: string };
+
+/**
+ * What a text means: 32 hexadecimal digits are the id of a trace, also inside a `traceparent`; `execution/10.13` is a message of a
+ * pipeline; anything else is looked for among flows and traces.
+ */
+export function queryOf(given: string): WayQuery | undefined {
+  const text = given.trim();
+  if (text === "") return undefined;
+  const [, trace] = /^(?:[0-9a-f]{2}-)?([0-9a-f]{32})(?:-[0-9a-f]{16}(?:-[0-9a-f]{2})?)?$/i.exec(text) ?? [];
+  if (trace !== undefined) return { by: "trace", trace: trace.toLowerCase() };
+  const [, execution, message] = /^(.+)[/ ]([1-9ab][0-9a-z]+(?:\.[1-9ab][0-9a-z]+)+)$/.exec(text) ?? [];
+  if (execution !== undefined && message !== undefined)
+    return { by: "pipeline", execution: execution.trim(), message };
+  return { by: "text", text };
+}

@@ -1,0 +1,265 @@
+// One message: where it is now and where it was, by the id of its trace, of a flow, or of a message.
+
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { SpanRecord, TraceSpans, TraceSummary } from "../../../admin/traces/trace-operations.js";
+import type { FlowPage } from "../../../flow/operations/operations.js";
+import { numberText, plural } from "../model/format.js";
+import { queryOf, type WayRow, wayOf } from "../model/message-way.js";
+import {
+  Badge,
+  type Column,
+  Copy,
+  Empty,
+  Loading,
+  Num,
+  Page,
+  PidLink,
+  Problem,
+  Search,
+  Section,
+  Table,
+  Time,
+} from "../parts/index.js";
+import { serverNow } from "../shell/clock.js";
+import { live } from "../shell/feed.js";
+import type { PageSpec } from "../shell/page-spec.js";
+import { link, useRoute } from "../shell/router.js";
+import { useHello } from "../shell/session.js";
+import { TimeBar } from "../work/time-bar.js";
+import { toneOf } from "../work/tones.js";
+
+const PAGE = "message";
+
+function View(): JSX.Element {
+  const { find = "" } = useRoute().params;
+  const query = queryOf(find);
+  return (
+    <Page
+      title="One message"
+      about="Its way through calls, dispatches, re-routes, flows, pipelines and nodes."
+      actions={<Search label="Id of a trace, flow, envelope or message" />}
+    >
+      {query?.by === "trace" ? <Way trace={query.trace} key={query.trace} /> : null}
+      {query?.by === "pipeline" ? (
+        <p>
+          This is a message of a pipeline: see{" "}
+          <a href={link("lineage", { id: query.execution, message: query.message })}>its lineage</a>, or the
+          traces that name it.
+        </p>
+      ) : null}
+      {query?.by === "trace" ? null : (
+        <Traces find={query?.by === "pipeline" ? query.message : query?.text} />
+      )}
+      {query?.by === "text" ? <Flows prefix={query.text} /> : null}
+    </Page>
+  );
+}
+
+function Traces({ find }: { readonly find: string | undefined }): JSX.Element {
+  const { value, error } = live<readonly TraceSummary[]>("system.traces", {
+    limit: 100,
+    ...(find !== undefined && { find }),
+  }).value;
+  return (
+    <Section title={find === undefined ? "The latest traces" : `Traces with ${find}`}>
+      <Problem error={error} />
+      {value === undefined && error === undefined ? <Loading /> : null}
+      {value === undefined ? null : (
+        <Table
+          label="Traces"
+          columns={traceColumns}
+          rows={value}
+          keyOf={({ trace }) => trace}
+          linkOf={({ trace }) => link(PAGE, { find: trace })}
+          empty={
+            <Empty title="No trace is kept that fits">
+              Traces are kept from now on, while somebody looks; all the time with history() among the
+              children. Paste the id of a trace, as it is in logs and in the header traceparent, or the id of
+              a flow, an envelope or a message.
+            </Empty>
+          }
+        />
+      )}
+    </Section>
+  );
+}
+
+const traceColumns: readonly Column<TraceSummary>[] = [
+  { title: "Trace", value: ({ trace }) => trace, cell: ({ trace }) => <code>{trace.slice(0, 16)}…</code> },
+  { title: "Begins with", value: ({ name }) => name },
+  {
+    title: "State",
+    value: ({ status }) => status,
+    cell: ({ status }) => <Badge tone={toneOf(status)}>{status}</Badge>,
+  },
+  { title: "Began", value: ({ at }) => at, cell: ({ at }) => <Time at={at} />, align: "end" },
+  {
+    title: "Took",
+    value: ({ tookMs }) => tookMs,
+    cell: ({ tookMs }) => <Num value={tookMs} unit="ms" />,
+    align: "end",
+  },
+  { title: "Spans", value: ({ spans }) => spans, cell: ({ spans }) => <Num value={spans} />, align: "end" },
+];
+
+function Flows({ prefix }: { readonly prefix: string }): JSX.Element | null {
+  const has = useHello().subjects.includes("flows");
+  const { value } = live<FlowPage>(has ? "list" : undefined, { idPrefix: prefix, limit: 20 }).value;
+  if (value === undefined || value.flows.length === 0) return null;
+  return (
+    <Section title={`Flows whose ids begin with ${prefix}`}>
+      <ul class="plain">
+        {value.flows.map(({ id, name, status }) => (
+          <li key={id}>
+            <a href={link("flow", { id })}>{id}</a> {name} <Badge tone={toneOf(status)}>{status}</Badge>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function Way({ trace }: { readonly trace: string }): JSX.Element {
+  const [open, setOpen] = useState<string>();
+  const { value, error } = live<TraceSpans>("system.spans", { trace }).value;
+  if (value === undefined) return error === undefined ? <Loading /> : <Problem error={error} />;
+  const { rows, from, to, nodes, failures, open: unfinished } = wayOf(value.spans, serverNow.value);
+  if (rows.length === 0)
+    return (
+      <Empty title="No span of this trace is kept here">
+        Spans are kept while somebody looks, and the oldest go first. Another node may have some: open its
+        observer.
+      </Empty>
+    );
+  return (
+    <Section title={rows[0]?.span.name ?? trace} actions={<Copy text={() => wayText(rows)} />}>
+      <Problem error={error} />
+      <p>
+        <code>{trace}</code>: {plural(rows.length, "span")} in {numberText(to - from, "ms")}, began{" "}
+        <Time at={from} />, on {nodes.join(", ")}
+        {failures === 0 ? "" : `, ${plural(failures, "failure")}`}
+        {unfinished === 0 ? "" : `, ${plural(unfinished, "span")} still open`}.
+        {value.dropped === 0 ? "" : ` ${plural(value.dropped, "span")} had to make room for newer ones.`}
+      </p>
+      <ol class="timeline-rows way">
+        {rows.map((row) => (
+          <li key={row.span.id} class={open === row.span.id ? "open" : ""}>
+            <button
+              type="button"
+              aria-expanded={open === row.span.id}
+              onClick={() => setOpen(open === row.span.id ? undefined : row.span.id)}
+            >
+              <span class="timeline-name" style={{ "--depth": String(row.depth) }}>
+                {row.span.name} <small>{marksOf(row)}</small>
+              </span>
+              <Badge tone={toneOf(row.span.status)}>{row.span.kind}</Badge>
+              <span class="num">
+                {row.span.tookMs === undefined ? "open" : numberText(row.span.tookMs, "ms")}
+              </span>
+              <TimeBar
+                bar={row.bar}
+                tone={toneOf(row.span.status)}
+                label={`${row.span.name}: ${row.span.status}`}
+              />
+            </button>
+            {open === row.span.id ? <SpanDetails row={row} /> : null}
+          </li>
+        ))}
+      </ol>
+    </Section>
+  );
+}
+
+function marksOf({ hopFrom, rerouted, orphan, span }: WayRow): string {
+  const marks = [
+    hopFrom === undefined ? undefined : `⇢ from ${hopFrom} to ${span.node}`,
+    rerouted ? "re-routed" : undefined,
+    orphan ? "what it follows is not kept here" : undefined,
+  ];
+  return marks.filter((one) => one !== undefined).join(", ");
+}
+
+function SpanDetails({ row: { span, afterMs } }: { readonly row: WayRow }): JSX.Element {
+  const { pid, node, at, error, attributes, status } = span;
+  return (
+    <div class="timeline-details">
+      <p>
+        <Badge tone={toneOf(status)}>{status}</Badge> <Time at={at} />, {numberText(afterMs, "ms")} after the
+        begin, on {node}
+        {pid === undefined ? null : (
+          <>
+            , in <PidLink pid={pid} />
+          </>
+        )}
+      </p>
+      {error === undefined ? null : <p class="problem lines">{error}</p>}
+      <dl class="facts">
+        {Object.entries(attributes).flatMap(([name, value]) => [
+          <dt key={name}>{name}</dt>,
+          <dd key={`${name} is`}>
+            <Attribute span={span} name={name} value={value} />
+          </dd>,
+        ])}
+      </dl>
+    </div>
+  );
+}
+
+interface AttributeProps {
+  readonly span: SpanRecord;
+  readonly name: string;
+  readonly value: string | number | boolean;
+}
+
+/** An attribute that names something with a page of its own is a link to it. */
+function Attribute({ span, name, value }: AttributeProps): JSX.Element {
+  const text = String(value);
+  const href = pageOf(span, name, text);
+  return href === undefined ? <span>{text}</span> : <a href={href}>{text}</a>;
+}
+
+function pageOf({ kind, attributes }: SpanRecord, name: string, text: string): string | undefined {
+  const { execution, message } = attributes;
+  switch (name) {
+    case "to":
+      return link("process", { id: text });
+    case "id":
+      return kind === "flow" || kind === "step" ? link("flow", { id: text }) : undefined;
+    case "execution":
+      return link("pipeline", { id: text });
+    case "message":
+      return execution === undefined || message === undefined
+        ? undefined
+        : link("lineage", { id: String(execution), message: text });
+    case "queue":
+      return link("queues", { queue: text });
+    default:
+      return undefined;
+  }
+}
+
+function wayText(rows: readonly WayRow[]): string {
+  const lines = rows.map(({ span, depth, afterMs }) =>
+    [
+      `${"  ".repeat(depth)}${span.name}`,
+      span.kind,
+      span.status,
+      span.node,
+      span.pid ?? "",
+      afterMs,
+      span.tookMs ?? "",
+      span.error ?? "",
+    ].join("\t"),
+  );
+  return `${["span\tkind\tstate\tnode\tprocess\tafter ms\ttook ms\terror", ...lines].join("\n")}\n`;
+}
+
+export const page: PageSpec = {
+  name: PAGE,
+  title: "One message",
+  group: "Traces",
+  needs: "system",
+  letter: "m",
+  View,
+};
