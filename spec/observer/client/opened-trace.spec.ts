@@ -59,6 +59,6 @@ test.each([
     "no steps",
   ],
   [page(null), "no steps"],
-])("what is none of these is refused with the reason: %j", (text, reason) => {
+])("what is none of these is refused with the reason: %j [N1589]", (text, reason) => {
   expect(openedTrace(text)).toMatchObject({ type: "problem", text: expect.stringContaining(reason) });
 });
