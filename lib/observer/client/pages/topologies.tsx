@@ -234,7 +234,7 @@ function Component({
         label="Scale"
         op="system.scale"
         question={`How many tasks should ${of.name} have?`}
-        refusal={isFixed ? "Ackers are scaled with the topology." : undefined}
+        refusal={isFixed ? "The number of ackers is fixed when the topology starts." : undefined}
         fields={[
           { name: "tasks", label: "Tasks", kind: "number", initial: String(of.tasks), isRequired: true },
         ]}
