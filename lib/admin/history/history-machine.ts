@@ -5,6 +5,7 @@
 // The state is changed in place, as dead letters come 100,000 a second. Nobody holds a state from before, and the same events lead to the
 // same state.
 
+import { Causes } from "./causes.js";
 import type { Incident, IncidentKind } from "./operations.js";
 import { ownText } from "./own-text.js";
 import { Ring } from "./ring.js";
@@ -55,7 +56,7 @@ export type Event =
       readonly kind: IncidentKind;
       readonly key: string;
       readonly at: number;
-      readonly as?: readonly string[];
+      readonly as?: readonly string[] | undefined;
       readonly from?: string | undefined;
       readonly uses?: string | undefined;
       readonly cause?: number | undefined;
@@ -88,7 +89,7 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 export interface State {
   readonly limits: HistoryLimits;
   readonly rings: Map<IncidentKind, OfKind>;
-  readonly causes: Map<string, number>;
+  readonly causes: Causes;
   lastNumber: number;
 }
 
@@ -109,7 +110,7 @@ const UNKNOWN: Detail = { text: "" };
 const BEYOND = "";
 
 export function initial(limits: HistoryLimits = HISTORY_LIMITS): State {
-  return { limits, rings: new Map(), causes: new Map(), lastNumber: 0 };
+  return { limits, rings: new Map(), causes: new Causes(limits.causes), lastNumber: 0 };
 }
 
 export function decide(state: State, event: Event): readonly [State, readonly Effect[]] {
@@ -227,15 +228,8 @@ function kindOf(state: State, kind: IncidentKind): OfKind {
   return made;
 }
 
-/** The oldest name is forgotten when there are too many. */
-function remember({ causes, limits }: State, names: readonly string[], number: number): void {
-  for (const name of names) {
-    causes.delete(name);
-    causes.set(name, number);
-    if (causes.size <= limits.causes) continue;
-    const [oldest] = causes.keys();
-    causes.delete(oldest as string);
-  }
+function remember({ causes }: State, names: readonly string[], number: number): void {
+  for (const name of names) causes.set(name, number);
 }
 
 function find(state: State, kind: IncidentKind, number: number): RecordedIncident | undefined {

@@ -34,13 +34,21 @@ const REPLIES_A_SECOND = 16;
 /** Most characters of what tells incidents apart. */
 const LONGEST_KEY = 300;
 
+/** The last dead letter. */
+interface DeadLetter {
+  readonly to: Pid | string;
+  readonly reason: DeadLetterReason;
+  readonly key: string;
+}
+
 export class History implements Witness {
   readonly #kernel: Kernel;
   #state: State = initial();
   /** By the reason that it spreads along links, the incident of a crash. */
   #crashes = new WeakMap<ExitReason, { readonly number: number; readonly at: number }>();
+  #letter: DeadLetter | undefined = undefined;
   /** The kinds of the messages that function bodies took last. */
-  #taken = new WeakMap<object, string>();
+  #taken = new WeakMap<object, { kind: string | undefined }>();
   #breakers = new Breakers();
   readonly #changes: Changes;
   /** How long the last long turn took. */
@@ -87,6 +95,7 @@ export class History implements Witness {
       this.lastLateMs = undefined;
       this.#crashes = new WeakMap();
       this.#taken = new WeakMap();
+      this.#letter = undefined;
       [this.#state] = decide(this.#state, { type: "forget" });
     };
   }
@@ -94,7 +103,7 @@ export class History implements Witness {
   // ── as a witness ──────────────────────────────────────────────────────────────────────────────────────────────
 
   ended(process: EndedProcess, reason: ExitReason, entry: unknown, alongLink: boolean): void {
-    this.#seen(() => {
+    try {
       const { pid, parent } = process;
       const place = parent === undefined || pid.label === undefined ? [] : [placeCause(parent, pid.label)];
       const as = [pidCause(pid), ...place];
@@ -110,30 +119,33 @@ export class History implements Witness {
         detail: () => this.#crash(process, reason, entry, alongLink),
       });
       this.#crashes.set(reason, { number, at: this.#kernel.env.now() });
-    });
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   took(process: object, entry: unknown): void {
     const kind = kindOfEntry(entry);
-    if (kind !== undefined) this.#taken.set(process, kind);
+    const taken = this.#taken.get(process);
+    if (taken !== undefined) taken.kind = kind;
+    else this.#taken.set(process, { kind });
   }
 
   deadLetter(to: Pid | string, reason: DeadLetterReason): void {
-    this.#seen(() => {
-      this.#happened({
-        kind: "deadLetter",
-        key: `${reason} ${addressKey(to)}`,
-        detail: () => ({
-          ...(typeof to === "string" || to.id === 0 ? { label: shown(String(to), "name") } : whose(to)),
-          text: shown(`a message to ${addressText(to)} reached no process: ${reason}`),
-          reason,
-        }),
-      });
-    });
+    try {
+      const before = this.#letter;
+      // In a storm, each is like the one before.
+      if (before === undefined || before.to !== to || before.reason !== reason)
+        this.#letter = { to, reason, key: `${reason} ${addressKey(to)}` };
+      const { key } = this.#letter as DeadLetter;
+      this.#happened({ kind: "deadLetter", key, detail: () => deadLetterTo(to, reason) });
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   discardedReply(describe: () => DiscardedReply): void {
-    this.#seen(() => {
+    try {
       const second = Math.floor(this.#kernel.env.now() / 1_000);
       if (this.#replies.second !== second) this.#replies = { ...this.#replies, second, count: 0 };
       this.#replies.count++;
@@ -145,7 +157,9 @@ export class History implements Witness {
         key: this.#replies.key,
         detail: () => discarded(reply ?? describe()),
       });
-    });
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   /** What an event says beside the incident that it is. */
@@ -160,14 +174,16 @@ export class History implements Witness {
   #happened({ kind, key, as, from, uses, reason, detail }: Occurrence): number {
     const cause = reason === undefined ? undefined : this.#causeOf(reason);
     const at = this.#kernel.env.wallTime();
-    const named = { ...(as !== undefined && { as }), from, uses, cause };
-    const happened = { type: "happened", kind, key: cut(key, LONGEST_KEY), at, ...named } as const;
-    const [state, [effect]] = decide(this.#state, happened);
+    const short = key.length > LONGEST_KEY ? cut(key, LONGEST_KEY) : key;
+    const event = { type: "happened", kind, key: short, at, as, from, uses, cause } as const;
+    const [state, [effect]] = decide(this.#state, event);
     this.#state = state;
     const number = effect?.number ?? 0;
+    if (effect?.type !== "describe") return number;
     // What a user has thrown may do anything while it is read, such as crash another process.
-    if (effect?.type === "describe")
+    outside(() => {
       [this.#state] = decide(this.#state, { type: "described", kind, number, detail: detail() });
+    });
     return number;
   }
 
@@ -190,24 +206,25 @@ export class History implements Witness {
     const { pid, parent, rare } = process;
     const when = rare?.onStart === undefined ? "" : " while it started";
     const along = alongLink ? " along a link" : "";
-    const last = kindOfEntry(entry) ?? this.#taken.get(process);
+    const last = kindOfEntry(entry) ?? this.#taken.get(process)?.kind;
     return {
       ...whose(pid, parent),
       text: shown(`${addressText(pid)} ended${when}${along}: ${reasonText(reason)}`),
       reason: reasonText(reason),
       ...(reason.type === "crash" && { error: errorView(reason.error) }),
-      ...(last !== undefined && { last }),
+      ...(last !== undefined && { last: shown(last, "name") }),
     };
   }
 
   /** A look must not harm what it sees, whatever that is. */
-  #seen(look: () => void): void {
-    try {
-      outside(look);
-    } catch (error) {
-      listenerFailed(this.#kernel, "the history of the system", this, error);
-    }
+  #failed(error: unknown): void {
+    listenerFailed(this.#kernel, "the history of the system", this, error);
   }
+}
+
+function deadLetterTo(to: Pid | string, reason: DeadLetterReason): Detail {
+  const whom = typeof to === "string" || to.id === 0 ? { label: shown(String(to), "name") } : whose(to);
+  return { ...whom, text: shown(`a message to ${addressText(to)} reached no process: ${reason}`), reason };
 }
 
 /** What tells reasons apart. */

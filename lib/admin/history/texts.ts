@@ -3,7 +3,7 @@
 
 import { Cast } from "../../behaviour/handle/methods.js";
 import { Delivery } from "../../dispatch/delivery.js";
-import { ContextMessage, isEntry, isSpecial, SignalEntry, TaskEntry } from "../../process/entries.js";
+import { ContextMessage, isSpecial, SignalEntry, TaskEntry } from "../../process/entries.js";
 import { isFrame, userFrames } from "../../process/own-code.js";
 import type { Pid } from "../../process/pid.js";
 import { oneLine } from "../../process/printable.js";
@@ -81,34 +81,30 @@ function field(of: object, name: string): string | undefined {
 
 /** The kind of an entry of a mailbox: `call take`, `cast restock`, `message Order`. Undefined for none, and for the library's own. */
 export function kindOfEntry(entry: unknown): string | undefined {
+  if (typeof entry !== "object" || entry === null) return entry === undefined ? undefined : plainKind(entry);
   try {
-    return entryKind(entry);
+    return isSpecial(entry) ? specialKind(entry) : messageKind(entry);
   } catch {
-    return undefined;
+    // A Proxy may throw at `instanceof`.
+    return "message object";
   }
 }
 
-function entryKind(entry: unknown): string | undefined {
-  if (entry === undefined) return undefined;
-  if (isEntry(entry)) {
-    if (entry instanceof ContextMessage) return entryKind(entry.message);
-    if (entry instanceof SignalEntry) return `signal ${entry.signal.type}`;
-    if (entry instanceof TaskEntry) return "timer or task";
-    if (!(entry instanceof Request)) return undefined;
-    const method = field(entry, "method");
-    return method === undefined ? `call with ${kindOf(entry.message)}` : `call ${shown(method, "name")}`;
-  }
-  if (isInstance(entry, Cast)) return `cast ${shown(entry.method, "name")}`;
-  if (isInstance(entry, Delivery)) return `delivery of ${kindOf(entry.envelope.payload)}`;
-  if (isSpecial(entry)) return undefined;
-  return `message ${shown(kindOf(entry).replace(/^an? /, ""), "name")}`;
+const plainKind = (message: unknown): string => `message ${message === null ? "null" : typeof message}`;
+
+/** By the name of the class alone. */
+function messageKind(message: object): string {
+  if (message instanceof Cast) return `cast ${cut(message.method, LENGTHS.name)}`;
+  const kind = kindOf(message);
+  return `message ${kind.slice(kind.startsWith("an ") ? 3 : 2)}`;
 }
 
-/** A Proxy may throw at `instanceof`. */
-function isInstance<T>(value: unknown, of: abstract new (...args: never) => T): value is T {
-  try {
-    return value instanceof of;
-  } catch {
-    return false;
-  }
+function specialKind(entry: unknown): string | undefined {
+  if (entry instanceof ContextMessage) return kindOfEntry(entry.message);
+  if (entry instanceof SignalEntry) return `signal ${entry.signal.type}`;
+  if (entry instanceof TaskEntry) return "timer or task";
+  if (entry instanceof Delivery) return `delivery of ${kindOf(entry.envelope.payload)}`;
+  if (!(entry instanceof Request)) return undefined;
+  const method = field(entry, "method");
+  return method === undefined ? `call with ${kindOf(entry.message)}` : `call ${cut(method, LENGTHS.name)}`;
 }

@@ -34,6 +34,7 @@ type Open<T> = { -readonly [Name in keyof T]: T[Name] };
 class Model {
   readonly #all: Open<Line>[] = [];
   readonly #log: Happened[] = [];
+  /** All names that were given, in order. */
   readonly #causes: (readonly [name: string, number: number])[] = [];
   /** The events that were not folded, for the budget of a second. */
   readonly #tries: Happened[] = [];
@@ -104,20 +105,16 @@ class Model {
 
   #causeOf({ from, uses, cause }: Happened): number | undefined {
     const name = from ?? uses;
-    return cause ?? this.#causes.find(([known]) => known === name)?.[1];
+    return cause ?? this.#causes.slice(-5).findLast(([known]) => known === name)?.[1];
   }
 
+  /** What was given before stays in the count. */
   #forget(name: string | undefined): void {
-    const place = this.#causes.findIndex(([known]) => known === name);
-    if (place >= 0) this.#causes.splice(place, 1);
+    for (const [place, [known]] of this.#causes.entries()) if (known === name) this.#causes[place] = ["", 0];
   }
 
   #name(names: readonly string[], number: number): void {
-    for (const name of names) {
-      this.#forget(name);
-      this.#causes.push([name, number]);
-      this.#causes.splice(0, Math.max(0, this.#causes.length - 5));
-    }
+    for (const name of names) this.#causes.push([name, number]);
   }
 }
 
