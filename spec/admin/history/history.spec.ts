@@ -178,6 +178,7 @@ describe("a crash of a supervised process", () => {
     const worker: Callbacks<never> = {
       init: (ctx) => {
         helps = ctx.spawnLink(helper, { label: "helper" });
+        for (const label of ["mate", "mate"]) ctx.spawnLink({ handle: () => undefined }, { label });
       },
       handle: () => undefined,
     };
@@ -187,7 +188,7 @@ describe("a crash of a supervised process", () => {
     system.send(helps as Pid<string>, "go");
     await clock.settle();
     const crash = await one("crash");
-    expect(crash).toMatchObject({ label: "helper", count: 1, linked: 1, last: "message string" });
+    expect(crash).toMatchObject({ label: "helper", count: 1, linked: 3, last: "message string" });
     expect(await all("restart")).toMatchObject([{ cause: crash.number, restart: { id: "worker" } }]);
   });
 
