@@ -1,6 +1,7 @@
 // The history of a system, kept also while nobody looks.
 
 import { keptFor } from "../admin/history/kept.js";
+import { offeredBy } from "../admin/system/offered.js";
 import type { Callbacks } from "../process/behaviour.js";
 import { checked } from "../process/option-schema.js";
 import { flag } from "../process/options.js";
@@ -46,6 +47,8 @@ const keeper = (traces: boolean): Callbacks<unknown> => ({
   isHelper: true,
   init: ({ self, signal }) => {
     const { kernel } = self.process as Process;
+    // The operations on the system have what there is to keep.
+    offeredBy(kernel);
     signal.addEventListener("abort", keptFor(kernel).hold());
     if (traces) signal.addEventListener("abort", holdSpans(kernel));
     else offerSpansOf(kernel);

@@ -164,6 +164,15 @@ export const OCCURRENCES: { readonly [Name in keyof SystemEventMap]?: Reader<Nam
       text: shown(`${node.name} has no version of the protocol in common with this node`),
     }),
   }),
+  observerAction: ({ op, args: { id }, outcome, tookMs }) => ({
+    kind: "action",
+    key: `${op} ${typeof id === "string" ? id : ""} ${outcome}`,
+    detail: () => {
+      const on = typeof id === "string" ? ` of ${id}` : "";
+      const text = shown(`an observer asked for ${op}${on}: ${outcome} in ${Math.round(tookMs)} ms`);
+      return { label: shown(op, "name"), text };
+    },
+  }),
   application: ({ name, phase, cause }) => ({
     kind: "application",
     key: `${name} ${phase}`,

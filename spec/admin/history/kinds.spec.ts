@@ -198,3 +198,16 @@ test("of kind stranded and nodeRefused says which execution, and which node [N15
   expect(await one("nodeRefused")).toMatchObject({ node: "old" });
   system.exit(host, "kill");
 });
+
+test("of kind action says what was asked for through an observer, whereof, and what came of it, and none of its values [N1527]", async () => {
+  const { system, all } = await shop();
+  const tell = (op: string, args: Readonly<Record<string, string>>, outcome: "done" | "refused"): void =>
+    system.events.publish("observerAction", { op, args, outcome, tookMs: 3 });
+  tell("flows.cancel", { id: "order-7", reason: "4711" }, "done");
+  tell("pipelines.edit", { body: "4711" }, "refused");
+  expect((await all("action")).map(({ label, text }) => [label, text])).toEqual([
+    ["flows.cancel", "an observer asked for flows.cancel of order-7: done in 3 ms"],
+    ["pipelines.edit", "an observer asked for pipelines.edit: refused in 3 ms"],
+  ]);
+  expect(JSON.stringify(await all())).not.toContain("4711");
+});
