@@ -39,6 +39,8 @@ interface DeadLetter {
   readonly to: Pid | string;
   readonly reason: DeadLetterReason;
   readonly key: string;
+  /** Its receiver has ended, and that may be an incident. */
+  readonly from: string | undefined;
 }
 
 export class History implements Witness {
@@ -136,9 +138,9 @@ export class History implements Witness {
       const before = this.#letter;
       // In a storm, each is like the one before.
       if (before === undefined || before.to !== to || before.reason !== reason)
-        this.#letter = { to, reason, key: `${reason} ${addressKey(to)}` };
-      const { key } = this.#letter as DeadLetter;
-      this.#happened({ kind: "deadLetter", key, detail: () => deadLetterTo(to, reason) });
+        this.#letter = letterTo(to, reason);
+      const { key, from } = this.#letter as DeadLetter;
+      this.#happened({ kind: "deadLetter", key, from, detail: () => deadLetterTo(to, reason) });
     } catch (error) {
       this.#failed(error);
     }
@@ -220,6 +222,11 @@ export class History implements Witness {
   #failed(error: unknown): void {
     listenerFailed(this.#kernel, "the history of the system", this, error);
   }
+}
+
+function letterTo(to: Pid | string, reason: DeadLetterReason): DeadLetter {
+  const from = typeof to === "string" ? undefined : pidCause(to);
+  return { to, reason, key: `${reason} ${addressKey(to)}`, from };
 }
 
 function deadLetterTo(to: Pid | string, reason: DeadLetterReason): Detail {

@@ -61,6 +61,7 @@ export const OCCURRENCES: { readonly [Name in keyof SystemEventMap]?: Reader<Nam
   lateError: ({ pid, error }) => ({
     kind: "lateError",
     key: `${pid.label ?? pid.id} ${errorKey(error)}`,
+    from: pidCause(pid),
     detail: () => {
       const view = errorView(error);
       const what = view === undefined ? "a value that is not an Error" : `${view.name}: ${view.message}`;

@@ -2,6 +2,7 @@
 
 import { type Callbacks, custom, defineServer, type Pid, stop, supervisor } from "signalbox";
 import { describe, expect, test } from "vitest";
+import { gate } from "../../support/gate.js";
 import { shop } from "./bench.js";
 
 class Order {
@@ -190,6 +191,33 @@ describe("a crash of a supervised process", () => {
     const crash = await one("crash");
     expect(crash).toMatchObject({ label: "helper", count: 1, linked: 3, last: "message string" });
     expect(await all("restart")).toMatchObject([{ cause: crash.number, restart: { id: "worker" } }]);
+  });
+
+  test("is the cause of the letters that do not reach it, and of what its code throws later [N1522]", async () => {
+    const { clock, system, all, one } = await shop();
+    const late = gate();
+    const clerk = system.spawn<string>(
+      {
+        handle: async () => {
+          await late.promise;
+          throw new Error("too late");
+        },
+      },
+      { label: "clerk" },
+    );
+    for (const text of ["first", "second"]) system.send(clerk, text);
+    await clock.settle();
+    system.exit(clerk, custom("fallen"));
+    for (let i = 0; i < 3; i++) system.send(clerk, "third");
+    late.open();
+    await clock.settle();
+    const { number: cause } = await one("crash");
+    expect(await one("lateError")).toMatchObject({ cause, label: "clerk" });
+    const letters = await all("deadLetter");
+    expect(letters).toMatchObject([
+      { cause, reason: "exited", count: 1 },
+      { cause, reason: "noproc", count: 3 },
+    ]);
   });
 
   test("while it starts says so, and one that was killed is the cause of its restart [N1522]", async () => {
