@@ -45,7 +45,7 @@ export class KernelHistory implements HistoryOperations {
     const after = count("after", filter.after ?? 0, 0);
     const chosen = chosenBy(filter);
     this.#kept.touch();
-    yield* listed(this.#history.state, after, chosen).slice(0, limit);
+    yield* listed(this.#history.state, after, chosen, limit);
   }
 
   async recent(filter: RecentFilter = {}): Promise<readonly Incident[]> {

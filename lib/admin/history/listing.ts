@@ -8,18 +8,24 @@ interface Filter {
   readonly pid?: string | undefined;
 }
 
-/** Those behind a number, the oldest first. */
-export function listed(state: State, after: number, filter: Filter): readonly Incident[] {
+/** So many of those behind a number at most, the oldest first. */
+export function listed(
+  state: State,
+  after: number,
+  filter: Filter,
+  limit: number = Number.POSITIVE_INFINITY,
+): readonly Incident[] {
   return ringsOf(state, filter)
     .flatMap((ring) => {
       const found: RecordedIncident[] = [];
-      for (let place = ring.firstBehind(after); place < ring.size; place++) {
+      for (let place = ring.firstBehind(after); place < ring.size && found.length < limit; place++) {
         const one = ring.at(place) as RecordedIncident;
         if (fits(one, filter.pid)) found.push(one);
       }
       return found;
     })
     .sort((a, b) => a.number - b.number)
+    .slice(0, limit)
     .map(shownIncident);
 }
 

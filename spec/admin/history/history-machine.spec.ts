@@ -197,6 +197,7 @@ test("the lists give exactly those behind a number, of a kind and of a process, 
   const whole = Array.from({ length: 40 }, (_, i) => i + 1);
   expect(numbers(listed(state, 0, {}))).toEqual(whole);
   expect(numbers(listed(state, 37, {}))).toEqual([38, 39, 40]);
+  expect(numbers(listed(state, 20, {}, 5))).toEqual([21, 22, 23, 24, 25]);
   expect(numbers(listed(state, 30, { kind: "crash" }))).toEqual([33, 36, 39]);
   expect(numbers(listed(state, 20, { pid: "shop.1" }))).toEqual([21, 25, 29, 33, 37]);
   expect(numbers(latest(state, 3, {}))).toEqual([40, 39, 38]);
