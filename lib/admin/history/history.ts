@@ -174,7 +174,7 @@ export class History implements Witness {
 
   /** Gives the number of the incident that it is, or that it was folded into. */
   #happened({ kind, key, as, from, uses, reason, detail }: Occurrence): number {
-    const cause = reason === undefined ? undefined : this.#causeOf(reason);
+    const cause = reason === undefined ? undefined : this.#causeOf(reason, from ?? uses);
     const at = this.#kernel.env.wallTime();
     const short = key.length > LONGEST_KEY ? cut(key, LONGEST_KEY) : key;
     const event = { type: "happened", kind, key: short, at, as, from, uses, cause } as const;
@@ -189,11 +189,15 @@ export class History implements Witness {
     return number;
   }
 
-  /** The incident of the crash that this reason came from. The words, such as `killed`, are the same objects for all processes. */
-  #causeOf(reason: ExitReason): number | undefined {
-    return reason.type === "crash" || reason.type === "custom"
-      ? this.#crashes.get(reason)?.number
-      : undefined;
+  /**
+   * The incident of the crash that this reason came from. The words, such as `killed`, are the same objects for all processes, and a custom
+   * reason may be: there the name of the cause says more, if it is known.
+   */
+  #causeOf(reason: ExitReason, name?: string): number | undefined {
+    const isNamed = name !== undefined && this.#state.causes.get(name) !== undefined;
+    if (reason.type === "crash" || (reason.type === "custom" && !isNamed))
+      return this.#crashes.get(reason)?.number;
+    return undefined;
   }
 
   /** The same of a reason that spreads along links now: the last process that ended with this word is meant. */

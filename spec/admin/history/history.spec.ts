@@ -220,6 +220,22 @@ describe("a crash of a supervised process", () => {
     ]);
   });
 
+  test("is told from that of a sibling that ended with the same reason [N1522]", async () => {
+    const { clock, system, all } = await shop();
+    const reason = custom("full");
+    const worker: Callbacks<string> = { handle: () => stop(reason) };
+    const children = ["a", "b", "c"].map((id) => ({ id, name: id, start: worker }));
+    await system.start(supervisor({ intensity: 9, children }));
+    for (const { name } of children) system.send(name, "go");
+    await clock.settle();
+    const crashes = new Map((await all("crash")).map(({ number, label }) => [number, label]));
+    expect([...crashes.values()]).toEqual(["a", "b", "c"]);
+    const restarts = await all("restart");
+    expect(restarts.map(({ cause }) => crashes.get(cause as number))).toEqual(
+      restarts.map(({ label }) => label),
+    );
+  });
+
   test("while it starts says so, and one that was killed is the cause of its restart [N1522]", async () => {
     const { clock, system, all } = await shop();
     let starts = 0;
