@@ -20,6 +20,7 @@ import * as nact from "./nact.js";
 import * as nats from "./nats.js";
 import * as node from "./node.js";
 import * as off from "./off.js";
+import { observerIdle, observerMemory, observerTurns, observerViewer } from "./observer.js";
 import { isWanted, readOptions, UsageError } from "./options.js";
 import { programs as ours } from "./ours.js";
 import { recovery } from "./pipeline-recovery.js";
@@ -53,6 +54,7 @@ import { taskStream } from "./tasks.js";
 import { countAll } from "./telemetry.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
 import { callTraced, twoSpans } from "./traced.js";
+import { openViewer } from "./viewer.js";
 import * as xstate from "./xstate.js";
 
 /** One client within this process, in the place of a process of many. */
@@ -64,6 +66,8 @@ const oneByOne = async (port: number, count: number): Promise<number> => {
   }
   return complete;
 };
+
+const hamlet = { processes: 20, settleMs: 0, atOnce: 4, times: 5, ms: 20, perMs: 2, pairs: 1 };
 
 const tiny: readonly (readonly [name: string, operations: number, program: Program])[] = [
   ["ping-pong", 20, pingPong(20)],
@@ -122,6 +126,10 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["pipeline-sqlite-flat", 100, flat(50, 100)],
   ["queue-sqlite", 60, queueOn(60, async () => newFile())],
   ["pipeline-slow-adapter", 30, slowAdapter(30, 10, 1)],
+  ["observer-idle", 1, observerIdle(hamlet)],
+  ["observer-viewer", 1, observerViewer(hamlet, openViewer)],
+  ["observer-turns", 1, observerTurns(hamlet, openViewer)],
+  ["observer-memory", 1, observerMemory(hamlet, openViewer)],
   ["ping-pong on nact", 20, nact.pingPong(20)],
   ["spawn-monitor-exit on nact", 10, nact.spawnMonitorExit(10)],
   ["restart on nact", 10, nact.restart(10)],

@@ -387,4 +387,22 @@ export const CATALOGUE: readonly Entry[] = [
     peers: [],
     target: { type: "at-most", value: 1.02 },
   },
+  // 0.5 % of ten seconds.
+  { name: "observer-idle", unit: "cpuMs", peers: [], target: { type: "at-most", value: 50 }, long: true },
+  // 5 % of the throughput.
+  {
+    name: "observer-viewer",
+    unit: "times",
+    peers: [],
+    target: { type: "at-most", value: 1 / 0.95 },
+    long: true,
+  },
+  { name: "observer-turns", unit: "ms", peers: [], target: { type: "at-most", value: 1 }, long: true },
+  {
+    name: "observer-memory",
+    unit: "bytes",
+    peers: [],
+    target: { type: "at-most", value: 20_000_000 },
+    long: true,
+  },
 ];

@@ -10,6 +10,7 @@ import { importOf } from "./imports.js";
 import { idleLinkedProcesses, linkedCrash, skynet, spawnMonitorExit } from "./lives.js";
 import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./messages.js";
 import { nodeCalls, nodeKill, nodeRoundTrip, nodeSend } from "./nodes.js";
+import { observerIdle, observerMemory, observerTurns, observerViewer } from "./observer.js";
 import { programs as recoveries } from "./pipeline-recovery.js";
 import { programs as pipelines } from "./pipelines.js";
 import { poolJob } from "./pool.js";
@@ -107,4 +108,8 @@ export const programs: Readonly<Record<string, Program>> = {
   ...pipelines,
   ...queues,
   ...recoveries,
+  "observer-idle": observerIdle(SIZES.observer),
+  "observer-viewer": observerViewer(SIZES.observer),
+  "observer-turns": observerTurns(SIZES.observer),
+  "observer-memory": observerMemory(SIZES.observer),
 };

@@ -78,5 +78,15 @@ export const SIZES = {
   },
   /** Messages of a durable queue. */
   queues: { file: 5_000, server: 5_000 },
+  /** A system that an observer shows, at 100,000 messages a second. */
+  observer: {
+    processes: 100_000,
+    settleMs: 1_500,
+    atOnce: 1_000,
+    times: 15_000,
+    ms: 5_000,
+    perMs: 100,
+    pairs: 3,
+  },
   acker: { trees: 1_000_000, pending: 4_096 },
 } as const;

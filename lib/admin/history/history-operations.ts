@@ -24,6 +24,8 @@ const RECENT = { usual: 100, most: 500, inOverview: 20 } as const;
 /** What the history does not know by itself. */
 interface Figures {
   deepest(): Promise<Overview["deepest"]>;
+  /** Of the last look at the processes. */
+  readonly handledPerS: number | undefined;
 }
 
 export class KernelHistory implements HistoryOperations {
@@ -71,6 +73,7 @@ export class KernelHistory implements HistoryOperations {
       ...{ name: node.name, id: node.id, at, uptimeMs: env.now() - this.#kernel.begunAt },
       keepsSince: this.#kept.since ?? at,
       processes: population,
+      handledPerS: this.#figures.handledPerS,
       counts,
       turns: { late: counts.longTurn?.total ?? 0, lastLateMs: this.#history.lastLateMs },
       memory: memoryOf(),

@@ -52,7 +52,7 @@ export class KernelOperations implements SystemOperations {
     this.#index = indexOf(kernel);
     // It notes the ages of processes as long as somebody looks, also before anybody asks for the first of them.
     const tops = topsOf(kernel);
-    this.#history = new KernelHistory(kernel, { deepest: () => tops.deepest() });
+    this.#history = new KernelHistory(kernel, tops);
     this.#traces = traceOperations(kernel);
   }
 

@@ -11,7 +11,7 @@ import { checkTop, type Figures, type TopQuery, TopSearch } from "./top-query.js
 import { pause, type Visitor, type Walked, walk } from "./walk.js";
 
 /** Walks take at most one part of so many of the thread. The larger the system, the longer the pauses between walks. */
-const SHARE = 40;
+const SHARE = 30;
 /** A pause that is shorter is left out. */
 const SHORT_MS = 5;
 /** Rates are taken over this time at least. */
@@ -42,6 +42,7 @@ export class Tops {
   #walking = new Map<string, Question>();
   #isRunning = false;
   #deepest: readonly DeepMailbox[] | undefined = undefined;
+  #handledPerS: number | undefined = undefined;
   #notBefore = Number.NEGATIVE_INFINITY;
   /** The figures that rates are taken from, the later ones that take their place when they are old enough, and columns for more. */
   #before: Census | undefined = undefined;
@@ -81,6 +82,11 @@ export class Tops {
     return this.#deepest;
   }
 
+  /** Messages and signals a second of all processes together that were alive at both of the last walks, or are new since the first. */
+  get handledPerS(): number | undefined {
+    return this.#handledPerS;
+  }
+
   /** Walks until no question waits. */
   async #run(): Promise<void> {
     this.#isRunning = true;
@@ -91,7 +97,6 @@ export class Tops {
         this.#walking = this.#waiting;
         this.#waiting = new Map();
         await this.#answer([...this.#walking.values()]);
-        this.#walking = new Map();
       }
     } catch (error) {
       for (const one of [...this.#walking.values(), ...this.#waiting.values()]) one.reject(error);
@@ -115,6 +120,9 @@ export class Tops {
     const walked = await walk(this.#kernel, visitor);
     this.#notBefore = nextWalkAt(begun, walked.costMs);
     this.#keepFigures(census, begun);
+    this.#handledPerS = Number.isNaN(visitor.allPerS) ? undefined : Math.round(visitor.allPerS);
+    // Who asks from now on asks for a later walk.
+    this.#walking = new Map();
     this.#tell(questions, searches, visitor.total, walked);
   }
 
@@ -186,6 +194,7 @@ export class Tops {
       this.#before = undefined;
       this.#latest = undefined;
       this.#deepest = undefined;
+      this.#handledPerS = undefined;
       this.#spare = undefined;
     };
   }
@@ -199,6 +208,8 @@ class TopVisitor implements Visitor, Figures {
   growthPerS: number = Number.NaN;
   handledPerS: number = Number.NaN;
   busy: number = Number.NaN;
+  /** The sum of all `handledPerS`. */
+  allPerS: number = Number.NaN;
   #now = 0;
   readonly #census: Census;
   readonly #before: CensusReader | undefined;
@@ -215,6 +226,7 @@ class TopVisitor implements Visitor, Figures {
     this.#before = before;
     this.#shareOf = shareOf;
     this.#searches = searches;
+    if (before !== undefined) this.allPerS = 0;
   }
 
   slice(now: number): void {
@@ -241,6 +253,7 @@ class TopVisitor implements Visitor, Figures {
     const perS = seconds > 0 ? 1 / seconds : Number.NaN;
     this.growthPerS = (this.depth - (isThere ? before.depth() : 0)) * perS;
     this.handledPerS = (this.handled - (isThere ? before.handled() : 0)) * perS;
+    this.allPerS += this.handledPerS;
   }
 }
 
