@@ -19,8 +19,8 @@ import { fanIn, pingPong, pingPongContext, ring, selectiveReceive } from "./mess
 import * as nact from "./nact.js";
 import * as nats from "./nats.js";
 import * as node from "./node.js";
-import * as off from "./off.js";
 import { observerIdle, observerMemory, observerTurns, observerViewer } from "./observer.js";
+import * as off from "./off.js";
 import { isWanted, readOptions, UsageError } from "./options.js";
 import { programs as ours } from "./ours.js";
 import { recovery } from "./pipeline-recovery.js";

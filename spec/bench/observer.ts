@@ -106,7 +106,7 @@ async function watched(
 /** Nobody has looked, or somebody has seen all processes in many answers. @throws Error */
 function check(seen: Seen | undefined, processes: number, ms: number): void {
   // At 100,000 processes a walk takes its share of the thread, so that answers come less often than four times a second.
-  if (seen === undefined || (seen.total >= processes && seen.answers >= 1 + ms / 5_000)) return;
+  if (seen === undefined || (seen.total >= processes && seen.answers >= 1 + Math.floor(ms / 5_000))) return;
   throw new Error(`the viewer has seen ${seen.answers} answers, and ${seen.total} of ${processes} processes`);
 }
 
