@@ -74,9 +74,9 @@ function Traces({ find }: { readonly find: string | undefined }): JSX.Element {
           linkOf={({ trace }) => link(PAGE, { find: trace })}
           empty={
             <Empty title="No trace is kept that fits">
-              Traces are kept from now on, while somebody looks; all the time with history() among the
-              children. Paste the id of a trace, as it is in logs and in the header traceparent, or the id of
-              a flow, an envelope or a message.
+              Traces are kept from now on, while somebody looks; all the time with <code>traces: true</code>{" "}
+              of the observer. Paste the id of a trace, as it is in logs and in the header{" "}
+              <code>traceparent</code>, or the id of a flow, an envelope or a message.
             </Empty>
           }
         />
