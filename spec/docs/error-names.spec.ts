@@ -6,8 +6,8 @@ import { SignalboxError } from "../../lib/process/errors.js";
 
 const LIB = new URL("../../lib/", import.meta.url);
 
-/** Code that runs when it is loaded: of the viewer's page, and of the program `signalbox`. It has no errors of its own. */
-const RUNS = /testing[\\/]viewer[\\/]client[\\/]|^cli[\\/]main\.ts$/;
+/** Code of pages, which needs a browser, and of the program `signalbox`, which runs when it is loaded. It has no errors of its own. */
+const RUNS = /(?:testing[\\/]viewer|observer)[\\/]client[\\/]|^cli[\\/]main\.ts$/;
 
 const files = readdirSync(LIB, { recursive: true, encoding: "utf8" }).filter(
   (path) => path.endsWith(".ts") && !RUNS.test(path),
