@@ -1,7 +1,7 @@
 // Two who trace one system: the tracer of the user, and the keeper of spans for the observer. Code runs in the contexts of both. What
 // leaves the program says only what the user's tracer says.
 
-import type { Tracing } from "./recorder.js";
+import type { Tracing } from "./tracing.js";
 
 /** @param users - by the tracer of the user @param kept - by the keeper of spans */
 export function bothTracings(users: Tracing | undefined, kept: Tracing | undefined): Tracing | undefined {

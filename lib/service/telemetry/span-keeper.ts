@@ -8,12 +8,13 @@ import { Kept } from "../../admin/history/kept.js";
 import type { SpanSource } from "../../admin/traces/span-source.js";
 import type { TraceFilter, TraceSpans, TraceSummary } from "../../admin/traces/trace-operations.js";
 import type { Kernel } from "../../process/kernel.js";
-import type { Recorder, SpanWatch, Tracing } from "./recorder.js";
+import type { Recorder } from "./recorder.js";
 import { REFUSED, SpanBook } from "./span-book.js";
 import { SpanContext } from "./span-context.js";
 import { keepSpansOf } from "./spans-of-events.js";
 import type { TelemetryStream } from "./telemetry.js";
 import { fromTraceparent, toTraceparent } from "./traceparent.js";
+import type { SpanWatch, Tracing } from "./tracing.js";
 
 /** A stream of a system's telemetry, with its recorder. */
 export interface OpenStream {

@@ -14,10 +14,11 @@ import { readHosts } from "./host-metrics.js";
 import type { MetricSink } from "./instruments.js";
 import { readNodes } from "./node-metrics.js";
 import { checkTelemetry, TELEMETRY_DEFAULTS, type TelemetryOptions } from "./options.js";
-import { Recorder, type Tracing } from "./recorder.js";
+import { Recorder } from "./recorder.js";
 import { readGauges, type TakeGauge } from "./sources.js";
 import type { TracedIds } from "./span-book.js";
 import type { OpenStream, SpanKeeper } from "./span-keeper.js";
+import type { Tracing } from "./tracing.js";
 
 /** Whoever looks finds the spans of a system that has telemetry. Nothing is kept until then. */
 export function offerSpansOf(kernel: Kernel): void {
