@@ -36,22 +36,23 @@ export function history(options: HistoryOptions = {}): HistoryDefinition {
   const { traces } = checked("", options, { traces: flag }, { traces: false });
   return {
     [launch]: (): Launch<Pid> => ({
-      behaviour: keeper(traces) as Callbacks<never>,
+      behaviour: keeper(traces),
       options: { label: "history" },
       ref: (pid) => pid,
     }),
   };
 }
 
-const keeper = (traces: boolean): Callbacks<unknown> => ({
+const keeper = (traces: boolean): Callbacks<never> => ({
   isHelper: true,
-  init: ({ self, signal }) => {
-    const { kernel } = self.process as Process;
+  init: (ctx) => {
+    const { kernel } = ctx.self.process as Process;
     // The operations on the system have what there is to keep.
     offeredBy(kernel);
-    signal.addEventListener("abort", keptFor(kernel).hold());
-    if (traces) signal.addEventListener("abort", holdSpans(kernel));
-    else offerSpansOf(kernel);
+    ctx.signal.addEventListener("abort", keptFor(kernel).hold());
+    if (traces) return holdSpans(ctx);
+    offerSpansOf(kernel);
+    return undefined;
   },
   handle: () => undefined,
 });

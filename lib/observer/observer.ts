@@ -6,7 +6,6 @@ import type { Process } from "../process/process.js";
 import { type Launch, launch, type Startable, supervising } from "../process/start.js";
 import { httpServer } from "../service/http/http-server.js";
 import type { HttpAddress } from "../service/http/node-http.js";
-import { holdSpans } from "../service/telemetry/held-spans.js";
 import { supervisor } from "../supervisor/supervisor.js";
 import { FeedDesk } from "./feed/desk.js";
 import { OBSERVER_LIMITS } from "./feed/limits.js";
@@ -20,6 +19,7 @@ import {
 import { isLoopback } from "./server/guard.js";
 import { builtPage } from "./server/page.js";
 import { ObserverRequests } from "./server/requests.js";
+import { spansKept } from "./spans.js";
 
 /** The handle of a running observer. */
 export class ObserverRef {
@@ -95,9 +95,8 @@ function launched(
       },
     },
   );
-  const onStart = ({ self, signal }: Context<never>): void => {
+  const onStart = ({ self }: Context<never>): void => {
     const { kernel } = self.process as Process;
-    if (settings.traces) signal.addEventListener("abort", holdSpans(kernel));
     const token = settings.token ?? kernel.env.id();
     const { hosts, actions, host } = settings;
     const rules = { token, hosts, addresses: !isLoopback(host), bodyBytes: limits.bodyBytes };
@@ -105,6 +104,7 @@ function launched(
     Object.assign(running, { kernel, requests, token });
   };
   const children = [
+    ...(settings.traces ? [{ id: "spans", start: spansKept() } as const] : []),
     { id: "feed", start: desk.feed() },
     { id: "server", start: server },
   ] as const;

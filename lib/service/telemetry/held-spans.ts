@@ -1,11 +1,13 @@
-// The spans of a system, kept as long as the program asks for them. What is spawned from now on is followed, so it is called as early as can be.
+// The spans of a system, kept as long as a process of the program lives. What is spawned from then on is followed.
 
-import type { Kernel } from "../../process/kernel.js";
-import { spanKeeper } from "./span-keeper.js";
-import { offerSpansOf, openStream } from "./telemetry.js";
+import type { Context } from "../../process/context.js";
+import type { Process } from "../../process/process.js";
+import { offerSpansOf, spansOf } from "./telemetry.js";
 
-/** Keeps the spans of a system until the returned call. */
-export function holdSpans(kernel: Kernel): () => void {
+/** Keeps the spans of a process's system until the process ends. They are kept when the promise resolves. */
+export async function holdSpans({ self, signal }: Pick<Context<never>, "self" | "signal">): Promise<void> {
+  const { kernel } = self.process as Process;
   offerSpansOf(kernel);
-  return spanKeeper(kernel, () => openStream(kernel)).hold();
+  const keeper = await spansOf(kernel);
+  if (!signal.aborted) signal.addEventListener("abort", keeper.hold());
 }

@@ -32,7 +32,7 @@ export async function spansOf(kernel: Kernel): Promise<SpanKeeper> {
 }
 
 /** Turns the telemetry of a system on until the stream is closed. */
-export function openStream(kernel: Kernel): OpenStream {
+function openStream(kernel: Kernel): OpenStream {
   const { recorder, release } = hold(kernel);
   return { recorder, stream: new TelemetryStream(kernel, { recorder, release }, release) };
 }
