@@ -92,7 +92,7 @@ test("is scaled while it runs, and refuses what its TopologyRef refuses, over th
     ["nobody", { tasks: 1 }],
     ["sink", { tasks: 0 }],
     ["sink", {}],
-    ["sink", { executors: 2 }],
+    ["sink", { tasks: 2, executors: 2 }],
   ])
     await expect(stage.until(on.scale("sums", wrong[0] as string, wrong[1] as never))).rejects.toMatchObject({
       code: "ERR_OPTION",

@@ -33,6 +33,16 @@ describe("the ring", () => {
     expect(ring.spans("long", "shop")).toEqual({ trace: "long", spans: [], dropped: 0 });
   });
 
+  test("counts no span as open that has left it [N1543]", () => {
+    const ring = new SpanRing(LIMITS);
+    const lost = ring.begin(begun("t", "lost"));
+    for (let i = 0; i < LIMITS.spans; i++) ring.end(ring.begin(begun("t", `${i}`)), { tookMs: 1 });
+    expect(ring.traces(ALL)).toMatchObject([{ trace: "t", spans: LIMITS.spans, status: "ok", tookMs: 1 }]);
+    // Its end changes nothing any more.
+    ring.end(lost, { tookMs: 99, error: "late" });
+    expect(ring.traces(ALL)).toMatchObject([{ status: "ok", tookMs: 1 }]);
+  });
+
   test("folds spans of one parent that look alike, with their number, time and failure [N1543]", () => {
     const ring = new SpanRing(LIMITS);
     const root = ring.begin(begun("t", "root"));

@@ -268,6 +268,20 @@ test("of the traces of a second, some begin, and rare names beside frequent ones
   );
 });
 
+test("all names together have a budget, too, and a new second has a new one [N1549]", () => {
+  let budget = FULL_BUDGET;
+  const begun = (at: number): number => {
+    let count = 0;
+    for (let i = 0; i < 2 * ROOTS_PER_S.all; i++) {
+      const [next, isAdmitted] = spend(budget, `name ${i}`, at);
+      budget = next;
+      if (isAdmitted) count++;
+    }
+    return count;
+  };
+  expect([begun(0), begun(999), begun(1_000)]).toEqual([ROOTS_PER_S.all, 0, ROOTS_PER_S.all]);
+});
+
 test("a busy name does not push out the others, and a trace that was refused is refused whole [N1549]", async () => {
   const clock = testClock();
   const { system, on } = await watched({ environment: clock.environment });
