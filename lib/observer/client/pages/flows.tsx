@@ -19,6 +19,7 @@ import { live } from "../shell/feed.js";
 import type { PageSpec } from "../shell/page-spec.js";
 import { link, useRoute } from "../shell/router.js";
 import { Counts } from "../work/counts.js";
+import { Evidence } from "../work/evidence.js";
 import { toneOf } from "../work/tones.js";
 
 const PAGE = "flows";
@@ -58,6 +59,7 @@ function View(): JSX.Element {
       <Problem error={counts.error} />
       {counts.value === undefined ? null : <Counts page={PAGE} {...counts.value} />}
       <Problem error={error} />
+      <Evidence op="evidence" />
       {value === undefined && error === undefined ? <Loading /> : null}
       {value === undefined ? null : (
         <>

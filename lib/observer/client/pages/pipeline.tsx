@@ -40,12 +40,15 @@ import { toneOf } from "../work/tones.js";
 
 const PAGE = "pipeline";
 const LETTERS = 100;
+/** Each count ends here: a look costs the same however many messages there are. */
+const AT_MOST = 10_000;
 
 function View(): JSX.Element {
   const { params } = useRoute();
   const { id } = params;
   const { value, error } = live<ExecutionDetails>(id === undefined ? undefined : "pipelines.inspect", {
     id,
+    atMost: AT_MOST,
   }).value;
   if (id === undefined)
     return (

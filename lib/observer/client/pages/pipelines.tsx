@@ -24,6 +24,7 @@ import { live } from "../shell/feed.js";
 import type { PageSpec } from "../shell/page-spec.js";
 import { link, useRoute } from "../shell/router.js";
 import { Counts } from "../work/counts.js";
+import { Evidence } from "../work/evidence.js";
 import { toneOf } from "../work/tones.js";
 
 const CODE = `const host = await system.start(pipelineHost({ store, pipelines: [orders] }));
@@ -61,6 +62,7 @@ function View(): JSX.Element {
       <Problem error={counts.error} />
       {counts.value === undefined ? null : <Counts page="pipelines" {...counts.value} />}
       <Problem error={error} />
+      <Evidence op="pipelines.evidence" />
       {value === undefined && error === undefined ? <Loading /> : null}
       {value === undefined ? null : (
         <>

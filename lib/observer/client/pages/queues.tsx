@@ -1,7 +1,8 @@
-// Queues: how deep each is, and the dead letters and heartbeats of one.
+// Queues: how deep each is, and the waiting messages, dead letters and heartbeats of one.
 
 import type { JSX } from "preact";
 import type { DeadLetter } from "../../../pipeline/queues/dead-letters.js";
+import type { LiveQueueMessage } from "../../../pipeline/queues/live-messages.js";
 import type { QueueHeartbeat } from "../../../pipeline/queues/message-beats.js";
 import type { QueueSummary } from "../../../pipeline/queues/operations.js";
 import { letterOfQueue } from "../model/dead-letter.js";
@@ -21,10 +22,13 @@ import {
 import { live } from "../shell/feed.js";
 import type { PageSpec } from "../shell/page-spec.js";
 import { link, useRoute } from "../shell/router.js";
+import { Evidence } from "../work/evidence.js";
 import { Letters } from "../work/letters.js";
 
 const PAGE = "queues";
 const LETTERS = 100;
+/** Each count ends here: a look costs the same however many messages there are. */
+const AT_MOST = 10_000;
 const CODE = `const queues = await openQueues(system, { store });
 await queues.queue("orders").publish({ item: "lamp" });`;
 
@@ -32,7 +36,7 @@ function View(): JSX.Element {
   const { params } = useRoute();
   const { value, error } = live<{ readonly items: readonly QueueSummary[]; readonly more: boolean }>(
     "queues.list",
-    { limit: 500 },
+    { limit: 500, atMost: AT_MOST },
   ).value;
   const items = value?.items ?? [];
   const shown = items.find(({ name }) => name === params.queue);
@@ -54,6 +58,7 @@ function View(): JSX.Element {
           }
         />
       )}
+      <Evidence op="queues.evidence" />
       {shown === undefined ? null : <Queue queue={shown} key={shown.name} />}
       {params.queue !== undefined && shown === undefined && value !== undefined ? (
         <Empty title={`Queue ${params.queue} is empty`}>
@@ -64,26 +69,40 @@ function View(): JSX.Element {
   );
 }
 
+function Capped({ value }: { readonly value: number }): JSX.Element {
+  return (
+    <>
+      <Num value={value} />
+      {value >= AT_MOST ? "+" : ""}
+    </>
+  );
+}
+
 const columns: readonly Column<QueueSummary>[] = [
   { title: "Queue", value: ({ name }) => name },
-  { title: "Ready", value: ({ ready }) => ready, cell: ({ ready }) => <Num value={ready} />, align: "end" },
+  {
+    title: "Ready",
+    value: ({ ready }) => ready,
+    cell: ({ ready }) => <Capped value={ready} />,
+    align: "end",
+  },
   {
     title: "In flight",
     value: ({ inFlight }) => inFlight,
-    cell: ({ inFlight }) => <Num value={inFlight} />,
+    cell: ({ inFlight }) => <Capped value={inFlight} />,
     align: "end",
     help: "With a subscriber",
   },
   {
     title: "Delayed",
     value: ({ delayed }) => delayed,
-    cell: ({ delayed }) => <Num value={delayed} />,
+    cell: ({ delayed }) => <Capped value={delayed} />,
     align: "end",
   },
   {
     title: "Dead",
     value: ({ dead }) => dead,
-    cell: ({ dead }) => (dead > 0 ? <Badge tone="bad">{dead}</Badge> : "0"),
+    cell: ({ dead }) => (dead > 0 ? <Badge tone="bad">{dead >= AT_MOST ? `${dead}+` : dead}</Badge> : "0"),
     align: "end",
   },
 ];
@@ -93,6 +112,11 @@ function Queue({ queue: { name: queue, dead } }: { readonly queue: QueueSummary 
     dead === 0 ? undefined : "queues.deadLetters",
     { queue, limit: LETTERS },
   ).value;
+  const waits = live<readonly LiveQueueMessage[]>("queues.messages", {
+    queue,
+    state: "delayed",
+    limit: 100,
+  }).value;
   const beats = live<readonly QueueHeartbeat[]>("queues.heartbeats", { queue, limit: 100 }).value;
   const acts = {
     retry: { op: "queues.retryDead", args: (which: string) => ({ queue, which }) },
@@ -114,6 +138,18 @@ function Queue({ queue: { name: queue, dead } }: { readonly queue: QueueSummary 
           />
         ) : null}
       </Section>
+      <Problem error={waits.error} />
+      {waits.value === undefined || waits.value.length === 0 ? null : (
+        <Section title="Messages that wait">
+          <Table
+            label="Messages that wait for their time"
+            param="waits"
+            columns={waitColumns}
+            rows={waits.value}
+            keyOf={({ id }) => id}
+          />
+        </Section>
+      )}
       {beats.value === undefined || beats.value.length === 0 ? null : (
         <Section title="Heartbeats">
           <Table
@@ -128,6 +164,29 @@ function Queue({ queue: { name: queue, dead } }: { readonly queue: QueueSummary 
     </>
   );
 }
+
+const waitColumns: readonly Column<LiveQueueMessage>[] = [
+  { title: "Message", value: ({ id }) => id },
+  {
+    title: "Why",
+    value: ({ why }) => why,
+    cell: ({ why, ends }) => (
+      <>
+        <Badge tone={why === "quarantine" ? "bad" : why === "publisher" ? "quiet" : "warn"}>{why}</Badge>{" "}
+        {ends === 0 ? null : <small>ended its process {ends === 1 ? "once" : `${ends} times`}</small>}
+      </>
+    ),
+    help: "quarantine: it has ended a process, by evidence; setback: a store was in the way; publisher: it was published for later",
+  },
+  {
+    title: "Until",
+    value: ({ until }) => until,
+    cell: ({ until }) => (until === undefined ? "–" : <Time at={until} />),
+    align: "end",
+  },
+  { title: "Attempts", value: ({ attempts }) => attempts, align: "end" },
+  { title: "Last error", value: ({ history }) => history.at(-1)?.error, isWide: true },
+];
 
 const beatColumns: readonly Column<QueueHeartbeat>[] = [
   { title: "Message", value: ({ id }) => id },
