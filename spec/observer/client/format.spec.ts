@@ -8,6 +8,7 @@ import {
   numberText,
   plural,
   type Unit,
+  visible,
 } from "../../../lib/observer/client/model/format.js";
 import { sparkPath } from "../../../lib/observer/client/model/spark.js";
 import { steady, stepOf } from "../../../lib/observer/client/model/steady.js";
@@ -67,6 +68,12 @@ test.prop([fc.string(), fc.integer({ min: 2, max: 20 })])("a clipped text has it
       text.startsWith(short.split("…")[0] ?? "x"),
       text.endsWith(short.slice(-1)) || most === 2,
     ]).toEqual([true, true]);
+});
+
+it("a text shows each of its characters", () => {
+  expect(visible("red \u001b[31m, \u202etxt.exe, a\u200bb, naïve 列車 🚂")).toBe(
+    "red ␛[31m, �txt.exe, a�b, naïve 列車 🚂",
+  );
 });
 
 describe("a number that does not flicker", () => {

@@ -100,3 +100,14 @@ export function clipped(text: string, most: number): string {
   const head = Math.ceil((most - 1) / 2);
   return `${text.slice(0, head)}…${text.slice(text.length - (most - 1 - head))}`;
 }
+
+/** Characters that show nothing, or turn around what follows them: a name with them looks like another one. */
+const UNSEEN = /[\p{Cc}\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
+
+/** A text in which every character is seen. Those of terminals have pictures of their own. */
+export function visible(text: string): string {
+  return text.replace(UNSEEN, (one) => {
+    const code = one.charCodeAt(0);
+    return code < 0x20 ? String.fromCharCode(0x2400 + code) : "\ufffd";
+  });
+}

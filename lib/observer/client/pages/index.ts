@@ -11,6 +11,7 @@ import { page as nodes } from "./nodes.js";
 import { page as now } from "./now.js";
 import { page as pipeline } from "./pipeline.js";
 import { page as pipelines } from "./pipelines.js";
+import { page as process } from "./process.js";
 import { page as processes } from "./processes.js";
 import { page as queues } from "./queues.js";
 import { page as simulator } from "./simulator.js";
@@ -18,7 +19,7 @@ import { page as topologies } from "./topologies.js";
 import { page as tree } from "./tree.js";
 
 export const PAGES: readonly PageSpec[] = [
-  ...[now, tree, processes, incidents, nodes],
+  ...[now, tree, processes, process, incidents, nodes],
   ...[topologies, flows, flow, pipelines, pipeline, lineage, queues, groups],
   ...[message, simulator],
 ];

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import type { Overview } from "../../../admin/history/operations.js";
 import { countText, durationText } from "../model/format.js";
-import { TROUBLES } from "../model/incidents.js";
+import { ofKind, TROUBLES } from "../model/incidents.js";
 import {
   Chart,
   Empty,
@@ -136,7 +136,7 @@ function Minute({ overview: { minute } }: { readonly overview: Overview }): JSX.
         <dl class="changes">
           {minute.map(({ what, before, now }) => (
             <div key={what}>
-              <dt>{what}</dt>
+              <dt>{ofKind(what)}</dt>
               <dd>
                 <Num value={before} /> <span aria-hidden="true">→</span>
                 <span class="off-screen">is now</span>{" "}

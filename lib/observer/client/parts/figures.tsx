@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { useRef } from "preact/hooks";
-import { agoText, clipped, numberText, type Unit } from "../model/format.js";
+import { agoText, clipped, numberText, type Unit, visible } from "../model/format.js";
 import { sparkPath } from "../model/spark.js";
 import { steady } from "../model/steady.js";
 import type { Tone } from "../model/tone.js";
@@ -10,13 +10,20 @@ import { dayAndTime, isoTime, timeOfDay } from "../shell/browser.js";
 import { isAbsolute, serverNow } from "../shell/clock.js";
 import { link } from "../shell/router.js";
 
+export interface TimeProps {
+  readonly at: number;
+  /** Always as the clock shows it: times of a trace are compared with each other. */
+  readonly isClock?: boolean;
+}
+
 /** A time. It is shown as a distance or as a clock time, which the key `t` switches; the other one is its tooltip. */
-export function Time({ at }: { readonly at: number }): JSX.Element {
+export function Time({ at, isClock = false }: TimeProps): JSX.Element {
   const full = dayAndTime(at);
   const ago = agoText(serverNow.value - at);
+  const isShort = isClock || isAbsolute.value;
   return (
-    <time dateTime={isoTime(at)} title={isAbsolute.value ? `${full}, ${ago}` : full}>
-      {isAbsolute.value ? timeOfDay(at) : ago}
+    <time dateTime={isoTime(at)} title={isShort ? `${full}, ${ago}` : full}>
+      {isShort ? timeOfDay(at) : ago}
     </time>
   );
 }
@@ -60,7 +67,7 @@ export function PidLink({ pid, label }: PidLinkProps): JSX.Element {
       class="pid"
       title={label === undefined ? pid : `${label} (${pid})`}
     >
-      {clipped(label ?? pid, 40)}
+      {clipped(visible(label ?? pid), 40)}
     </a>
   );
 }

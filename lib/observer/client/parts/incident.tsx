@@ -51,7 +51,8 @@ export function CrashStory({ story }: { readonly story: Story }): JSX.Element {
   return (
     <div class="story">
       <p class="story-line">
-        <IncidentKindBadge kind={crash.kind} count={crash.count} /> <Time at={crash.lastAt} />
+        <IncidentKindBadge kind={crash.kind} count={crash.count} /> <Time at={crash.lastAt} />{" "}
+        <a href={link("tree", { at: crash.lastAt, incident: crash.number })}>The tree at that time</a>
       </p>
       <h2 class="story-text">{crash.text}</h2>
       <dl class="facts-list">

@@ -15,6 +15,7 @@ export {
   Spark,
   type SparkProps,
   Time,
+  type TimeProps,
 } from "./figures.js";
 export { CrashStory, INCIDENT_COLUMNS, IncidentKindBadge, IncidentPlace, KEEP_HISTORY } from "./incident.js";
 export { Page, type PageProps, Section, type SectionProps } from "./page.js";

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import { visible } from "../model/format.js";
 import { useHello } from "../shell/session.js";
 
 export interface PageProps {
@@ -22,7 +23,7 @@ export function Page({ title, about, actions, children }: PageProps): JSX.Elemen
     <>
       <div class="page-head">
         <div>
-          <h1>{title}</h1>
+          <h1>{visible(title)}</h1>
           {about === undefined ? null : <p class="about">{about}</p>}
         </div>
         {actions === undefined ? null : <div class="page-actions">{actions}</div>}

@@ -3,7 +3,7 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { countText, plural } from "../model/format.js";
+import { countText, plural, visible } from "../model/format.js";
 import {
   type CellValue,
   formatSort,
@@ -262,7 +262,8 @@ function TableRow<Row>({ row, columns, href, place, isAt, onFocus }: RowProps<Ro
       onFocusCapture={onFocus}
     >
       {columns.map((column, n) => {
-        const content = column.cell === undefined ? String(column.value(row) ?? "–") : column.cell(row);
+        const content =
+          column.cell === undefined ? visible(String(column.value(row) ?? "–")) : column.cell(row);
         return (
           <td key={column.title} class={classOf(column)}>
             {n === 0 && href !== undefined ? <a href={href}>{content}</a> : content}
