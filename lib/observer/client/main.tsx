@@ -5,7 +5,7 @@ import { render } from "preact";
 import { PAGES } from "./pages/index.js";
 import { beginClock } from "./shell/clock.js";
 import { beginFeed } from "./shell/feed.js";
-import { App } from "./shell/frame.js";
+import { App, HOME } from "./shell/frame.js";
 import { beginKeys } from "./shell/keyboard.js";
 import { beginRouter } from "./shell/router.js";
 import { beginSession, session } from "./shell/session.js";
@@ -15,7 +15,7 @@ import { beginToken } from "./shell/token.js";
 beginTheme();
 // Before the router, which would read the token as an address.
 beginToken();
-beginRouter("now");
+beginRouter(HOME);
 beginClock();
 beginFeed();
 beginKeys(letters);

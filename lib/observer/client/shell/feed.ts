@@ -15,7 +15,7 @@ import {
 } from "../model/views.js";
 import { type Args, AskError, post } from "./api.js";
 import { isHidden, later } from "./browser.js";
-import { session, tokenRefused } from "./session.js";
+import { greetAgain, session, tokenRefused } from "./session.js";
 
 /** A live view, in a component. */
 export interface Live<T> {
@@ -152,6 +152,7 @@ async function run(views: readonly object[], begun: AbortController): Promise<vo
   try {
     const response = await post("feed", { views }, begun.signal);
     if (response.body === null) throw new AskError(0, { message: "the feed is empty" });
+    if (lost > 0) greetAgain();
     batch(() => {
       ownPhase.value = "live";
       for (const { state } of entries.values()) state.value = viewAgain(state.peek());

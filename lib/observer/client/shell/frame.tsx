@@ -11,6 +11,8 @@ import { session, useHello } from "./session.js";
 import { SignIn } from "./sign-in.js";
 import { switchTheme, theme } from "./theme.js";
 
+/** The page that an address without one means. */
+export const HOME = "now";
 const GROUPS = ["System", "Work", "Traces"] as const;
 
 export function App({ pages }: { readonly pages: readonly PageSpec[] }): JSX.Element {
@@ -22,7 +24,7 @@ export function App({ pages }: { readonly pages: readonly PageSpec[] }): JSX.Ele
 
 function Frame({ pages }: { readonly pages: readonly PageSpec[] }): JSX.Element {
   const { name, actions } = useHello();
-  const page = pages.find((one) => one.name === route.value.page);
+  const page = pageAt(pages, route.value.page);
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   useEffect(() => {
@@ -37,9 +39,9 @@ function Frame({ pages }: { readonly pages: readonly PageSpec[] }): JSX.Element 
         Skip to the content
       </button>
       <header class="top">
-        <a class="brand" href={link("now")}>
+        <a class="home" href={link(HOME)}>
           <img src="icon.svg" alt="" width="18" height="18" />
-          <span class="brand-name">{name}</span>
+          <span class="home-name">{name}</span>
         </a>
         {actions ? null : (
           <span class="badge" title="Start it with observer({ actions: true }) to change something from here">
@@ -58,7 +60,7 @@ function Frame({ pages }: { readonly pages: readonly PageSpec[] }): JSX.Element 
           </button>
         </div>
       </header>
-      <Navigation pages={pages} />
+      <Navigation pages={pages} at={page?.name} />
       <main id="main" ref={main} tabIndex={-1}>
         {page === undefined ? <NoPage pages={pages} /> : <page.View key={page.name} />}
       </main>
@@ -67,10 +69,27 @@ function Frame({ pages }: { readonly pages: readonly PageSpec[] }): JSX.Element 
   );
 }
 
-function Navigation({ pages }: { readonly pages: readonly PageSpec[] }): JSX.Element {
+/** The page of an address. A service without a system, such as a store on its own, begins with the first page that it has. */
+function pageAt(pages: readonly PageSpec[], name: string): PageSpec | undefined {
+  const found = pages.find((one) => one.name === name);
+  return found ?? (name === HOME ? pages.find(({ isHidden }) => isHidden !== true) : undefined);
+}
+
+interface NavigationProps {
+  readonly pages: readonly PageSpec[];
+  /** The page that is shown. */
+  readonly at: string | undefined;
+}
+
+function Navigation({ pages, at }: NavigationProps): JSX.Element {
   const shown = pages.filter(({ isHidden }) => isHidden !== true);
+  const list = useRef<HTMLElement>(null);
+  // On a phone the pages are a line that is longer than the window.
+  useEffect(() => {
+    list.current?.querySelector("a[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [at]);
   return (
-    <nav aria-label="Pages">
+    <nav aria-label="Pages" ref={list}>
       {GROUPS.map((group) => {
         const own = shown.filter((page) => page.group === group);
         if (own.length === 0) return null;
@@ -80,10 +99,7 @@ function Navigation({ pages }: { readonly pages: readonly PageSpec[] }): JSX.Ele
             <ul>
               {own.map((page) => (
                 <li key={page.name}>
-                  <a
-                    href={link(page.name)}
-                    aria-current={page.name === route.value.page ? "page" : undefined}
-                  >
+                  <a href={link(page.name)} aria-current={page.name === at ? "page" : undefined}>
                     {page.title}
                     <span class="nav-keys" data-keys={page.letter === undefined ? "" : `g ${page.letter}`} />
                   </a>

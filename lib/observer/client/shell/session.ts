@@ -3,7 +3,7 @@
 import { effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { AskError, post } from "./api.js";
 import { later, nowMs } from "./browser.js";
-import { setToken, token } from "./token.js";
+import { token } from "./token.js";
 
 /** What the operations of a page are about. A service without pipelines has no page for them. */
 export type Subject = "system" | "flows" | "pipelines" | "queues";
@@ -51,35 +51,44 @@ export function beginSession(): void {
   });
 }
 
-async function greet(signal: AbortSignal): Promise<void> {
+async function greet(ended: AbortSignal): Promise<void> {
   try {
-    const begin = nowMs();
-    const hello = (await (await post("hello", {}, signal)).json()) as Hello;
-    if (signal.aborted) return;
-    // The answer was written about in the middle.
-    clockSkew.value = hello.now - (begin + nowMs()) / 2;
-    own.value = { phase: "open", hello };
+    const hello = await asked(ended);
+    if (!ended.aborted) own.value = { phase: "open", hello };
   } catch (error) {
-    if (!signal.aborted) failed(error as Error, signal);
+    if (!ended.aborted) failed(error as Error, ended);
   }
 }
 
-function failed(error: Error, signal: AbortSignal): void {
+async function asked(ended?: AbortSignal): Promise<Hello> {
+  const begin = nowMs();
+  const hello = (await (await post("hello", {}, ended)).json()) as Hello;
+  // The answer was written about in the middle.
+  clockSkew.value = hello.now - (begin + nowMs()) / 2;
+  return hello;
+}
+
+/** Asks again who answers: the service may have started anew, with other parts. Without an answer, the feed says what is wrong. */
+export function greetAgain(): void {
+  asked().then(
+    (hello) => {
+      own.value = { phase: "open", hello };
+    },
+    () => undefined,
+  );
+}
+
+function failed(error: Error, ended: AbortSignal): void {
   if (error instanceof AskError && error.status === 401) {
     own.value = { phase: "token", problem: "The service does not know this token." };
     return;
   }
   own.value = { phase: "greeting", problem: error.message };
-  const off = later(AGAIN_MS, () => void greet(signal));
-  signal.addEventListener("abort", off, { once: true });
+  const off = later(AGAIN_MS, () => void greet(ended));
+  ended.addEventListener("abort", off, { once: true });
 }
 
 /** The server refuses the token in the middle: it has started again with another one. */
 export function tokenRefused(): void {
   own.value = { phase: "token", problem: "The service has started again, with another token." };
-}
-
-/** Leaves: the next one at this tab needs the token. */
-export function leave(): void {
-  setToken(undefined);
 }
