@@ -122,8 +122,7 @@ async function phase<T>(
   const shown = town(processes);
   await shown.system.idle();
   const watch = isObserved ? await watched(shown.system, view) : undefined;
-  // The first answers, and the page.
-  if (watch !== undefined) await pause(settleMs);
+  await pause(settleMs);
   globalThis.gc?.();
   const { figure, ms } = await work(shown);
   check(await watch?.end(), processes, view === undefined ? 0 : ms);
@@ -190,14 +189,18 @@ export function observerViewer(size: ObserverSize, view: View = viewerProcess): 
         counted += handled();
         return { figure: cpuMs, ms: wallMs };
       });
-    const ratios: number[] = [];
+    const alone: number[] = [];
+    const seen: number[] = [];
     for (let pair = -1; pair < pairs; pair++) {
-      const alone = await used(false);
-      const seen = await used(true);
+      // Each goes first as often as the other.
+      const isFirst = pair % 2 === 0;
+      const [one, other] = [await used(isFirst), await used(!isFirst)];
       // The first pair is the warm-up.
-      if (pair >= 0) ratios.push(seen / alone);
+      if (pair < 0) continue;
+      seen.push(isFirst ? one : other);
+      alone.push(isFirst ? other : one);
     }
-    return { counted, figures: { times: median(ratios) } };
+    return { counted, figures: { times: median(seen) / median(alone) } };
   });
 }
 
