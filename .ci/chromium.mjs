@@ -237,11 +237,12 @@ class Page {
     return hosts;
   }
 
-  /** Bytes of the objects of the page, once nobody refers to what is garbage. */
+  /** Bytes of the objects of the page, and its nodes, without what is garbage. */
   async memory() {
     await this.#send("HeapProfiler.collectGarbage");
     const { usedSize } = await this.#send("Runtime.getHeapUsage");
-    return usedSize;
+    const { nodes } = await this.#send("Memory.getDOMCounters");
+    return { bytes: usedSize, nodes };
   }
 
   /** A picture of the window. @param options - of `Page.captureScreenshot`, such as `format` */

@@ -5,7 +5,7 @@
 // docs/images/observer, `--source` takes the library from its sources instead of the package.
 
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -70,6 +70,9 @@ async function onTerminal(command, end) {
 
 /** `--source`: the service and the library from the sources, without packing them first. */
 const fromSource = process.argv.includes("--source");
+
+/** Whether the client has the page. */
+const isThere = ({ name }) => existsSync(join(root, `lib/observer/client/pages/${name}.tsx`));
 
 /** The scripted service beside a package as users get it: one file. */
 const built = once(async () => {
@@ -183,7 +186,7 @@ async function everyPage(service, page, pictures) {
   const known = new Set(PAGES.map(({ name }) => name));
   const problems = linked.filter((name) => !known.has(name)).map((name) => `no check knows the page ${name}`);
   const found = await places(service);
-  for (const { name, at, shows } of PAGES)
+  for (const { name, at, shows } of PAGES.filter(isThere))
     for (const size of SIZES) {
       await page.size(size);
       const what = `${name}, ${size.name}`;
@@ -316,19 +319,20 @@ export const checks = {
         await page.open(url);
         await until(page, "the page", "document.querySelector('main') !== null");
         await page.value("location.hash = '#/processes'");
-        const sizes = [];
-        for (let tries = 0, sent = 0; sent < HOUR && tries < 300; tries++) {
+        const shown = () => page.value("document.querySelector('main').innerText");
+        const [before, sizes] = [await shown(), []];
+        let sent = 0;
+        for (let tries = 0; sent < HOUR && tries < 300; tries++) {
           await new Promise((resolve) => setTimeout(resolve, 500));
           sent = (await service.tell("sent")).sent;
           if (tries % 20 === 0) sizes.push(await page.memory());
         }
         sizes.push(await page.memory());
-        const { sent } = await service.tell("sent");
-        const mebibytes = sizes.map((bytes) => bytes / 1_048_576);
-        console.log(
-          `      the page after ${sent} differences: ${mebibytes.map((one) => one.toFixed(1)).join(", ")} MiB`,
-        );
+        const mebibytes = sizes.map(({ bytes }) => bytes / 1_048_576);
+        const figures = mebibytes.map((one) => one.toFixed(1)).join(", ");
+        console.log(`      the page after ${sent} differences: ${figures} MiB, ${sizes.at(-1).nodes} nodes`);
         if (sent < HOUR) throw new Error(`only ${sent} differences were taken`);
+        if ((await shown()) === before) throw new Error("the page does not show the differences");
         if (mebibytes.at(-1) > 150) throw new Error(`the page has ${mebibytes.at(-1).toFixed(1)} MiB`);
       });
     });
