@@ -2,6 +2,7 @@
 
 import type { Kernel } from "../../process/kernel.js";
 import { HISTORY_ROWS } from "../history/history-table.js";
+import { passedOn } from "../operations/passing.js";
 import { remoteOf } from "../operations/remote.js";
 import { serviceOf } from "../operations/service.js";
 import { ITEMS, type OperationTable, type SentOptions } from "../operations/table.js";
@@ -9,7 +10,6 @@ import type { AdminService } from "../post.js";
 import type { Ask } from "../protocol.js";
 import { TRACE_ROWS } from "../traces/trace-operations.js";
 import { GRAPH_ROWS } from "./graph-operations.js";
-import { KernelOperations } from "./kernel-operations.js";
 import type { PidRange, SystemOperations } from "./operations.js";
 
 const RANGE: SentOptions<PidRange> = { after: true, limit: true };
@@ -52,7 +52,21 @@ const PREFIX = "system.";
 
 /** The operations on a system, for the admin socket of a host in it. */
 export function systemService(kernel: Kernel): AdminService {
-  return serviceOf(SYSTEM_TABLE, new KernelOperations(kernel), {
+  // The code that looks into a system is large. A program that nobody looks at never loads it.
+  let loaded: Promise<SystemOperations> | undefined;
+  const load = async (): Promise<SystemOperations> => {
+    const { KernelOperations } = await import("./kernel-operations.js");
+    return new KernelOperations(kernel);
+  };
+  const on = passedOn(SYSTEM_TABLE, {
+    on: () => {
+      loaded ??= load();
+      return loaded;
+    },
+    isOver: () => false,
+    own: {},
+  });
+  return serviceOf(SYSTEM_TABLE, on, {
     name: "system",
     prefix: PREFIX,
     shares: true,
