@@ -17,8 +17,18 @@ const SHARED = ["admin/", "store/", "flow/", "service/"];
  */
 const CORE = /^(?:(?:process|graph|behaviour|supervisor|dispatch)\/|system\.ts)/;
 
-/** Rooms whose driver is loaded when somebody opens a store of that kind; the files named here are not part of the driver. */
+/**
+ * Rooms whose driver is loaded when somebody opens a store of that kind, and the operations on a system, which are loaded when somebody looks; the
+ * files named here are not part of them.
+ */
 const LAZY = [
+  [
+    "system-operations",
+    new RegExp(
+      `^${lib}admin/(?:history/(?!history-table\\.|kept)|traces/(?!trace-operations\\.|span-source\\.)|` +
+        "system/(?:kernel-operations|bottleneck|graph-rates|scale-topology|topology-graph|processes/))",
+    ),
+  ],
   ["store-sqlite", new RegExp(`^${lib}store/sqlite/(?!(?:errors|files|settings|sqlite)\\.)`)],
   [
     "store-postgres",

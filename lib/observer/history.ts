@@ -1,7 +1,7 @@
 // The history of a system, kept also while nobody looks.
 
 import { keptFor } from "../admin/history/kept.js";
-import { offeredBy } from "../admin/system/offered.js";
+import { operationsOn } from "../admin/system/kernel-operations.js";
 import type { Callbacks } from "../process/behaviour.js";
 import { checked } from "../process/option-schema.js";
 import { flag } from "../process/options.js";
@@ -48,7 +48,7 @@ const keeper = (traces: boolean): Callbacks<never> => ({
   init: (ctx) => {
     const { kernel } = ctx.self.process as Process;
     // The operations on the system have what there is to keep.
-    offeredBy(kernel);
+    operationsOn(kernel);
     ctx.signal.addEventListener("abort", keptFor(kernel).hold());
     if (traces) return holdSpans(ctx);
     offerSpansOf(kernel);

@@ -41,6 +41,18 @@ import { topologyGraph, topologyIn } from "./topology-graph.js";
 /** Most pids of one list of a process. */
 const PIDS = 100;
 
+/** The operations of each system that somebody looks at. */
+const all = new WeakMap<Kernel, KernelOperations>();
+
+/** The operations on a system. They have what there is to keep while somebody looks. */
+export function operationsOn(kernel: Kernel): KernelOperations {
+  const known = all.get(kernel);
+  if (known !== undefined) return known;
+  const made = new KernelOperations(kernel);
+  all.set(kernel, made);
+  return made;
+}
+
 export class KernelOperations implements SystemOperations {
   readonly #kernel: Kernel;
   readonly #index: ProcessIndex;

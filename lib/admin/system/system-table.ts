@@ -50,23 +50,11 @@ const SYSTEM_TABLE: OperationTable<SystemOperations> = {
 
 const PREFIX = "system.";
 
-/** The operations on a system, for the admin socket of a host in it. */
+/** The operations on a system, for the admin socket of a host in it. Their code is loaded when somebody first looks. */
 export function systemService(kernel: Kernel): AdminService {
-  // The code that looks into a system is large. A program that nobody looks at never loads it.
-  let loaded: Promise<SystemOperations> | undefined;
-  const load = async (): Promise<SystemOperations> => {
-    const { KernelOperations } = await import("./kernel-operations.js");
-    return new KernelOperations(kernel);
-  };
-  const on = passedOn(SYSTEM_TABLE, {
-    on: () => {
-      loaded ??= load();
-      return loaded;
-    },
-    isOver: () => false,
-    own: {},
-  });
-  return serviceOf(SYSTEM_TABLE, on, {
+  const on = async (): Promise<SystemOperations> =>
+    (await import("./kernel-operations.js")).operationsOn(kernel);
+  return serviceOf(SYSTEM_TABLE, passedOn(SYSTEM_TABLE, { on, isOver: () => false, own: {} }), {
     name: "system",
     prefix: PREFIX,
     shares: true,

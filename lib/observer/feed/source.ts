@@ -3,6 +3,7 @@
 import { keptFor } from "../../admin/history/kept.js";
 import { type Json, toJson } from "../../admin/json-view.js";
 import { type Args, chosenOf, type Leave, type SystemId } from "../../admin/protocol.js";
+import { operationsOn } from "../../admin/system/kernel-operations.js";
 import { offeredBy } from "../../admin/system/offered.js";
 import type { Kernel } from "../../process/kernel.js";
 import { offerSpansOf } from "../../service/telemetry/telemetry.js";
@@ -26,6 +27,8 @@ export interface ObserverSource {
 /** The operations of all hosts in a system, and those on the system. */
 export function sourceIn(kernel: Kernel): ObserverSource {
   const operations = offeredBy(kernel);
+  // They have what there is to keep, also before anybody looks.
+  operationsOn(kernel);
   offerSpansOf(kernel);
   const { name, id } = kernel.node;
   return {
