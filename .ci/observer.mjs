@@ -43,7 +43,7 @@ const PAGES = [
   { name: "groups", at: () => "/groups", shows: /pickers/ },
   { name: "nodes", at: () => "/nodes", shows: /depot/ },
   { name: "lineage", at: ({ letter }) => `/lineage?id=tuesday&message=${letter}`, shows: /no line/ },
-  { name: "message", at: () => "/message", shows: /^One message/m },
+  { name: "message", at: ({ trace }) => `/message?find=${trace}`, shows: /re-route pickers/ },
   { name: "simulator", at: () => "/simulator", shows: /^Simulator/m },
 ];
 
@@ -172,7 +172,10 @@ async function places(service) {
   const { pid } = await asked(service, "system.process", { id: "till" });
   const { items } = await asked(service, "pipelines.deadLetters", { id: "tuesday" });
   const { id: letter } = items.find(({ value }) => String(value).startsWith("bad")) ?? items[0];
-  return { till: pid, letter: encodeURIComponent(letter) };
+  // The longest way: a dispatch with its re-routes.
+  const traces = await asked(service, "system.traces", { limit: 500, find: "dispatch pickers" });
+  const [longest] = traces.toSorted((one, other) => other.spans - one.spans);
+  return { till: pid, letter: encodeURIComponent(letter), trace: longest?.trace };
 }
 
 /** Opens a page of the observer as a person does: the token is in the session by then. */

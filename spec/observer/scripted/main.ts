@@ -17,7 +17,10 @@ const url = new Promise<string>((resolve) => {
 });
 const actions = process.argv.includes("--actions");
 const service = await scripted(() => [
-  { id: "observer", start: observer({ port: 0, actions, onListening: (at) => listening(at.url) }) },
+  {
+    id: "observer",
+    start: observer({ port: 0, actions, traces: true, onListening: (at) => listening(at.url) }),
+  },
 ]);
 const say = (value: object): void => console.log(JSON.stringify(value));
 say({ url: await url, socket: service.socket });

@@ -20,6 +20,7 @@ import {
   Time,
 } from "../parts/index.js";
 import { ask } from "../shell/api.js";
+import { useAsked } from "../shell/asked.js";
 import { live } from "../shell/feed.js";
 import type { PageSpec } from "../shell/page-spec.js";
 import { link, useRoute } from "../shell/router.js";
@@ -32,7 +33,13 @@ const CHILDREN = 100;
 function View(): JSX.Element {
   const { id, message } = useRoute().params;
   const isNamed = id !== undefined && message !== undefined;
-  const { value, error } = live<Lineage>(isNamed ? "pipelines.lineage" : undefined, { id, message }).value;
+  const [when, setWhen] = useState(0);
+  // Once, and not live: a store may have to read all messages of the execution that wait for their next attempt.
+  const { value, error } = useAsked<Lineage>(
+    isNamed ? "pipelines.lineage" : undefined,
+    { id, message },
+    when,
+  );
   if (!isNamed)
     return (
       <Page title="Lineage">
@@ -48,6 +55,11 @@ function View(): JSX.Element {
         <>
           of execution <a href={link("pipeline", { id })}>{id}</a>
         </>
+      }
+      actions={
+        <button type="button" class="button" onClick={() => setWhen(when + 1)}>
+          Look again
+        </button>
       }
     >
       <Problem error={error} />
