@@ -1,6 +1,8 @@
 // Node's HTTP server, and the responses that it sends without a handler. The only file of this room that reaches Node.
 
-import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+// Those of node:http, and those for TLS.
+import type { ServerOptions } from "node:https";
 import { node } from "../../process/node-modules.js";
 
 export type { IncomingMessage, Server, ServerOptions, ServerResponse };
