@@ -11,7 +11,7 @@ import { checkTop, type Figures, type TopQuery, TopSearch } from "./top-query.js
 import { pause, type Visitor, type Walked, walk } from "./walk.js";
 
 /** Walks take at most one part of so many of the thread. The larger the system, the longer the pauses between walks. */
-const SHARE = 30;
+const SHARE = 100;
 /** A pause that is shorter is left out. */
 const SHORT_MS = 5;
 /** Rates are taken over this time at least. */

@@ -162,9 +162,9 @@ test("the overview has the deepest mailboxes that are not empty, and does not wa
   expect(clock.now).toBe(begun);
 });
 
-test("walks take at most a thirtieth of the thread: the next one waits [N1534]", async () => {
+test("walks take at most a hundredth of the thread: the next one waits [N1534]", async () => {
   const { clock, system, on } = shop();
-  expect(nextWalkAt(1_000, 20)).toBe(1_600);
+  expect(nextWalkAt(1_000, 20)).toBe(3_000);
   const slow = system.spawn({ handle: () => undefined });
   // A walk that costs 1 ms. A slice would count as 1.5 ms at most: where it takes longer, the host did something else meanwhile.
   const depth = (): number => {
@@ -179,11 +179,11 @@ test("walks take at most a thirtieth of the thread: the next one waits [N1534]",
   void again.then(() => {
     isDone = true;
   });
-  await clock.advance(20);
+  await clock.advance(80);
   expect(isDone).toBe(false);
   await clock.advance(30);
   expect(isDone).toBe(true);
-  expect(clock.now - begun).toBeLessThan(60);
+  expect(clock.now - begun).toBeLessThan(200);
 });
 
 test("a stop of the system ends a `top` that waits for its walk [N1531]", async () => {
