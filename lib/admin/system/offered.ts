@@ -11,7 +11,7 @@ import { systemService } from "./system-table.js";
 
 /** Where a host offers its operations. */
 export interface OfferPlace {
-  /** The label of its store, such as `sqlite orders.db`. Stores in memory with the same label are told apart by nothing else. */
+  /** The label of its store, such as `sqlite orders.db`. Two stores in memory with the same label cannot be distinguished. */
   readonly store: string;
   /** False: to its program alone, since its options say that it has no socket. */
   readonly atSockets: boolean;

@@ -20,6 +20,7 @@ import type { PageSpec } from "../shell/page-spec.js";
 import { link, useRoute } from "../shell/router.js";
 import { Counts } from "../work/counts.js";
 import { Evidence } from "../work/evidence.js";
+import { Pager } from "../work/pager.js";
 import { toneOf } from "../work/tones.js";
 
 const PAGE = "flows";
@@ -28,7 +29,7 @@ const CODE = `const flows = await system.start(flowHost({ store, flows: [checkou
 await flows.start(checkout, order, { id: "order-17" });`;
 
 function View(): JSX.Element {
-  const { params, set } = useRoute();
+  const { params } = useRoute();
   const { status, name, find, cursor } = params;
   const args = {
     limit: 100,
@@ -80,18 +81,7 @@ function View(): JSX.Element {
               )
             }
           />
-          <p class="pager">
-            {cursor === undefined ? null : (
-              <button type="button" class="button small" onClick={() => set({ cursor: undefined })}>
-                Newest
-              </button>
-            )}
-            {value.next === undefined ? null : (
-              <button type="button" class="button small" onClick={() => set({ cursor: value.next })}>
-                Older
-              </button>
-            )}
-          </p>
+          <Pager next={value.next} />
         </>
       )}
     </Page>

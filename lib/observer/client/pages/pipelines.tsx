@@ -25,13 +25,14 @@ import type { PageSpec } from "../shell/page-spec.js";
 import { link, useRoute } from "../shell/router.js";
 import { Counts } from "../work/counts.js";
 import { Evidence } from "../work/evidence.js";
+import { Pager } from "../work/pager.js";
 import { toneOf } from "../work/tones.js";
 
 const CODE = `const host = await system.start(pipelineHost({ store, pipelines: [orders] }));
 await host.start(orders, { id: "orders-7" });`;
 
 function View(): JSX.Element {
-  const { params, set } = useRoute();
+  const { params } = useRoute();
   const { status, name, find, cursor } = params;
   const args = {
     limit: 100,
@@ -83,18 +84,7 @@ function View(): JSX.Element {
               )
             }
           />
-          <p class="pager">
-            {cursor === undefined ? null : (
-              <button type="button" class="button small" onClick={() => set({ cursor: undefined })}>
-                Newest
-              </button>
-            )}
-            {value.next === undefined ? null : (
-              <button type="button" class="button small" onClick={() => set({ cursor: value.next })}>
-                Older
-              </button>
-            )}
-          </p>
+          <Pager next={value.next} />
         </>
       )}
     </Page>
