@@ -59,7 +59,7 @@ interface Town {
 const STRIDE = 7_919;
 
 function town(processes: number): Town {
-  const system = new System({ name: "town", report: false, limits: { highWater: Number.POSITIVE_INFINITY } });
+  const system = new System({ name: "town", report: false });
   const pids: Pid<number>[] = [];
   let handled = 0;
   let next = 0;
