@@ -68,8 +68,12 @@ function one(ms: number): string {
   return `${grouped(Math.floor(seconds / 86_400))} d`;
 }
 
-/** A number with its unit. */
-export function numberText(value: number, unit: Unit = "count"): string {
+/** A number with its unit. @param atMost - it was counted no further, so that many may be more */
+export function numberText(value: number, unit: Unit = "count", atMost?: number): string {
+  return atMost !== undefined && value >= atMost ? `${unitText(atMost, unit)}+` : unitText(value, unit);
+}
+
+function unitText(value: number, unit: Unit): string {
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "–";
   switch (unit) {
     case "count":

@@ -12,13 +12,14 @@ import {
   Badge,
   type Column,
   Empty,
-  Loading,
+  Looked,
   Num,
   Page,
   Problem,
   Section,
   Table,
   Time,
+  timeColumn,
 } from "../parts/index.js";
 import { useAsked } from "../shell/asked.js";
 import { live } from "../shell/feed.js";
@@ -38,7 +39,8 @@ const MOST_ENTRIES = 1_000;
 function View(): JSX.Element {
   const { id, entries } = useRoute().params;
   const limit = entries === undefined ? ENTRIES : MOST_ENTRIES;
-  const { value, error } = live<FlowTimeline>(id === undefined ? undefined : "timeline", { id, limit }).value;
+  const look = live<FlowTimeline>(id === undefined ? undefined : "timeline", { id, limit }).value;
+  const { value } = look;
   if (id === undefined)
     return (
       <Page title="Flow">
@@ -56,8 +58,7 @@ function View(): JSX.Element {
         value === undefined ? undefined : <FlowActs flow={value.flow} started={value.children.length} />
       }
     >
-      <Problem error={error} />
-      {value === undefined ? error === undefined ? <Loading /> : null : <Flow look={value} key={id} />}
+      <Looked of={look}>{(timeline) => <Flow look={timeline} key={id} />}</Looked>
     </Page>
   );
 }
@@ -236,12 +237,7 @@ const childColumns: readonly Column<FlowSummary>[] = [
     value: ({ status }) => status,
     cell: ({ status }) => <Badge tone={toneOf(status)}>{status}</Badge>,
   },
-  {
-    title: "Started",
-    value: ({ createdAt }) => createdAt,
-    cell: ({ createdAt }) => <Time at={createdAt} />,
-    align: "end",
-  },
+  timeColumn("Started", ({ createdAt }) => createdAt),
   { title: "Problem", value: ({ problem }) => problem, cell: ({ problem }) => problem ?? "", isWide: true },
 ];
 
@@ -254,7 +250,7 @@ const mailColumns: readonly Column<WaitingMessage>[] = [
     cell: ({ sender }) =>
       sender === undefined ? "outside" : <a href={link(PAGE, { id: sender })}>{sender}</a>,
   },
-  { title: "Sent", value: ({ at }) => at, cell: ({ at }) => <Time at={at} />, align: "end" },
+  timeColumn("Sent", ({ at }) => at),
 ];
 
 export const page: PageSpec = {

@@ -1,92 +1,11 @@
 // Flows: how many are in each state, and the list with its filters.
 
-import type { JSX } from "preact";
-import type { FlowCounts, FlowPage, FlowSummary } from "../../../flow/operations/operations.js";
+import type { FlowPage, FlowSummary } from "../../../flow/operations/operations.js";
 import { FLOW_STATUSES } from "../../../flow/operations/operations.js";
-import {
-  Badge,
-  Choice,
-  type Column,
-  Empty,
-  Loading,
-  Page,
-  Problem,
-  Search,
-  Table,
-  Time,
-} from "../parts/index.js";
-import { live } from "../shell/feed.js";
+import { Badge, type Column, timeColumn } from "../parts/index.js";
 import type { PageSpec } from "../shell/page-spec.js";
-import { link, useRoute } from "../shell/router.js";
-import { Counts } from "../work/counts.js";
-import { Evidence } from "../work/evidence.js";
-import { Pager } from "../work/pager.js";
 import { toneOf } from "../work/tones.js";
-
-const PAGE = "flows";
-
-const CODE = `const flows = await system.start(flowHost({ store, flows: [checkout] }));
-await flows.start(checkout, order, { id: "order-17" });`;
-
-function View(): JSX.Element {
-  const { params } = useRoute();
-  const { status, name, find, cursor } = params;
-  const args = {
-    limit: 100,
-    ...(status !== undefined && { status }),
-    ...(name !== undefined && { name }),
-    ...(find !== undefined && { idPrefix: find }),
-    ...(cursor !== undefined && { cursor }),
-  };
-  const { value, error } = live<FlowPage>("list", args).value;
-  const counts = live<FlowCounts>("counts").value;
-  const isFiltered = status !== undefined || name !== undefined || find !== undefined;
-  return (
-    <Page
-      title="Flows"
-      about="Durable flows: each continues at its last recorded step after a crash."
-      actions={
-        <>
-          <Search label="Id begins with" />
-          <Search label="Name of the flow" param="name" />
-          <Choice
-            label="State"
-            param="status"
-            options={[["", "all states"], ...FLOW_STATUSES.map((one) => [one, one] as const)]}
-          />
-        </>
-      }
-    >
-      <Problem error={counts.error} />
-      {counts.value === undefined ? null : <Counts page={PAGE} {...counts.value} />}
-      <Problem error={error} />
-      <Evidence op="evidence" />
-      {value === undefined && error === undefined ? <Loading /> : null}
-      {value === undefined ? null : (
-        <>
-          <Table
-            label="Flows"
-            columns={columns}
-            rows={value.flows}
-            keyOf={({ id }) => id}
-            linkOf={({ id }) => link("flow", { id })}
-            empty={
-              isFiltered || cursor !== undefined ? (
-                <Empty title="No flow fits">Loosen a filter, or look for the beginning of an id.</Empty>
-              ) : (
-                <Empty title="No flow was started yet" code={CODE}>
-                  A flow is a function whose steps are recorded, so that it goes on after a crash where it
-                  was.
-                </Empty>
-              )
-            }
-          />
-          <Pager next={value.next} />
-        </>
-      )}
-    </Page>
-  );
-}
+import { WorkList } from "../work/work-list.js";
 
 const columns: readonly Column<FlowSummary>[] = [
   { title: "Id", value: ({ id }) => id },
@@ -101,25 +20,9 @@ const columns: readonly Column<FlowSummary>[] = [
       </>
     ),
   },
-  {
-    title: "Started",
-    value: ({ createdAt }) => createdAt,
-    cell: ({ createdAt }) => <Time at={createdAt} />,
-    align: "end",
-  },
-  {
-    title: "Changed",
-    value: ({ updatedAt }) => updatedAt,
-    cell: ({ updatedAt }) => <Time at={updatedAt} />,
-    align: "end",
-  },
-  {
-    title: "Due",
-    value: ({ dueAt }) => dueAt,
-    cell: ({ dueAt }) => (dueAt === undefined ? "–" : <Time at={dueAt} />),
-    align: "end",
-    isWide: true,
-  },
+  timeColumn("Started", ({ createdAt }) => createdAt),
+  timeColumn("Changed", ({ updatedAt }) => updatedAt),
+  timeColumn("Due", ({ dueAt }) => dueAt, { isWide: true }),
   { title: "Queue", value: ({ queue }) => queue, isWide: true },
   {
     title: "Problem",
@@ -130,10 +33,29 @@ const columns: readonly Column<FlowSummary>[] = [
 ];
 
 export const page: PageSpec = {
-  name: PAGE,
+  name: "flows",
   title: "Flows",
   group: "Work",
   needs: "flows",
   letter: "f",
-  View,
+  View: () => (
+    <WorkList<FlowPage, FlowSummary>
+      title="Flows"
+      about="Durable flows: each continues at its last recorded step after a crash."
+      pages={{ list: "flows", one: "flow" }}
+      nouns={{ one: "flow", of: "flow", many: "Flows" }}
+      ops={{ list: "list", counts: "counts", evidence: "evidence" }}
+      nameArg="name"
+      statuses={FLOW_STATUSES}
+      columns={columns}
+      rows={({ flows }) => flows}
+      empty={{
+        title: "No flow was started yet",
+        code: `const flows = await system.start(flowHost({ store, flows: [checkout] }));
+await flows.start(checkout, order, { id: "order-17" });`,
+        children:
+          "A flow is a function whose steps are recorded, so that it goes on after a crash where it was.",
+      }}
+    />
+  ),
 };

@@ -10,7 +10,10 @@ import {
   Bar,
   type Column,
   Empty,
-  Loading,
+  figureColumn,
+  type Items,
+  itemsOf,
+  Listed,
   Num,
   Page,
   PidLink,
@@ -31,34 +34,28 @@ await system.dispatch(pickers, order);`;
 
 function View(): JSX.Element {
   const { params } = useRoute();
-  const { value, error } = live<{ readonly items: readonly GroupSummary[]; readonly more: boolean }>(
-    "system.groups",
-    { limit: 200 },
-  ).value;
-  const items = value?.items ?? [];
+  const list = live<Items<GroupSummary>>("system.groups", { limit: 200 }).value;
+  const items = list.value?.items ?? [];
   const shown = items.find(({ pid }) => pid === params.id) ?? items[0];
   return (
     <Page
       title="Dispatch groups"
       about="Work that is handed to one of several consumers, and to another one when that one ends."
     >
-      <Problem error={error} />
-      {value === undefined && error === undefined ? <Loading /> : null}
-      {value === undefined ? null : (
-        <Table
-          label="Groups"
-          columns={columns}
-          rows={items}
-          keyOf={({ pid }) => pid}
-          linkOf={({ pid }) => link(PAGE, { id: pid })}
-          empty={
-            <Empty title="No group has had consumers in this system" code={CODE}>
-              When a consumer exits before it has settled a dispatch, the dispatch goes to another member.
-              Each such re-route is shown here.
-            </Empty>
-          }
-        />
-      )}
+      <Listed
+        of={list}
+        label="Groups"
+        columns={columns}
+        rows={itemsOf}
+        keyOf={({ pid }) => pid}
+        linkOf={({ pid }) => link(PAGE, { id: pid })}
+        empty={{
+          title: "No group has had consumers in this system",
+          code: CODE,
+          children:
+            "When a consumer exits before it has settled a dispatch, the dispatch goes to another member. Each such re-route is shown here.",
+        }}
+      />
       {shown === undefined ? null : <Group group={shown} key={shown.pid} />}
     </Page>
   );
@@ -72,13 +69,7 @@ const columns: readonly Column<GroupSummary>[] = [
     cell: ({ consumers }) => (consumers === 0 ? <Badge tone="warn">none</Badge> : <Num value={consumers} />),
     align: "end",
   },
-  {
-    title: "In flight",
-    value: ({ inFlight }) => inFlight,
-    cell: ({ inFlight }) => <Num value={inFlight} />,
-    align: "end",
-    help: "Given to a consumer, and not settled",
-  },
+  figureColumn("In flight", ({ inFlight }) => inFlight, { help: "Given to a consumer, and not settled" }),
   {
     title: "Waiting",
     value: ({ waiting }) => waiting,
@@ -89,35 +80,23 @@ const columns: readonly Column<GroupSummary>[] = [
 ];
 
 function Group({ group: { pid, name } }: { readonly group: GroupSummary }): JSX.Element {
-  const { value, error } = live<{ readonly items: readonly ConsumerSummary[] }>(
-    "system.consumers",
-    { id: pid, limit: 500 },
-    2,
-  ).value;
   const history = live<readonly Incident[]>("system.recent", { kind: "reroute", limit: 500 }).value;
   const { reroutes, medianMs, longestMs, unplaced } = rerouteFigures(history.value ?? [], name);
   return (
     <>
       <Section title={`Members of ${name}`} actions={<PidLink pid={pid} label="its process" />}>
-        <Problem error={error} />
-        {value === undefined ? (
-          error === undefined ? (
-            <Loading />
-          ) : null
-        ) : (
-          <Table
-            label={`Members of ${name}`}
-            param="members"
-            columns={memberColumns}
-            rows={value.items}
-            keyOf={({ place }) => place}
-            empty={
-              <Empty title="It has no consumers now">
-                Dispatches wait until one joins, or until their deadline.
-              </Empty>
-            }
-          />
-        )}
+        <Listed
+          of={live<Items<ConsumerSummary>>("system.consumers", { id: pid, limit: 500 }, 2).value}
+          label={`Members of ${name}`}
+          param="members"
+          columns={memberColumns}
+          rows={itemsOf}
+          keyOf={({ place }) => place}
+          empty={{
+            title: "It has no consumers now",
+            children: "Dispatches wait until one joins, or until their deadline.",
+          }}
+        />
       </Section>
       <Section title="Re-routes">
         <Problem error={history.error} />
@@ -190,12 +169,7 @@ const memberColumns: readonly Column<ConsumerSummary>[] = [
     ),
     align: "end",
   },
-  {
-    title: "Delivered",
-    value: ({ delivered }) => delivered,
-    cell: ({ delivered }) => <Num value={delivered} />,
-    align: "end",
-  },
+  figureColumn("Delivered", ({ delivered }) => delivered),
   { title: "Weight", value: ({ weight }) => weight, align: "end", isWide: true },
 ];
 
@@ -209,12 +183,7 @@ const rerouteColumns: readonly Column<Reroute>[] = [
   { title: "From", value: ({ reroute }) => reroute.from },
   { title: "To", value: ({ reroute }) => reroute.to, cell: ({ reroute }) => reroute.to ?? "none" },
   { title: "Attempt", value: ({ reroute }) => reroute.attempt, align: "end" },
-  {
-    title: "Took",
-    value: ({ reroute }) => reroute.tookMs,
-    cell: ({ reroute }) => <Num value={reroute.tookMs} unit="ms" />,
-    align: "end",
-  },
+  figureColumn("Took", ({ reroute }) => reroute.tookMs, { unit: "ms" }),
   { title: "Because", value: ({ reason, text }) => reason ?? text, isWide: true },
 ];
 

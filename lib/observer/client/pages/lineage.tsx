@@ -11,7 +11,7 @@ import {
   type Column,
   Copy,
   Empty,
-  Loading,
+  Looked,
   Num,
   Page,
   Problem,
@@ -35,11 +35,7 @@ function View(): JSX.Element {
   const isNamed = id !== undefined && message !== undefined;
   const [when, setWhen] = useState(0);
   // Once, and not live: a store may have to read all messages of the execution that wait for their next attempt.
-  const { value, error } = useAsked<Lineage>(
-    isNamed ? "pipelines.lineage" : undefined,
-    { id, message },
-    when,
-  );
+  const look = useAsked<Lineage>(isNamed ? "pipelines.lineage" : undefined, { id, message }, when);
   if (!isNamed)
     return (
       <Page title="Lineage">
@@ -62,14 +58,7 @@ function View(): JSX.Element {
         </button>
       }
     >
-      <Problem error={error} />
-      {value === undefined ? (
-        error === undefined ? (
-          <Loading />
-        ) : null
-      ) : (
-        <Tree id={id} lineage={value} key={`${id} ${message}`} />
-      )}
+      <Looked of={look}>{(lineage) => <Tree id={id} lineage={lineage} key={`${id} ${message}`} />}</Looked>
     </Page>
   );
 }

@@ -3,37 +3,37 @@
 import type { JSX } from "preact";
 import type { NodeSummary } from "../../../admin/system/operations.js";
 import { nodeWords } from "../model/node-words.js";
-import { Badge, type Column, Empty, Loading, Num, Page, Problem, Table } from "../parts/index.js";
+import {
+  Badge,
+  type Column,
+  type FigureMore,
+  figureColumn,
+  type Items,
+  itemsOf,
+  Listed,
+  Page,
+} from "../parts/index.js";
 import { live } from "../shell/feed.js";
 import type { PageSpec } from "../shell/page-spec.js";
 
 const CODE = `await joinCluster(system, nats({ servers: "127.0.0.1:4222", cluster: "shop" }));`;
 
 function View(): JSX.Element {
-  const { value, error } = live<{ readonly items: readonly NodeSummary[]; readonly more: boolean }>(
-    "system.nodes",
-    { limit: 500 },
-    2,
-  ).value;
   return (
     <Page title="Nodes" about="The other systems that this one talks to, and how well.">
-      <Problem error={error} />
-      {value === undefined && error === undefined ? <Loading /> : null}
-      {value === undefined ? null : (
-        <Table
-          label="Nodes"
-          columns={columns}
-          rows={value.items}
-          keyOf={({ place }) => place}
-          empty={
-            <Empty title="This system is alone" code={CODE}>
-              Connected nodes see each other here: an epoch is a time without loss between two of them, credit
-              is what may be sent before the other one acknowledges more, and a gap is something that was lost
-              on the way and noticed.
-            </Empty>
-          }
-        />
-      )}
+      <Listed
+        of={live<Items<NodeSummary>>("system.nodes", { limit: 500 }, 2).value}
+        label="Nodes"
+        columns={columns}
+        rows={itemsOf}
+        keyOf={({ place }) => place}
+        empty={{
+          title: "This system is alone",
+          code: CODE,
+          children:
+            "Connected nodes see each other here: an epoch is a time without loss between two of them, credit is what may be sent before the other one acknowledges more, and a gap is something that was lost on the way and noticed.",
+        }}
+      />
     </Page>
   );
 }
@@ -43,19 +43,9 @@ type Session = NonNullable<NodeSummary["session"]>;
 const figure = (
   title: string,
   of: (session: Session) => number | undefined,
-  more: Partial<Column<NodeSummary>> & { readonly unit?: "count" | "ms" | "bytes" } = {},
-): Column<NodeSummary> => {
-  const { unit = "count", ...rest } = more;
-  const shownOf = ({ session }: NodeSummary): number | undefined =>
-    session === undefined ? undefined : of(session);
-  return {
-    title,
-    value: shownOf,
-    cell: (node) => <Num value={shownOf(node)} unit={unit} />,
-    align: "end",
-    ...rest,
-  };
-};
+  more?: FigureMore<NodeSummary>,
+): Column<NodeSummary> =>
+  figureColumn(title, ({ session }) => (session === undefined ? undefined : of(session)), more);
 
 const columns: readonly Column<NodeSummary>[] = [
   { title: "Node", value: ({ name }) => name, cell: ({ name, id }) => <span title={id}>{name}</span> },

@@ -22,13 +22,17 @@ import {
   Badge,
   type Column,
   Empty,
-  Loading,
+  figureColumn,
+  type Items,
+  Looked,
+  NO_ITEMS,
   Num,
   Page,
   Problem,
   Section,
   Table,
   Time,
+  timeColumn,
 } from "../parts/index.js";
 import { live } from "../shell/feed.js";
 import type { PageSpec } from "../shell/page-spec.js";
@@ -40,16 +44,17 @@ import { toneOf } from "../work/tones.js";
 
 const PAGE = "pipeline";
 const LETTERS = 100;
-/** Each count ends here: a look costs the same however many messages there are. */
+/** Each count of a queue ends here: a look costs the same however many messages there are. */
 const AT_MOST = 10_000;
 
 function View(): JSX.Element {
   const { params } = useRoute();
   const { id } = params;
-  const { value, error } = live<ExecutionDetails>(id === undefined ? undefined : "pipelines.inspect", {
+  const look = live<ExecutionDetails>(id === undefined ? undefined : "pipelines.inspect", {
     id,
     atMost: AT_MOST,
   }).value;
+  const { value } = look;
   if (id === undefined)
     return (
       <Page title="Execution">
@@ -64,14 +69,7 @@ function View(): JSX.Element {
       about={value === undefined ? undefined : `Execution of pipeline ${value.pipeline}`}
       actions={value === undefined ? undefined : <Acts execution={value} />}
     >
-      <Problem error={error} />
-      {value === undefined ? (
-        error === undefined ? (
-          <Loading />
-        ) : null
-      ) : (
-        <Execution execution={value} key={id} />
-      )}
+      <Looked of={look}>{(execution) => <Execution execution={execution} key={id} />}</Looked>
     </Page>
   );
 }
@@ -225,39 +223,37 @@ function Execution({ execution }: { readonly execution: ExecutionDetails }): JSX
 
 function Routes({ id }: { readonly id: string }): JSX.Element {
   const { params } = useRoute();
-  const { value, error } = live<RouteGraph>("pipelines.routes", { id }, 2).value;
-  const of = value?.nodes.find(({ name }) => name === params.route);
   return (
     <Section title="Routes">
-      <Problem error={error} />
-      {value === undefined ? (
-        error === undefined ? (
-          <Loading />
-        ) : null
-      ) : (
-        <>
-          {value.isLive ? null : (
-            <p class="quiet">
-              No host of this program runs it: rates, latencies, gates and breakers are not known here.
-            </p>
-          )}
-          <GraphPicture
-            graph={cardsOfRoutes(value)}
-            label={`The routes of ${id}`}
-            selected={of?.name}
-            linkOf={(card) => link(PAGE, { id, route: card.id })}
-          />
-          {of === undefined ? null : <Route of={of} />}
-          <Table
-            label="Routes"
-            param="by"
-            columns={routeColumns}
-            rows={value.nodes}
-            keyOf={({ name }) => name}
-            linkOf={({ name }) => link(PAGE, { id, route: name })}
-          />
-        </>
-      )}
+      <Looked of={live<RouteGraph>("pipelines.routes", { id }, 2).value}>
+        {(graph) => {
+          const of = graph.nodes.find(({ name }) => name === params.route);
+          return (
+            <>
+              {graph.isLive ? null : (
+                <p class="quiet">
+                  No host of this program runs it: rates, latencies, gates and breakers are not known here.
+                </p>
+              )}
+              <GraphPicture
+                graph={cardsOfRoutes(graph)}
+                label={`The routes of ${id}`}
+                selected={of?.name}
+                linkOf={(card) => link(PAGE, { id, route: card.id })}
+              />
+              {of === undefined ? null : <Route of={of} />}
+              <Table
+                label="Routes"
+                param="by"
+                columns={routeColumns}
+                rows={graph.nodes}
+                keyOf={({ name }) => name}
+                linkOf={({ name }) => link(PAGE, { id, route: name })}
+              />
+            </>
+          );
+        }}
+      </Looked>
     </Section>
   );
 }
@@ -288,37 +284,26 @@ function Route({ of: { name, kind, gates, breakers } }: { readonly of: RouteNode
   );
 }
 
-const routeCount = (
-  title: string,
-  of: (node: RouteNode) => number | undefined,
-  unit: "count" | "rate" | "ms" = "count",
-): Column<RouteNode> => ({
-  title,
-  value: of,
-  cell: (node) => <Num value={of(node)} unit={unit} />,
-  align: "end",
-});
-
 const routeColumns: readonly Column<RouteNode>[] = [
   { title: "Name", value: ({ name }) => name },
   { title: "Kind", value: ({ kind }) => kind },
-  routeCount("Rate", ({ perS }) => perS, "rate"),
-  routeCount("Ready", ({ ready }) => ready),
-  routeCount("Delayed", ({ delayed }) => delayed),
-  routeCount("In work", ({ inWork }) => inWork),
-  routeCount("Limit", ({ limit }) => limit),
-  routeCount("p50", ({ p50Ms }) => p50Ms, "ms"),
-  routeCount("p99", ({ p99Ms }) => p99Ms, "ms"),
-  routeCount("Done", ({ done }) => done),
-  routeCount("Failed", ({ failed }) => failed),
-  routeCount("Dead", ({ dead }) => dead),
+  figureColumn("Rate", ({ perS }) => perS, { unit: "rate" }),
+  figureColumn("Ready", ({ ready }) => ready, { atMost: AT_MOST }),
+  figureColumn("Delayed", ({ delayed }) => delayed, { atMost: AT_MOST }),
+  figureColumn("In work", ({ inWork }) => inWork),
+  figureColumn("Limit", ({ limit }) => limit),
+  figureColumn("p50", ({ p50Ms }) => p50Ms, { unit: "ms" }),
+  figureColumn("p99", ({ p99Ms }) => p99Ms, { unit: "ms" }),
+  figureColumn("Done", ({ done }) => done),
+  figureColumn("Failed", ({ failed }) => failed),
+  figureColumn("Dead", ({ dead }) => dead, { atMost: AT_MOST }),
 ];
 
 function DeadLetters({ id, count }: { readonly id: string; readonly count: number }): JSX.Element {
-  const { value, error } = live<{ readonly items: readonly DeadMessage[]; readonly more: boolean }>(
-    count === 0 ? undefined : "pipelines.deadLetters",
-    { id, limit: LETTERS },
-  ).value;
+  const look = live<Items<DeadMessage>>(count === 0 ? undefined : "pipelines.deadLetters", {
+    id,
+    limit: LETTERS,
+  }).value;
   const acts = {
     retry: { op: "pipelines.retryDead", args: (message: string) => ({ id, which: message }) },
     edit: { op: "pipelines.editDead", args: (message: string) => ({ id, message }) },
@@ -329,16 +314,16 @@ function DeadLetters({ id, count }: { readonly id: string; readonly count: numbe
   };
   return (
     <Section title="Dead letters">
-      <Problem error={error} />
-      {count > 0 && value === undefined && error === undefined ? <Loading /> : null}
-      {count === 0 || value !== undefined ? (
-        <Letters
-          letters={(value?.items ?? []).map(letterOfPipeline)}
-          total={count}
-          acts={acts}
-          linkOf={(message) => link("lineage", { id, message })}
-        />
-      ) : null}
+      <Looked of={count === 0 ? NO_ITEMS : look}>
+        {({ items }) => (
+          <Letters
+            letters={items.map(letterOfPipeline)}
+            total={count}
+            acts={acts}
+            linkOf={(message) => link("lineage", { id, message })}
+          />
+        )}
+      </Looked>
     </Section>
   );
 }
@@ -375,7 +360,7 @@ const delayedColumns: readonly Column<DelayedMessage>[] = [
     ),
     help: "quarantine: it has ended a process, by evidence; setback: a store was in the way",
   },
-  { title: "Until", value: ({ until }) => until, cell: ({ until }) => <Time at={until} />, align: "end" },
+  timeColumn("Until", ({ until }) => until),
   { title: "Attempts", value: ({ attempts }) => attempts, align: "end" },
   { title: "Last error", value: ({ errors, setback }) => setback?.error ?? errors.at(-1), isWide: true },
 ];
@@ -413,19 +398,14 @@ const queueColumns: readonly Column<QueueDepth>[] = [
     value: ({ route }) => route,
     cell: ({ route }) => route ?? <Badge tone="bad">none takes from it</Badge>,
   },
-  { title: "Ready", value: ({ ready }) => ready, cell: ({ ready }) => <Num value={ready} />, align: "end" },
-  {
-    title: "Delayed",
-    value: ({ delayed }) => delayed,
-    cell: ({ delayed }) => <Num value={delayed} />,
-    align: "end",
-  },
-  { title: "Dead", value: ({ dead }) => dead, cell: ({ dead }) => <Num value={dead} />, align: "end" },
+  figureColumn("Ready", ({ ready }) => ready, { atMost: AT_MOST }),
+  figureColumn("Delayed", ({ delayed }) => delayed, { atMost: AT_MOST }),
+  figureColumn("Dead", ({ dead }) => dead, { atMost: AT_MOST }),
 ];
 
 const sourceColumns: readonly Column<SourceState>[] = [
   { title: "Source", value: ({ name }) => name },
-  { title: "Given", value: ({ given }) => given, cell: ({ given }) => <Num value={given} />, align: "end" },
+  figureColumn("Given", ({ given }) => given),
   {
     title: "State",
     value: ({ open }) => (open ? "open" : "ended"),

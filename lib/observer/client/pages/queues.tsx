@@ -11,13 +11,18 @@ import {
   Badge,
   type Column,
   Empty,
-  Loading,
+  figureColumn,
+  type Items,
+  itemsOf,
+  Listed,
+  Looked,
+  NO_ITEMS,
   Num,
   Page,
   Problem,
   Section,
   Table,
-  Time,
+  timeColumn,
 } from "../parts/index.js";
 import { live } from "../shell/feed.js";
 import type { PageSpec } from "../shell/page-spec.js";
@@ -34,33 +39,26 @@ await queues.queue("orders").publish({ item: "lamp" });`;
 
 function View(): JSX.Element {
   const { params } = useRoute();
-  const { value, error } = live<{ readonly items: readonly QueueSummary[]; readonly more: boolean }>(
-    "queues.list",
-    { limit: 500, atMost: AT_MOST },
-  ).value;
-  const items = value?.items ?? [];
-  const shown = items.find(({ name }) => name === params.queue);
+  const list = live<Items<QueueSummary>>("queues.list", { limit: 500, atMost: AT_MOST }).value;
+  const shown = list.value?.items.find(({ name }) => name === params.queue);
   return (
     <Page title="Queues" about="Durable queues: published messages wait here for subscribers.">
-      <Problem error={error} />
-      {value === undefined && error === undefined ? <Loading /> : null}
-      {value === undefined ? null : (
-        <Table
-          label="Queues"
-          columns={columns}
-          rows={items}
-          keyOf={({ name }) => name}
-          linkOf={({ name }) => link(PAGE, { queue: name })}
-          empty={
-            <Empty title="No queue has messages or subscribers" code={CODE}>
-              A queue is there as soon as something is published to it.
-            </Empty>
-          }
-        />
-      )}
+      <Listed
+        of={list}
+        label="Queues"
+        columns={columns}
+        rows={itemsOf}
+        keyOf={({ name }) => name}
+        linkOf={({ name }) => link(PAGE, { queue: name })}
+        empty={{
+          title: "No queue has messages or subscribers",
+          code: CODE,
+          children: "A queue is there as soon as something is published to it.",
+        }}
+      />
       <Evidence op="queues.evidence" />
       {shown === undefined ? null : <Queue queue={shown} key={shown.name} />}
-      {params.queue !== undefined && shown === undefined && value !== undefined ? (
+      {params.queue !== undefined && shown === undefined && list.value !== undefined ? (
         <Empty title={`Queue ${params.queue} is empty`}>
           It has no messages, dead letters or subscribers.
         </Empty>
@@ -69,49 +67,31 @@ function View(): JSX.Element {
   );
 }
 
-function Capped({ value }: { readonly value: number }): JSX.Element {
-  return (
-    <>
-      <Num value={value} />
-      {value >= AT_MOST ? "+" : ""}
-    </>
-  );
-}
-
 const columns: readonly Column<QueueSummary>[] = [
   { title: "Queue", value: ({ name }) => name },
-  {
-    title: "Ready",
-    value: ({ ready }) => ready,
-    cell: ({ ready }) => <Capped value={ready} />,
-    align: "end",
-  },
-  {
-    title: "In flight",
-    value: ({ inFlight }) => inFlight,
-    cell: ({ inFlight }) => <Capped value={inFlight} />,
-    align: "end",
-    help: "With a subscriber",
-  },
-  {
-    title: "Delayed",
-    value: ({ delayed }) => delayed,
-    cell: ({ delayed }) => <Capped value={delayed} />,
-    align: "end",
-  },
+  figureColumn("Ready", ({ ready }) => ready, { atMost: AT_MOST }),
+  figureColumn("In flight", ({ inFlight }) => inFlight, { atMost: AT_MOST, help: "With a subscriber" }),
+  figureColumn("Delayed", ({ delayed }) => delayed, { atMost: AT_MOST }),
   {
     title: "Dead",
     value: ({ dead }) => dead,
-    cell: ({ dead }) => (dead > 0 ? <Badge tone="bad">{dead >= AT_MOST ? `${dead}+` : dead}</Badge> : "0"),
+    cell: ({ dead }) =>
+      dead > 0 ? (
+        <Badge tone="bad">
+          <Num value={dead} atMost={AT_MOST} />
+        </Badge>
+      ) : (
+        "0"
+      ),
     align: "end",
   },
 ];
 
 function Queue({ queue: { name: queue, dead } }: { readonly queue: QueueSummary }): JSX.Element {
-  const letters = live<{ readonly items: readonly DeadLetter<unknown>[] }>(
-    dead === 0 ? undefined : "queues.deadLetters",
-    { queue, limit: LETTERS },
-  ).value;
+  const letters = live<Items<DeadLetter<unknown>>>(dead === 0 ? undefined : "queues.deadLetters", {
+    queue,
+    limit: LETTERS,
+  }).value;
   const waits = live<readonly LiveQueueMessage[]>("queues.messages", {
     queue,
     state: "delayed",
@@ -128,15 +108,16 @@ function Queue({ queue: { name: queue, dead } }: { readonly queue: QueueSummary 
   return (
     <>
       <Section title={`Dead letters of ${queue}`}>
-        <Problem error={letters.error} />
-        {dead > 0 && letters.value === undefined && letters.error === undefined ? <Loading /> : null}
-        {dead === 0 || letters.value !== undefined ? (
-          <Letters
-            letters={(letters.value?.items ?? []).map((one) => letterOfQueue(queue, one))}
-            total={dead}
-            acts={acts}
-          />
-        ) : null}
+        <Looked of={dead === 0 ? NO_ITEMS : letters}>
+          {({ items }) => (
+            <Letters
+              letters={items.map((one) => letterOfQueue(queue, one))}
+              total={dead}
+              atMost={AT_MOST}
+              acts={acts}
+            />
+          )}
+        </Looked>
       </Section>
       <Problem error={waits.error} />
       {waits.value === undefined || waits.value.length === 0 ? null : (
@@ -178,19 +159,14 @@ const waitColumns: readonly Column<LiveQueueMessage>[] = [
     ),
     help: "quarantine: it has ended a process, by evidence; setback: a store was in the way; publisher: it was published for later",
   },
-  {
-    title: "Until",
-    value: ({ until }) => until,
-    cell: ({ until }) => (until === undefined ? "–" : <Time at={until} />),
-    align: "end",
-  },
+  timeColumn("Until", ({ until }) => until),
   { title: "Attempts", value: ({ attempts }) => attempts, align: "end" },
   { title: "Last error", value: ({ history }) => history.at(-1)?.error, isWide: true },
 ];
 
 const beatColumns: readonly Column<QueueHeartbeat>[] = [
   { title: "Message", value: ({ id }) => id },
-  { title: "When", value: ({ at }) => at, cell: ({ at }) => <Time at={at} />, align: "end" },
+  timeColumn("When", ({ at }) => at),
   { title: "Progress", value: ({ progress }) => jsonLine(progress, 300) },
 ];
 

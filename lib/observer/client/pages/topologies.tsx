@@ -10,7 +10,10 @@ import { cardsOfTopology } from "../model/topology-cards.js";
 import {
   Badge,
   type Column,
-  Empty,
+  figureColumn,
+  type Items,
+  itemsOf,
+  Listed,
   Loading,
   Num,
   Page,
@@ -37,70 +40,37 @@ const columns: readonly Column<TopologySummary>[] = [
     value: ({ phase }) => phase,
     cell: ({ phase }) => <Badge tone={phaseTone(phase)}>{phase}</Badge>,
   },
-  {
-    title: "Up",
-    value: ({ uptimeMs }) => uptimeMs,
-    cell: ({ uptimeMs }) => <Num value={uptimeMs} unit="ms" />,
-    align: "end",
-  },
-  {
-    title: "Restarts",
-    value: ({ restarts }) => restarts,
-    cell: ({ restarts }) => <Num value={restarts} />,
-    align: "end",
-  },
-  {
-    title: "Tasks",
-    value: ({ tasks }) => tasks,
-    cell: ({ tasks }) => <Num value={tasks} />,
-    align: "end",
-    isWide: true,
-  },
-  {
-    title: "Trees pending",
-    value: ({ pending }) => pending,
-    cell: ({ pending }) => <Num value={pending} />,
-    align: "end",
+  figureColumn("Up", ({ uptimeMs }) => uptimeMs, { unit: "ms" }),
+  figureColumn("Restarts", ({ restarts }) => restarts),
+  figureColumn("Tasks", ({ tasks }) => tasks, { isWide: true }),
+  figureColumn("Trees pending", ({ pending }) => pending, {
     help: "Reliable tuples of its spouts whose trees are not complete",
-  },
-  {
-    title: "Waiting",
-    value: ({ waiting }) => waiting,
-    cell: ({ waiting }) => <Num value={waiting} />,
-    align: "end",
-    help: "Tuples in the mailboxes of its tasks",
-  },
+  }),
+  figureColumn("Waiting", ({ waiting }) => waiting, { help: "Tuples in the mailboxes of its tasks" }),
 ];
 
 const phaseTone = (phase: string): "good" | "warn" => (phase === "running" ? "good" : "warn");
 
 function View(): JSX.Element {
   const { params } = useRoute();
-  const { value, error } = live<{ readonly items: readonly TopologySummary[]; readonly more: boolean }>(
-    "system.topologies",
-    { limit: 200 },
-  ).value;
-  const items = value?.items ?? [];
-  const shown = params.id ?? items[0]?.pid;
+  const list = live<Items<TopologySummary>>("system.topologies", { limit: 200 }).value;
+  const shown = params.id ?? list.value?.items[0]?.pid;
   return (
     <Page title="Topologies" about="Streams of tuples through spouts and bolts, and where they are held up.">
-      <Problem error={error} />
-      {value === undefined && error === undefined ? <Loading /> : null}
-      {value === undefined ? null : (
-        <Table
-          label="Topologies"
-          columns={columns}
-          rows={items}
-          keyOf={({ pid }) => pid}
-          linkOf={({ pid }) => link(PAGE, { id: pid })}
-          empty={
-            <Empty title="No topology runs in this system" code={CODE}>
-              A topology reads a stream in spouts and works on it in bolts. When one runs, its graph is drawn
-              here.
-            </Empty>
-          }
-        />
-      )}
+      <Listed
+        of={list}
+        label="Topologies"
+        columns={columns}
+        rows={itemsOf}
+        keyOf={({ pid }) => pid}
+        linkOf={({ pid }) => link(PAGE, { id: pid })}
+        empty={{
+          title: "No topology runs in this system",
+          code: CODE,
+          children:
+            "A topology reads a stream in spouts and works on it in bolts. When one runs, its graph is drawn here.",
+        }}
+      />
       {shown === undefined ? null : <Topology id={shown} key={shown} />}
     </Page>
   );
@@ -148,51 +118,27 @@ function Topology({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-const count = (
-  title: string,
-  of: (one: GraphComponent) => number,
-  more: Partial<Column<GraphComponent>> = {},
-): Column<GraphComponent> => ({
-  title,
-  value: of,
-  cell: (one) => <Num value={of(one)} />,
-  align: "end",
-  ...more,
-});
-
 const componentColumns: readonly Column<GraphComponent>[] = [
   { title: "Component", value: ({ name }) => name },
   { title: "Kind", value: ({ kind }) => kind },
-  count("Tasks", ({ tasks }) => tasks),
-  {
-    title: "Rate",
-    value: rateOf,
-    cell: (one) => <Num value={rateOf(one)} unit="rate" />,
-    align: "end",
-    help: "Executed, of a spout emitted, a second",
-  },
-  {
-    title: "Capacity",
-    value: ({ capacity }) => capacity,
-    cell: ({ capacity }) => <Num value={capacity} unit="percent" />,
-    align: "end",
+  figureColumn("Tasks", ({ tasks }) => tasks),
+  figureColumn("Rate", rateOf, { unit: "rate", help: "Executed, of a spout emitted, a second" }),
+  figureColumn("Capacity", ({ capacity }) => capacity, {
+    unit: "percent",
     help: "The share of the time in which its busiest task works. Near 100 %, it needs more tasks",
-  },
-  {
-    title: "Latency",
-    value: latencyOf,
-    cell: (one) => <Num value={latencyOf(one)} unit="ms" />,
-    align: "end",
+  }),
+  figureColumn("Latency", latencyOf, {
+    unit: "ms",
     help: "Mean time of execute; of a spout until the tree is complete",
-  },
-  count("Pending", ({ pending }) => pending),
-  count("Waiting", ({ waiting }) => waiting),
-  count("Executed", ({ executed }) => executed, { isWide: true }),
-  count("Emitted", ({ emitted }) => emitted, { isWide: true }),
-  count("Acked", ({ acked }) => acked, { isWide: true }),
-  count("Failed", ({ failed }) => failed),
-  count("Errors", ({ errors }) => errors, { isWide: true }),
-  count("Restarts", ({ restarts }) => restarts, { isWide: true }),
+  }),
+  figureColumn("Pending", ({ pending }) => pending),
+  figureColumn("Waiting", ({ waiting }) => waiting),
+  figureColumn("Executed", ({ executed }) => executed, { isWide: true }),
+  figureColumn("Emitted", ({ emitted }) => emitted, { isWide: true }),
+  figureColumn("Acked", ({ acked }) => acked, { isWide: true }),
+  figureColumn("Failed", ({ failed }) => failed),
+  figureColumn("Errors", ({ errors }) => errors, { isWide: true }),
+  figureColumn("Restarts", ({ restarts }) => restarts, { isWide: true }),
 ];
 
 function rateOf({ kind, emittedPerS, executedPerS }: GraphComponent): number | undefined {

@@ -32,14 +32,16 @@ export interface NumProps {
   /** Undefined: it is not known, which is not zero. */
   readonly value: number | undefined | null;
   readonly unit?: Unit;
+  /** It was counted no further: so many may be more. */
+  readonly atMost?: number | undefined;
 }
 
 /** A number whose digits stand below each other, and that does not flicker. */
-export function Num({ value, unit = "count" }: NumProps): JSX.Element {
+export function Num({ value, unit = "count", atMost }: NumProps): JSX.Element {
   const shown = useRef<number | undefined>(undefined);
   if (value === undefined || value === null) return <span class="num none">–</span>;
   shown.current = steady(shown.current, value, unit);
-  return <span class="num">{numberText(shown.current, unit)}</span>;
+  return <span class="num">{numberText(shown.current, unit, atMost)}</span>;
 }
 
 /** A state in a word. Its colour says nothing that the word does not. */

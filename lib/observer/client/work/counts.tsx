@@ -22,8 +22,8 @@ export function Counts({ page, counts, atMost }: CountsProps): JSX.Element {
             href={link(page, { status: shown === status ? undefined : status })}
             aria-current={shown === status}
           >
-            <Num value={count} />
-            {count >= atMost ? "+" : ""} <Badge tone={count > 0 ? toneOf(status) : "quiet"}>{status}</Badge>
+            <Num value={count} atMost={atMost} />{" "}
+            <Badge tone={count > 0 ? toneOf(status) : "quiet"}>{status}</Badge>
           </a>
         </li>
       ))}

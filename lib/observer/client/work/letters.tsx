@@ -6,7 +6,7 @@ import type { DeedResult } from "../../../pipeline/messages/dead-options.js";
 import { ActButton } from "../actions/act-button.js";
 import { type ActField, reasonField } from "../model/act-form.js";
 import { isEditable, type ShownLetter } from "../model/dead-letter.js";
-import { plural } from "../model/format.js";
+import { numberText, plural } from "../model/format.js";
 import { jsonText } from "../model/json-text.js";
 import { Badge, Copy, Empty, Time } from "../parts/index.js";
 import type { Args } from "../shell/api.js";
@@ -33,6 +33,8 @@ interface LettersProps {
   readonly letters: readonly ShownLetter[];
   /** How many there are in all. */
   readonly total: number;
+  /** They are counted no further. */
+  readonly atMost?: number;
   readonly acts: LetterActs;
   /** The page about the message. */
   linkOf?(message: string): string;
@@ -41,7 +43,7 @@ interface LettersProps {
 /** Letters of one call: the operation's limit. */
 const AT_ONCE = 1_000;
 
-export function Letters({ letters, total, acts, linkOf }: LettersProps): JSX.Element {
+export function Letters({ letters, total, atMost, acts, linkOf }: LettersProps): JSX.Element {
   const [open, setOpen] = useState<string>();
   if (letters.length === 0)
     return (
@@ -54,7 +56,7 @@ export function Letters({ letters, total, acts, linkOf }: LettersProps): JSX.Ele
       <div class="table-bar">
         <span class="table-count">
           {plural(letters.length, "dead letter")}
-          {total > letters.length ? ` of ${total}` : ""}
+          {total > letters.length ? ` of ${numberText(total, "count", atMost)}` : ""}
         </span>
         <AllActs acts={acts} />
         <Copy text={() => lettersText(letters)} />
