@@ -4,7 +4,7 @@ import type { Context } from "../process/context.js";
 import type { Kernel } from "../process/kernel.js";
 import type { Process } from "../process/process.js";
 import { type Launch, launch, type Startable, supervising } from "../process/start.js";
-import { httpServer } from "../service/http/http-server.js";
+import { helperServer } from "../service/http/http-server.js";
 import type { HttpAddress } from "../service/http/node-http.js";
 import { supervisor } from "../supervisor/supervisor.js";
 import { FeedDesk } from "./feed/desk.js";
@@ -76,7 +76,7 @@ function launched(
   const desk = new FeedDesk(limits, sourceOf);
   const running: { kernel?: Kernel; requests?: ObserverRequests; token?: string; address?: ObserverAddress } =
     {};
-  const server = httpServer(
+  const server = helperServer(
     {
       fetch: (request, { draining, incoming }) => {
         // The supervisor has made them before its children start.

@@ -1,10 +1,11 @@
 // The spans that an observer shows: kept from the start if it is asked to, and else while somebody looks at traces.
 
 import { defineServer, OptionError, System } from "signalbox";
-import { history, observer, observerHandler } from "signalbox/observer";
+import { history, type ObserverAddress, observer, observerHandler } from "signalbox/observer";
+import { httpServer, prometheus, telemetry } from "signalbox/service";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { KernelOperations } from "../../lib/admin/system/kernel-operations.js";
-import { post } from "./support.js";
+import { EventReader, post } from "./support.js";
 
 const Till = defineServer({ label: "till", init: () => 0, calls: { pay: (_state, n: number) => n } });
 
@@ -48,6 +49,43 @@ test("an observer without traces keeps none until a viewer asks for some [N1548]
   const till = await system.start(Till);
   await till.call.pay(1);
   expect(await ask("system.traces")).toMatchObject({ ok: [{ name: "till/pay", status: "ok" }] });
+});
+
+test("the observer's own requests are in no trace and in no metrics, and those of the service's servers are [N1610]", async () => {
+  const system = shop();
+  let at: ObserverAddress | undefined;
+  let port = 0;
+  const methods: string[] = [];
+  const metrics = prometheus(system);
+  telemetry(system).subscribe("http:begin", ({ method }) => void methods.push(method));
+  const onListening = (one: ObserverAddress): void => {
+    at = one;
+  };
+  await system.start(observer({ port: 0, traces: true, onListening }));
+  const web = httpServer((_incoming, outgoing) => void outgoing.end("ok"), {
+    ...{ port: 0, host: "127.0.0.1" },
+    onListening: (one) => {
+      port = one.port;
+    },
+  });
+  await system.start(web);
+  const { url, token } = at as unknown as ObserverAddress;
+  const asked = (path: string, body: object): Promise<Response> =>
+    fetch(new URL(path, url), {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+    });
+  const feed = await asked("/api/feed", { views: [{ key: "all", op: "system.traces", hz: 4 }] });
+  const events = new EventReader(feed.body as ReadableStream<Uint8Array>);
+  await events.next();
+  await fetch(`http://127.0.0.1:${port}/`).then((response) => response.text());
+  expect(await (await asked("/api/ask", { op: "system.traces", args: {} })).json()).toMatchObject({
+    ok: [{ name: "GET", spans: 1 }],
+  });
+  expect(methods).toEqual(["GET"]);
+  expect(metrics.text()).not.toMatch(/http_server_request_duration.*POST/);
+  await events.cancel();
 });
 
 test("traces is true or false [N1548]", () => {

@@ -38,6 +38,8 @@ export interface HttpMessage {
 
 export interface HttpConfig {
   readonly handle: FetchHandler | NodeListener;
+  /** It is the library's own: telemetry follows neither the server nor its requests. */
+  readonly isHelper: boolean;
   readonly port: number;
   readonly host: string | undefined;
   readonly maxInFlight: number;
@@ -60,6 +62,7 @@ const LINGERED: Event = { type: "lingered" };
 export function httpBehaviour(config: HttpConfig): Callbacks<HttpMessage> {
   let process: HttpProcess;
   return {
+    isHelper: config.isHelper,
     init: (ctx) => {
       process = new HttpProcess(ctx, config);
       return process.listen();
@@ -101,7 +104,7 @@ class HttpProcess {
     const meter = new HttpMeter(kernel, ctx.self, () => this.#loop.state.inFlight);
     const arrive = ctx.wrap((incoming: IncomingMessage, outgoing: ServerResponse) => {
       this.#arrived = { incoming, outgoing, route: undefined };
-      meter.arrived(this.#arrived);
+      if (!config.isHelper) meter.arrived(this.#arrived);
       if (this.#isDraining) closeAfter(outgoing);
       this.dispatch(REQUEST);
     });
@@ -209,15 +212,17 @@ class HttpProcess {
 
   #serve(exchange: RequestExchange): void {
     const { outgoing } = exchange;
-    const { handle: handler, maxBodyBytes } = this.#config;
+    const { handle: handler, isHelper, maxBodyBytes } = this.#config;
     const ctx = this.#ctx;
     const kernel = this.#kernel;
     const context = this.#context;
     const adapter = this.#adapter;
     const { signal } = this.#draining;
     if (signal.aborted) closeAfter(outgoing);
-    const handling = { handler, adapter, maxBodyBytes, kernel, server: ctx.self };
-    const body: Body<never> = (own) => handleRequest(own, handling, exchange, signal);
+    const handling = { handler, adapter, maxBodyBytes, kernel, server: ctx.self, isHelper };
+    const body: Body<never> & Pick<Callbacks<never>, "isHelper"> = (own) =>
+      handleRequest(own, handling, exchange, signal);
+    if (isHelper) Object.assign(body, { isHelper });
     const spawn = (): Pid => ctx.spawnLink<never>(body, { label: "request" });
     const pid = context === undefined ? spawn() : context.runInAsyncScope(spawn);
     this.#requests.set(pid, exchange);

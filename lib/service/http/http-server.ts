@@ -113,9 +113,25 @@ export function httpServer(
   handler: FetchHandler | NodeListener,
   options: HttpServerOptions,
 ): HttpServerDefinition {
+  return definition(handler, options, false);
+}
+
+/** @internal The same for a server of the library's own: telemetry does not follow its requests. */
+export function helperServer(
+  handler: FetchHandler | NodeListener,
+  options: HttpServerOptions,
+): HttpServerDefinition {
+  return definition(handler, options, true);
+}
+
+function definition(
+  handler: FetchHandler | NodeListener,
+  options: HttpServerOptions,
+  isHelper: boolean,
+): HttpServerDefinition {
   const { label, ...settings } = checked("", options, CHECKS, DEFAULTS);
   const handle = checkHandler(handler);
-  const config = { handle, ...settings };
+  const config = { handle, isHelper, ...settings };
   return {
     at: (system, address) => {
       if (address instanceof Pid || (typeof address === "string" && address !== ""))

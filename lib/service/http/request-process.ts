@@ -52,6 +52,8 @@ export interface RequestHandling {
   readonly kernel: Kernel;
   /** The process of the server. */
   readonly server: Pid;
+  /** Telemetry does not follow the request. */
+  readonly isHelper: boolean;
 }
 
 /**
@@ -87,7 +89,7 @@ function ignore(): void {}
 
 function handle(
   ctx: BodyContext<never>,
-  { handler, adapter, maxBodyBytes, kernel, server }: RequestHandling,
+  { handler, adapter, maxBodyBytes, kernel, server, isHelper }: RequestHandling,
   exchange: RequestExchange,
   draining: AbortSignal,
 ): unknown {
@@ -102,7 +104,7 @@ function handle(
     return fetchAndRespond(handler, adapter as FetchAdapter, maxBodyBytes, context);
   };
   const { taps } = kernel;
-  if (taps === undefined) return run();
+  if (taps === undefined || isHelper) return run();
   const tap = taps.requested(ctx.self.process as Process, server, incoming.method ?? "", incoming.headers);
   if (tap === undefined) return run();
   outgoing.once("close", () => {
