@@ -13,6 +13,8 @@ import {
   windowBolt,
 } from "signalbox/topology";
 import { describe, expect, it } from "vitest";
+import { keptFor } from "../../lib/admin/history/kept.js";
+import { KernelOperations } from "../../lib/admin/system/kernel-operations.js";
 import { N, Sink, Source, Stage, upTo } from "./support.js";
 
 describe("a grouping", () => {
@@ -106,8 +108,8 @@ describe("a spout", () => {
     expect(stage.reports.join("\n")).toContain("emit.numbers(…).id must be given, or left out");
   });
 
-  it("whose tuples fail for good without `fail` or a subscriber of `dead` logs so once", async () => {
-    await using stage = new Stage();
+  /** The complaints of a topology whose tuples all fail. */
+  async function complaints(stage: Stage): Promise<readonly string[]> {
     const numbers = spoutFrom(
       upTo(5).map((n) => ({ n })),
       { fields: N },
@@ -120,11 +122,41 @@ describe("a spout", () => {
         .build(),
     );
     await stage.until(running.finished());
-    const lines = stage.reports.filter((line) =>
+    return stage.reports.filter((line) =>
       line.includes("failed for good after 1 tries, and no code handles that"),
     );
+  }
+
+  it("whose tuples fail for good without `fail` or a subscriber of `dead` logs so once", async () => {
+    await using stage = new Stage();
+    const lines = await complaints(stage);
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain("listen to the event `deadTuple`");
+  });
+
+  it("logs the same while a history is kept: that notes dead tuples, and handles none [N1640]", async () => {
+    await using stage = new Stage();
+    const { kernel } = stage.system;
+    const on = new KernelOperations(kernel);
+    const release = keptFor(kernel).hold();
+    const lines = await complaints(stage);
+    const incidents = await on.recent({ kind: "deadTuple" });
+    expect([lines.length, incidents.length]).toEqual([1, 1]);
+    release();
+  });
+
+  it("logs nothing when somebody listens to `deadTuple`, beside a history or not [N1640]", async () => {
+    for (const isKept of [false, true]) {
+      await using stage = new Stage();
+      const { kernel, events } = stage.system;
+      new KernelOperations(kernel);
+      const release = isKept ? keptFor(kernel).hold() : () => undefined;
+      const dead: unknown[] = [];
+      events.on("deadTuple", ({ id }) => void dead.push(id));
+      expect(await complaints(stage)).toEqual([]);
+      expect(dead).toHaveLength(5);
+      release();
+    }
   });
 });
 

@@ -6,6 +6,7 @@ import type { DiscardedReply, SystemEventMap } from "../../process/events.js";
 import type { DeadLetterReason } from "../../process/exit-reason.js";
 import type { Kernel } from "../../process/kernel.js";
 import { listenerFailed } from "../../process/listening.js";
+import { overhear } from "../../process/onlookers.js";
 import { outside } from "../../process/origin.js";
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
@@ -84,8 +85,7 @@ export class History implements Witness {
         this.#noted(event, given);
         this.#happened((read as (event: never) => Occurrence)(given));
       };
-      events.on(event, listener as () => void);
-      return () => events.off(event, listener as () => void);
+      return overhear(events, event, listener as () => void);
     });
     this.#kernel.witness = this;
     this.#changes.begin();

@@ -5,6 +5,7 @@ import { backoffMs } from "../../process/backoff.js";
 import type { Context } from "../../process/context.js";
 import { TaskEntry } from "../../process/entries.js";
 import type { Monitor } from "../../process/monitor.js";
+import { isHeard } from "../../process/onlookers.js";
 import type { Failure, SpoutContext, SpoutDefinition } from "../definition/component.js";
 import type { Streams } from "../definition/field.js";
 import type { Outlet } from "../runtime/outlet.js";
@@ -160,9 +161,9 @@ export class SpoutSettlement {
     if (events.wants.deadTuple) {
       const { id, stream, values, attempts } = pending;
       events.publish("deadTuple", { topology: run.name, component, stream, id, values, attempts });
-    } else if (options.fail === undefined && !this.#complained) {
-      this.#complained = true;
-      log("error", unheard(pending));
     }
+    if (options.fail !== undefined || this.#complained || isHeard(events, "deadTuple")) return;
+    this.#complained = true;
+    log("error", unheard(pending));
   }
 }
