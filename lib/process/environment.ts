@@ -72,6 +72,11 @@ export interface Scheduler {
    * every step of a process ends so: a simulator's.
    */
   drained?(fn: () => void): void;
+  /**
+   * Calls `fn` after at least `ms` milliseconds. The wait does not keep the program alive, and ends with the system. Returns the call that cancels
+   * it; undefined, or absent, where no program ends by itself: on a clock of a test.
+   */
+  eventually?(ms: number, fn: () => void): (() => void) | undefined;
   /** Passes the times of activations on from now on, or no longer. Absent where no time passes: in a simulator. */
   profile?(profile: TurnProfile | undefined): void;
   /** Resolves when nothing is ready and nothing that the scheduler can see is about to be. */

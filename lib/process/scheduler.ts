@@ -100,6 +100,8 @@ export class TurnScheduler implements Scheduler {
   /** Resumptions that wait for a later turn. There are never more of them than awaited promises. */
   private readonly held = new Mailbox();
   private inTurn = false;
+  /** Cancel the waits that keep no program alive. */
+  private readonly unheld = new Set<() => void>();
   /** Set while a check whether promise hooks may be removed is scheduled. */
   private cancelRest: (() => void) | undefined = undefined;
   private cancelAlarm: (() => void) | undefined = undefined;
@@ -175,6 +177,21 @@ export class TurnScheduler implements Scheduler {
     this.loop.later(fn);
   }
 
+  eventually(ms: number, fn: () => void): (() => void) | undefined {
+    if (this.stopped) return () => undefined;
+    const cancel = this.loop.eventually?.(ms, () => {
+      this.unheld.delete(end);
+      fn();
+    });
+    const end = (): void => {
+      this.unheld.delete(end);
+      cancel?.();
+    };
+    if (cancel === undefined) return undefined;
+    this.unheld.add(end);
+    return end;
+  }
+
   async idle(): Promise<void> {
     let quiet = 0;
     while (quiet < 2 && !this.stopped) {
@@ -194,6 +211,7 @@ export class TurnScheduler implements Scheduler {
     this.cancelAlarm?.();
     this.cancelAlarm = undefined;
     this.cancelRest?.();
+    for (const end of this.unheld) end();
     for (const one of this.held.drain()) (one as Resumption).resume();
   }
 

@@ -1,7 +1,7 @@
 // What is not as it was a minute ago: figures of the system, taken every ten seconds while its history is kept.
 
 import type { Kernel } from "../../process/kernel.js";
-import type { Timer } from "../../process/timer-queue.js";
+import { unheldTimer } from "../unheld-timer.js";
 import { memoryOf } from "./memory.js";
 import type { Overview } from "./operations.js";
 
@@ -22,7 +22,7 @@ export class Changes {
   readonly #kernel: Kernel;
   readonly #own: () => Figures;
   #samples: readonly Sample[] = [];
-  #timer: Timer | undefined = undefined;
+  #cancel: (() => void) | undefined = undefined;
 
   /** @param own - figures beside those of the system */
   constructor(kernel: Kernel, own: () => Figures) {
@@ -37,12 +37,12 @@ export class Changes {
       ...this.#samples.filter(({ at }) => at > oldest),
       { at: env.now(), figures: this.#now() },
     ];
-    this.#timer = this.#kernel.addTimer(EVERY_MS, { fire: () => this.begin() });
+    this.#cancel = unheldTimer(this.#kernel, EVERY_MS, () => this.begin());
   }
 
   end(): void {
-    if (this.#timer !== undefined) this.#kernel.cancelTimer(this.#timer);
-    this.#timer = undefined;
+    this.#cancel?.();
+    this.#cancel = undefined;
     this.#samples = [];
   }
 

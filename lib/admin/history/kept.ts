@@ -2,6 +2,7 @@
 // nothing costs anything.
 
 import type { Kernel } from "../../process/kernel.js";
+import { unheldTimer } from "../unheld-timer.js";
 import { decide, type Effect, type Event, INITIAL, type State } from "./kept-machine.js";
 
 /** Begins to keep something. Returns the call that ends it. */
@@ -83,8 +84,9 @@ export class Kept {
         for (const part of this.#parts) end(part);
         return;
       case "wake": {
-        const fire = (): void => this.#step({ type: "due", at: this.#now() });
-        this.#kernel.addTimer(effect.at - this.#now(), { fire });
+        unheldTimer(this.#kernel, effect.at - this.#now(), () =>
+          this.#step({ type: "due", at: this.#now() }),
+        );
         return;
       }
       default:

@@ -253,7 +253,7 @@ function expire(state: FeedState, now: number, effects: FeedEffect[]): void {
   }
 }
 
-/** Sets the timer to the next moment at which something is to be done, if that has come nearer. */
+/** Sets the timer to the next moment at which something is to be done, if that has come nearer. Nobody looks: there is no timer. */
 function wake(state: FeedState, now: number, effects: FeedEffect[]): void {
   const { limits } = state;
   let next = Number.POSITIVE_INFINITY;
@@ -263,7 +263,8 @@ function wake(state: FeedState, now: number, effects: FeedEffect[]): void {
   }
   for (const { isReady, sentAt } of state.viewers.values())
     next = Math.min(next, sentAt + (isReady ? limits.heartbeatMs : limits.stalledMs));
-  if (next >= state.wakeAt) return;
+  const isIdle = next === Number.POSITIVE_INFINITY;
+  if (isIdle ? state.wakeAt === next : next >= state.wakeAt) return;
   state.wakeAt = next;
-  effects.push({ type: "wake", afterMs: Math.max(next - now, 0) });
+  effects.push(isIdle ? { type: "rest" } : { type: "wake", afterMs: Math.max(next - now, 0) });
 }

@@ -113,6 +113,10 @@ class FeedProcess {
           this.#loop.dispatch({ type: "tick", now: this.#ctx.now() }),
         );
         return;
+      case "rest":
+        if (this.#timer !== undefined) this.#ctx.cancel(this.#timer);
+        this.#timer = undefined;
+        return;
       default:
         effect satisfies never;
     }

@@ -145,4 +145,6 @@ export type FeedEffect =
   /** It takes nothing, and is closed. */
   | { readonly type: "drop"; readonly viewer: number }
   /** Sets the only timer; the one before is cancelled. */
-  | { readonly type: "wake"; readonly afterMs: number };
+  | { readonly type: "wake"; readonly afterMs: number }
+  /** The last `wake` is not needed any more. */
+  | { readonly type: "rest" };

@@ -73,6 +73,18 @@ class Bench {
 
 const types = (events: readonly FeedEvent[]): string[] => events.map(({ type }) => type);
 
+it("a feed that nobody looks at has no timer [N1641]", () => {
+  const bench = new Bench();
+  bench.open(1, view("top"));
+  bench.open(2, view("top"), view("slow"));
+  bench.answer("top", 1);
+  expect(bench.do({ type: "close", viewer: 1 })).not.toContainEqual({ type: "rest" });
+  // Also while a question is under way.
+  expect(bench.do({ type: "close", viewer: 2 })).toContainEqual({ type: "rest" });
+  expect(bench.at(60_000)).toEqual([]);
+  expect(types(bench.open(3, view("top")) as never)).toContain("wake");
+});
+
 describe("a view", () => {
   it("is asked for once for all viewers, whatever the order of its arguments is [N1569]", () => {
     const bench = new Bench();

@@ -3,9 +3,10 @@
 import fc from "fast-check";
 import { System } from "signalbox";
 import { testClock } from "signalbox/testing";
-import { expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Json } from "../../../lib/admin/json-view.js";
 import { FeedDesk } from "../../../lib/observer/feed/desk.js";
+import type { EventStream } from "../../../lib/observer/feed/event-stream.js";
 import { OBSERVER_LIMITS } from "../../../lib/observer/feed/limits.js";
 import { until } from "../../support/until.js";
 import { EventReader } from "../support.js";
@@ -69,4 +70,70 @@ it("however fast its viewers read, each has the latest value when it has read al
     }),
     { numRuns: 60 },
   );
+});
+
+/** A desk whose operation gives a new value each time, on a clock of the test. */
+async function opened() {
+  const clock = testClock();
+  const system = new System({ environment: clock.environment, report: false });
+  onTestFinished(() => system.stop({ timeoutMs: 0 }));
+  let count = 0;
+  const desk = new FeedDesk(OBSERVER_LIMITS, () => ({
+    ...{ name: "shop", systems: [], names: [], leaveOf: () => "look" },
+    look: async () => ++count,
+  }));
+  const pid = await system.start(desk.feed());
+  let closed = 0;
+  const open = (): Promise<EventStream> =>
+    desk.open([{ key: "all", op: "any", args: {}, hz: 4 }], () => void closed++);
+  return { clock, system, pid, open, closed: () => closed };
+}
+
+describe("whoever opened a stream is told once that it has ended, and lets go of what belongs to it", () => {
+  it("when its reader goes [N1642]", async () => {
+    const { open, closed } = await opened();
+    const { body } = await open();
+    expect(closed()).toBe(0);
+    await body.cancel();
+    expect(closed()).toBe(1);
+  });
+
+  it("when it is ended, and then again [N1642]", async () => {
+    const { open, closed } = await opened();
+    const stream = await open();
+    stream.end();
+    stream.end();
+    stream.drop();
+    expect(closed()).toBe(1);
+  });
+
+  it("when its reader takes nothing for a minute [N1642]", async () => {
+    const { clock, open, closed } = await opened();
+    const reader = new EventReader((await open()).body);
+    await reader.next();
+    await clock.advance(OBSERVER_LIMITS.stalledMs + 1_000);
+    expect(closed()).toBe(1);
+    await expect(
+      (async () => {
+        while ((await reader.next()) !== undefined);
+      })(),
+    ).rejects.toMatchObject({ code: "ERR_OBSERVER_BUSY" });
+  });
+
+  it("when the feed crashes [N1642]", async () => {
+    const { system, pid, open, closed } = await opened();
+    const reader = new EventReader((await open()).body);
+    system.exit(pid, "kill");
+    expect(await reader.next()).toBeUndefined();
+    expect(closed()).toBe(1);
+  });
+
+  it("when there is no room for it [N1642]", async () => {
+    const { open, closed } = await opened();
+    const streams = await Promise.all(Array.from({ length: OBSERVER_LIMITS.viewers }, open));
+    await expect(open()).rejects.toMatchObject({ code: "ERR_OBSERVER_BUSY" });
+    expect(closed()).toBe(0);
+    for (const { body } of streams) await body.cancel();
+    expect(closed()).toBe(OBSERVER_LIMITS.viewers);
+  });
 });

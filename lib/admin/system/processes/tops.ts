@@ -3,6 +3,7 @@
 import type { Kernel } from "../../../process/kernel.js";
 import type { Process } from "../../../process/process.js";
 import { keptFor } from "../../history/kept.js";
+import { unheldTimer } from "../../unheld-timer.js";
 import { Ages } from "./ages.js";
 import { BusyProfile } from "./busy-profile.js";
 import { Census, type CensusReader } from "./census.js";
@@ -178,16 +179,13 @@ export class Tops {
     }
     this.#ages = new Ages();
     this.#note();
-    const arm = (): void => {
-      timer = this.#kernel.addTimer(AGE_MS, { fire });
-    };
     const fire = (): void => {
       this.#note();
-      arm();
+      cancel = unheldTimer(this.#kernel, AGE_MS, fire);
     };
-    let timer = this.#kernel.addTimer(AGE_MS, { fire });
+    let cancel = unheldTimer(this.#kernel, AGE_MS, fire);
     return () => {
-      this.#kernel.cancelTimer(timer);
+      cancel();
       scheduler.profile?.(undefined);
       this.#profile = undefined;
       this.#ages = new Ages();

@@ -9,7 +9,7 @@ import type { Kernel } from "../../../process/kernel.js";
 import { oneLine } from "../../../process/printable.js";
 import type { Process } from "../../../process/process.js";
 import { cut, formatReason, isError, kindOf, show, showError } from "../../../process/show.js";
-import type { Timer } from "../../../process/timer-queue.js";
+import { unheldTimer } from "../../unheld-timer.js";
 import type { TraceLine, TraceText } from "./operations.js";
 
 /** The limits of traces. */
@@ -54,7 +54,7 @@ interface Traced {
   readonly ring: TraceRing;
   readonly trace: Trace;
   lookedAt: number;
-  timer: Timer;
+  cancel: () => void;
 }
 
 export class TraceTexts {
@@ -100,7 +100,7 @@ export class TraceTexts {
       ring,
       trace,
       lookedAt: kernel.env.now(),
-      timer: kernel.addTimer(TRACE_LIMITS.idleMs, { fire: () => this.#review(pid.id, traced) }),
+      cancel: unheldTimer(kernel, TRACE_LIMITS.idleMs, () => this.#review(pid.id, traced)),
     };
     for (const [oldest, other] of this.#traces) {
       if (this.#traces.size < TRACE_LIMITS.traces) break;
@@ -114,12 +114,12 @@ export class TraceTexts {
   #review(id: number, traced: Traced): void {
     const left = traced.lookedAt + TRACE_LIMITS.idleMs - this.#kernel.env.now();
     if (left <= 0) this.#end(id, traced);
-    else traced.timer = this.#kernel.addTimer(left, { fire: () => this.#review(id, traced) });
+    else traced.cancel = unheldTimer(this.#kernel, left, () => this.#review(id, traced));
   }
 
   #end(id: number, traced: Traced): void {
     this.#traces.delete(id);
-    this.#kernel.cancelTimer(traced.timer);
+    traced.cancel();
     void traced.trace.return();
   }
 
