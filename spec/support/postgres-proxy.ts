@@ -35,6 +35,10 @@ export interface PostgresProxy {
   silent: boolean;
   /** Breaks new connections off, as a server that is not there. Others go on. */
   refuses: boolean;
+  /** Breaks off each connection on which the client sends this text, and passes none of that on. */
+  breaksAt: string | undefined;
+  /** How many connections were broken off so. */
+  readonly broken: number;
   /** How many connections were made. */
   readonly connections: number;
   /** Leads new connections to another server, as a cluster does when its first one is lost. */
@@ -56,6 +60,8 @@ class CuttingProxy implements PostgresProxy {
   deaf = false;
   silent = false;
   refuses = false;
+  breaksAt: string | undefined;
+  broken = 0;
   connections = 0;
   #andAll = false;
   readonly #folder: string;
@@ -120,6 +126,10 @@ class CuttingProxy implements PostgresProxy {
 
   /** The bytes of a chunk that pass, and whether the connection is cut behind them. */
   take(pair: Pair, direction: Cut["direction"], chunk: Buffer): [Buffer, boolean] {
+    if (direction === "to server" && this.breaksAt !== undefined && chunk.includes(this.breaksAt)) {
+      this.broken++;
+      return [chunk.subarray(0, 0), true];
+    }
     // Only connections on which transactions are begun: others may test whether notifications arrive at any moment.
     if (direction === "to server") pair.begins ||= chunk.includes("begin");
     if (this.#isArmed && direction === "to server" && pair.begins) {

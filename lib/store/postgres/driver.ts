@@ -124,7 +124,8 @@ export class PostgresDriver implements StoreDriver {
       }),
     );
     for (const { name, version } of schemas) this.#versions.set(name, version);
-    await this.#session?.start();
+    // A store without its session would never hear of other processes: it is not open before that listens.
+    await this.#repeated(async () => this.#session?.start());
   }
 
   async apply(sets: readonly WriteSet[]): Promise<Applied> {

@@ -39,8 +39,8 @@ export class Session {
   /** The tokens of claims that are held, and how far their locks are. */
   readonly #tokens = new Map<number, "missing" | "asked" | "locked">();
   #trusted = false;
+  /** Set once it has listened. */
   #running: Promise<void> | undefined;
-  #listening: Promise<void> | undefined;
 
   constructor(on: SessionHost, connector: Connector) {
     this.#on = on;
@@ -50,12 +50,16 @@ export class Session {
     });
   }
 
-  /** Connects, and stays connected. Resolves when it listens for the first time. */
-  start(): Promise<void> {
-    this.#listening ??= new Promise((resolve) => {
-      this.#running = this.#run(resolve).finally(resolve);
-    });
-    return this.#listening;
+  /**
+   * Connects and listens; from then on there is another connection whenever one is lost. May be repeated after a failure, and does nothing
+   * once it has listened.
+   *
+   * @throws ConnectionLostError, StoreUnreachableError, ServerError
+   */
+  async start(): Promise<void> {
+    if (this.#running !== undefined) return;
+    const connection = await this.#listen(this.#on.limits.unreachableMs);
+    this.#running = this.#run(connection);
   }
 
   async close(): Promise<void> {
@@ -64,7 +68,7 @@ export class Session {
     this.#cancelPoll?.();
     this.#lost?.();
     // Before it listens nothing is lost with it, and its answer may never come.
-    if (this.#connection === undefined) this.#next?.destroy();
+    this.#next?.destroy();
     const closed = this.#pool.close();
     await this.#running;
     await closed;
@@ -106,36 +110,49 @@ export class Session {
     if (this.#tokens.get(token) === from) this.#tokens.set(token, to);
   }
 
-  async #run(listening: () => void): Promise<void> {
-    for (let isFirst = true; !this.#closed; isFirst = false) {
-      const connection = await this.#pool.acquire(Number.POSITIVE_INFINITY).catch(() => undefined);
-      if (connection === undefined) continue;
-      this.#next = connection;
-      await this.#stay(connection, isFirst ? listening : () => this.#on.host.again());
+  async #run(first: Connection): Promise<void> {
+    await this.#stay(first);
+    while (!this.#closed) {
+      // However often that fails, it tries again; the pool waits in between.
+      const connection = await this.#listen(Number.POSITIVE_INFINITY).catch(() => undefined);
+      if (connection !== undefined) await this.#stay(connection, () => this.#on.host.again());
+    }
+  }
+
+  /** Makes a connection that listens. */
+  async #listen(limitMs: number): Promise<Connection> {
+    const connection = await this.#pool.acquire(limitMs);
+    this.#next = connection;
+    if (this.#closed) connection.destroy();
+    try {
+      await connection.send([{ text: `listen ${this.#on.sender.channel}` }]);
+      return connection;
+    } catch (error) {
+      connection.destroy();
+      this.#pool.release(connection);
+      throw error;
+    } finally {
+      this.#next = undefined;
+    }
+  }
+
+  /** Resolves when a connection that listens has gone. */
+  async #stay(connection: Connection, listening?: () => void): Promise<void> {
+    const gone = new Promise<void>((resolve) => {
+      this.#lost = resolve;
+    });
+    // It may have been lost since it listened, before there was a way to say so.
+    if (!this.#closed && connection.isUsable) {
+      this.#connection = connection;
+      this.#event({ type: "connected" });
+      listening?.();
+      await gone;
       this.#connection = undefined;
       this.#trusted = false;
       for (const token of this.#tokens.keys()) this.#tokens.set(token, "missing");
       this.#event({ type: "lost" });
-      this.#pool.release(connection);
     }
-  }
-
-  /** Resolves when the connection has gone. */
-  async #stay(connection: Connection, listening: () => void): Promise<void> {
-    const gone = new Promise<void>((resolve) => {
-      this.#lost = resolve;
-    });
-    try {
-      await connection.send([{ text: `listen ${this.#on.sender.channel}` }]);
-    } catch {
-      connection.destroy();
-      return;
-    }
-    if (this.#closed) return;
-    this.#connection = connection;
-    this.#event({ type: "connected" });
-    listening();
-    await gone;
+    this.#pool.release(connection);
   }
 
   #heard(payload: string): void {

@@ -33,6 +33,7 @@ describePostgres("a server that is away", () => {
   afterEach(async () => {
     proxy.silent = false;
     proxy.refuses = false;
+    proxy.breaksAt = undefined;
     for (const store of open.splice(0)) await store.close();
   });
   afterAll(async () => {
@@ -173,6 +174,30 @@ describePostgres("a server that is away", () => {
     proxy.silent = false;
     await waiting;
     expect(await store.count(names, {})).toBe(2);
+  });
+
+  it("is waited for by a store that opens, also when its connection breaks before it listens [K342]", async () => {
+    proxy.breaksAt = "listen ";
+    const before = proxy.broken;
+    const opening = opened({ schema: "opening" });
+    await until(() => proxy.broken > before);
+    proxy.breaksAt = undefined;
+    const store = await opening;
+    await store.commit({ writes: [{ type: "put", table: names, row: { id: "a", n: 1 } }] });
+    expect(await store.count(names, {})).toBe(1);
+  });
+
+  it("at which no connection comes to listen is given up by a store that opens, and opens later [K342]", async () => {
+    const context = leapingContext();
+    const options = { schema: "unheard", unreachableMs: LIMIT_MS, reconnect };
+    const source = postgres(proxy.connection, options);
+    proxy.breaksAt = "listen ";
+    const late = source.open([schema], context);
+    const refused = expect(late).rejects.toMatchObject({ code: "ERR_STORE_UNREACHABLE", known: "nothing" });
+    await context.leapUntil(late, LIMIT_MS);
+    await refused;
+    proxy.breaksAt = undefined;
+    open.push(await source.open([schema], context));
   });
 
   it("has its watchers look again once the store listens again [K37]", async () => {
