@@ -187,7 +187,7 @@ describePostgres("a server that is away", () => {
     expect(await store.count(names, {})).toBe(1);
   });
 
-  it("at which no connection comes to listen is given up by a store that opens, and opens later [K342]", async () => {
+  it("at which no connection comes to listen is given up by a store that opens, and opens later [K343]", async () => {
     const context = leapingContext();
     const options = { schema: "unheard", unreachableMs: LIMIT_MS, reconnect };
     const source = postgres(proxy.connection, options);
