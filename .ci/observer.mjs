@@ -160,6 +160,11 @@ async function asked(service, op, args = {}) {
   return JSON.parse(text).ok;
 }
 
+/** What the page is told first. */
+async function greeted(service) {
+  return JSON.parse((await sent(service, "api/hello")).text);
+}
+
 /** Some work, so that each page has something to show. */
 async function busy({ tell }, why = "out of ink") {
   for (let n = 0; n < 3; n++) await tell("round");
@@ -289,6 +294,54 @@ export const checks = {
       if (wrong.length > 0) throw new Error(wrong.join("\n"));
     });
   },
+  "the observer shows the store that a reader chooses, its links carry it, and what is changed is changed there":
+    async () => {
+      await chromium();
+      await served(["--actions", "--past"], async (service) => {
+        await withPage("about:blank", async (page) => {
+          await page.watch();
+          await page.open(service.url);
+          await until(page, "the page", "document.querySelector('main') !== null");
+          await page.size(SIZES[0]);
+          await visit(page, "/flows", "the first store", /order-waiting/);
+          const choice = "document.querySelector('select[aria-label=Store]')";
+          if ((await page.value(`${choice}.options.length`)) !== 2) throw new Error("there is no choice");
+          await page.value(`(() => { const one = ${choice}; one.value = "past";
+            one.dispatchEvent(new Event("change", { bubbles: true })); })()`);
+          await until(page, "the second store", "/long-ago/.test(document.querySelector('main').innerText)");
+          const problems = [...(await page.value(WIDE)), ...(await violations(page))];
+          if ((await page.value("location.hash")) !== "#/flows?store=past")
+            problems.push("the address has not the store");
+          if (/order-waiting/.test(await page.value("document.querySelector('main').innerText")))
+            problems.push("flows of another store are shown");
+          await page.value(
+            "[...document.querySelectorAll('main td a, main th a')].find((a) => a.textContent === 'resting').click()",
+          );
+          await until(
+            page,
+            "the flow",
+            "/Rested|12 hours|sleep/.test(document.querySelector('main').innerText)",
+          );
+          if (!(await page.value("location.hash")).includes("store=past"))
+            problems.push("a link does not carry the store");
+          const button = (text) =>
+            `[...document.querySelectorAll('main button')].find((one) => one.textContent === "${text}" && one.closest("dialog:not([open])") === null)`;
+          await page.value(`${button("Pause")}.click()`);
+          await page.value("document.querySelector('dialog[open] button[type=submit]').click()");
+          await until(page, "the change", "/paused/.test(document.querySelector('main').innerText)");
+          const statusIn = async (store) => {
+            const { flows } = await asked(service, "list", { idPrefix: "resting", store });
+            return flows.map(({ status }) => status).join();
+          };
+          const stores = (await greeted(service)).stores.flows;
+          const first = stores.find((one) => one !== "past");
+          if ((await statusIn("past")) !== "paused" || (await statusIn(first)) !== "waiting")
+            problems.push("the flow of another store was paused");
+          problems.push(...page.problems);
+          if (problems.length > 0) throw new Error(problems.join("\n"));
+        });
+      });
+    },
   "ten slow clients of the observer cost a bounded memory, and hold up nobody": async () => {
     await served([], async (service) => {
       await service.tell("spawn 2000");

@@ -10,6 +10,7 @@ import { alike, only } from "../process/known-options.js";
 import { show } from "../process/show.js";
 import { AdminProtocolError, RemoteOperationError } from "./errors.js";
 import { type Json, toJson } from "./json-view.js";
+import { subjectOf } from "./subject.js";
 
 export const PROTOCOL_VERSION = 1;
 
@@ -76,6 +77,28 @@ export interface Offers {
   readonly operations: readonly { readonly name: string; readonly leave: Leave }[];
   /** The systems that its operations look at. */
   readonly systems: readonly SystemId[];
+  /** See {@link storesOf}. An earlier release does not say. */
+  readonly stores?: Stores;
+}
+
+/** The stores of hosts, by the subject of their operations. */
+export type Stores = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * The stores on which hosts offer operations, by their subject: `{ flows: ["sqlite a.db", "sqlite b.db"] }`. The argument `store` of a request
+ * names one of them; without it, the first one is meant unless another one has what the request names. A subject whose hosts have no such argument is
+ * left out.
+ */
+export function storesOf(operations: AdminOperations): Stores {
+  const stores = new Map<string, Set<string>>();
+  for (const op of operations.names)
+    for (const { store } of operations.find(op)) {
+      if (store === undefined) continue;
+      const known = stores.get(subjectOf(op));
+      if (known === undefined) stores.set(subjectOf(op), new Set([store]));
+      else known.add(store);
+    }
+  return Object.fromEntries([...stores].map(([subject, labels]) => [subject, [...labels]]));
 }
 
 /** What is offered now, in the order of the names. */
@@ -86,7 +109,11 @@ function offersOf(operations: AdminOperations): Offers {
     for (const { system } of offers) if (system !== undefined) systems.set(system.id, system);
     return offers.slice(0, 1).map(({ leave }) => ({ name, leave }));
   });
-  return { operations: offered, systems: [...systems.values()].map(({ name, id }) => ({ name, id })) };
+  return {
+    operations: offered,
+    systems: [...systems.values()].map(({ name, id }) => ({ name, id })),
+    stores: storesOf(operations),
+  };
 }
 
 /** Carries out the request of a line. Resolves with the line of its answer; never rejects. */
@@ -224,10 +251,8 @@ function parse(line: string): Parsed {
 function noOperation(names: readonly string[], op: unknown): string {
   const shown = JSON.stringify(op)?.slice(0, 100);
   if (typeof op !== "string") return `there is no operation ${shown}: there is only ${names.join(", ")}`;
-  // `queues.list`; operations on flows have no prefix.
-  const kindOf = (name: string): string => /^(\w+)\./.exec(name)?.[1] ?? "flows";
-  const kinds = [...new Set(names.map(kindOf))];
-  if (!kinds.includes(kindOf(op)))
+  const kinds = [...new Set(names.map(subjectOf))];
+  if (!kinds.includes(subjectOf(op)))
     return `there is no operation ${shown}: this program answers only about ${kinds.join(", ") || "nothing"} here`;
   const meant = alike(names, op.slice(0, 100));
   const hint = meant.length > 0 ? `did you mean ${meant.join(" or ")}?` : `there is only ${names.join(", ")}`;

@@ -5,8 +5,9 @@ import { defineFlow, flowHost } from "signalbox/flow";
 import { definePipeline, done, openQueues, pipelineHost, queue, route } from "signalbox/pipeline";
 import { memory, type StoreSource } from "signalbox/store";
 import { expect, onTestFinished, test } from "vitest";
-import { type Args, chosenOf } from "../../lib/admin/protocol.js";
-import { offeredBy } from "../../lib/admin/system/offered.js";
+import type { AdminService } from "../../lib/admin/post.js";
+import { type Args, chosenOf, storesOf as storesBySubject } from "../../lib/admin/protocol.js";
+import { offer, offeredBy } from "../../lib/admin/system/offered.js";
 import { openSystemSocket } from "../../lib/admin/system/system-socket.js";
 import { hostAt } from "../../lib/cli/shell/reach.js";
 import { folderWith } from "../cli/pipelines/support.js";
@@ -141,6 +142,45 @@ test("a request may say which store it means, also where nothing is named [N1552
   );
 });
 
+test("the stores of hosts are named by the subjects of their operations, in an order that no restart changes [N1632]", async () => {
+  const system = shop();
+  const [east, west] = [memory({ label: "east" }), memory({ label: "west" })];
+  const named = () => storesBySubject(offeredBy(system.kernel));
+  expect(named()).toEqual({});
+  const tree = await system.start(
+    supervisor({
+      children: [
+        { id: "east", start: flowsOn(east) },
+        { id: "west", start: flowsOn(west) },
+        { id: "pipelines", start: pipelinesOn(west) },
+      ],
+    }),
+  );
+  expect(named()).toEqual({ flows: ["east", "west"], pipelines: ["west"] });
+  const pidOf = async () => (await tree.whichChildren()).find(({ id }) => id === "east")?.pid as Pid;
+  const first = await pidOf();
+  system.exit(first, "kill");
+  await expect.poll(async () => (await pidOf())?.id).not.toBe(first.id);
+  await expect.poll(() => storesOf(system)[0]).toEqual(["east", "west"]);
+  expect(named()).toEqual({ flows: ["east", "west"], pipelines: ["west"] });
+});
+
+test("places of stores that have no host any more are not kept for ever [N1632]", () => {
+  const { kernel } = shop();
+  const service = (): AdminService => ({
+    ...{ name: "flows", shares: false },
+    operations: new Map([["list", { args: [], leave: "look", run: async () => undefined }]]),
+  });
+  const offered = (store: string) => offer(kernel, service(), { store, atSockets: true });
+  offered("first");
+  const stop = offered("ended");
+  offered("last");
+  stop();
+  for (let n = 0; n < 1_000; n++) offered(`store-${n}`)();
+  offered("ended");
+  expect(storesBySubject(offeredBy(kernel))).toEqual({ flows: ["first", "last", "ended"] });
+});
+
 test("a host that cannot say whether it has something is asked when no other one has it [N1552]", async () => {
   const answer = (of: string, mine: () => Promise<boolean>) => ({
     args: ["id"],
@@ -170,11 +210,14 @@ test("the admin socket of a service answers for all durable hosts in it, but for
   const flows = await system.start(flowHost({ store: memory({ label: "orders" }), flows: [greet] }));
   await flows.start(greet, "Ada", { id: "ada" });
   await system.start(pipelinesOn(memory()));
+  await system.start(flowHost({ store: memory({ label: "others" }), flows: [greet] }));
   const client = await hostAt(path);
   if (client === undefined) throw new Error("no program listens");
   onTestFinished(() => client.close());
   expect(await client.ask("inspect", { id: "ada" })).toMatchObject({ id: "ada" });
   expect(await client.ask("inspect", { id: "ada", store: "orders" })).toMatchObject({ id: "ada" });
+  expect(await client.ask("list", { store: "others" })).toEqual({ flows: [] });
+  expect(await client.ask("operations", {})).toMatchObject({ stores: { flows: ["orders", "others"] } });
   expect(await client.ask("system.nodes", {})).toBeDefined();
   await expect(client.ask("pipelines.list", {})).rejects.toThrow("answers only about flows, system here");
 });

@@ -23,12 +23,18 @@ interface Offered {
 }
 
 interface SystemOffers {
-  /** In the order of their starts. */
-  readonly hosts: Set<Offered>;
+  /** In the order in which their stores were first seen, and of one store in the order of their starts: a restart changes no place. */
+  readonly hosts: Offered[];
+  /** The places of stores, by their labels. Those of stores without a host are kept for their next one. */
+  readonly places: Map<string, number>;
+  nextPlace: number;
   /** Made when they are first asked for. */
   program: AdminOperations | undefined;
   socket: AdminOperations | undefined;
 }
+
+/** Stores whose places are remembered while they have no host. */
+const MOST_PLACES = 256;
 
 /** Offers last as long as the systems of their hosts. */
 const offers = new WeakMap<Kernel, SystemOffers>();
@@ -36,17 +42,39 @@ const offers = new WeakMap<Kernel, SystemOffers>();
 function offersOf(kernel: Kernel): SystemOffers {
   const before = offers.get(kernel);
   if (before !== undefined) return before;
-  const made: SystemOffers = { hosts: new Set(), program: undefined, socket: undefined };
+  const made: SystemOffers = {
+    ...{ hosts: [], places: new Map(), nextPlace: 0 },
+    ...{ program: undefined, socket: undefined },
+  };
   offers.set(kernel, made);
   return made;
 }
 
 /** Offers the operations of a host, until the call that it gives. */
 export function offer(kernel: Kernel, service: AdminService, place: OfferPlace): () => void {
-  const { hosts } = offersOf(kernel);
+  const offers = offersOf(kernel);
+  const { hosts } = offers;
   const offered: Offered = { service: ofStore(service, place.store), place };
-  hosts.add(offered);
-  return () => void hosts.delete(offered);
+  const at = placeOf(offers, place.store);
+  const behind = hosts.findIndex((one) => placeOf(offers, one.place.store) > at);
+  hosts.splice(behind < 0 ? hosts.length : behind, 0, offered);
+  return () => {
+    const now = hosts.indexOf(offered);
+    if (now >= 0) hosts.splice(now, 1);
+  };
+}
+
+/** The place of a store among those of the system. */
+function placeOf(offers: SystemOffers, store: string): number {
+  const { hosts, places } = offers;
+  const known = places.get(store);
+  if (known !== undefined) return known;
+  if (places.size >= MOST_PLACES) {
+    const used = new Set(hosts.map((one) => one.place.store));
+    for (const label of [...places.keys()]) if (!used.has(label)) places.delete(label);
+  }
+  places.set(store, offers.nextPlace);
+  return offers.nextPlace++;
 }
 
 /** Offers the operations of a host as long as it lives. @param alive - aborts when it ends */
@@ -73,7 +101,7 @@ export function offeredBy(kernel: Kernel, where: "program" | "socket" = "program
   const system = systemService(kernel);
   const isMeant = ({ atSockets }: OfferPlace): boolean => atSockets || where === "program";
   const made = operationsIn(() => [
-    ...[...all.hosts].filter(({ place }) => isMeant(place)).map(({ service }) => service),
+    ...all.hosts.filter(({ place }) => isMeant(place)).map(({ service }) => service),
     system,
   ]);
   all[where] = made;

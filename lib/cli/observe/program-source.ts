@@ -67,6 +67,10 @@ class ProgramSource implements Observed {
     return this.#offers.operations.map(({ name }) => name);
   }
 
+  get stores(): Offers["stores"] {
+    return this.#offers.stores;
+  }
+
   leaveOf(op: string): Leave {
     return this.#offers.operations.find(({ name }) => name === op)?.leave;
   }

@@ -2,7 +2,14 @@
 
 import { keptFor } from "../../admin/history/kept.js";
 import { type Json, toJson } from "../../admin/json-view.js";
-import { type Args, chosenOf, type Leave, type SystemId } from "../../admin/protocol.js";
+import {
+  type Args,
+  chosenOf,
+  type Leave,
+  type Stores,
+  type SystemId,
+  storesOf,
+} from "../../admin/protocol.js";
 import { operationsOn } from "../../admin/system/kernel-operations.js";
 import { offeredBy } from "../../admin/system/offered.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -16,6 +23,8 @@ export interface ObserverSource {
   readonly names: readonly string[];
   /** The systems that are looked at. */
   readonly systems: readonly SystemId[];
+  /** The stores that the argument `store` of an operation may name, by the subject of the operation. */
+  readonly stores?: Stores | undefined;
   /** The right that an operation needs. Undefined: there is no such operation now. */
   leaveOf(op: string): Leave | undefined;
   /** Carries out an operation. Rejects with its error. */
@@ -36,6 +45,9 @@ export function sourceIn(kernel: Kernel): ObserverSource {
     systems: [{ name, id }],
     get names() {
       return operations.names;
+    },
+    get stores() {
+      return storesOf(operations);
     },
     leaveOf: (op) => operations.find(op)[0]?.leave,
     look: async (op, args, signal) => {

@@ -1,7 +1,8 @@
 // The requests to an observer, for its own server and for those of frameworks. Paths are read from their end, so that it may be mounted anywhere.
 
 import { AdminTimeoutError } from "../../admin/errors.js";
-import type { Json } from "../../admin/json-view.js";
+import { type Json, toJson } from "../../admin/json-view.js";
+import { subjectOf } from "../../admin/subject.js";
 import type { Kernel } from "../../process/kernel.js";
 import { httpStatus } from "../../service/http/status.js";
 import type { FeedDesk } from "../feed/desk.js";
@@ -104,6 +105,7 @@ export class ObserverRequests {
       actions,
       subjects,
       systems,
+      stores: toJson(source.stores ?? {}),
       now: kernel.env.wallTime(),
     };
   }
@@ -244,11 +246,6 @@ function guarded({ method, headers }: Request, host: string | undefined, isApi: 
     contentType: header("content-type"),
     contentLength: header("content-length"),
   };
-}
-
-/** `flows` for operations without a prefix. */
-function subjectOf(op: string): string {
-  return /^(\w+)\./.exec(op)?.[1] ?? "flows";
 }
 
 // ── answers ─────────────────────────────────────────────────────────────────────────────────────────────────────

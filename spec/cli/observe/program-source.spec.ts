@@ -30,6 +30,7 @@ class Program {
   closed = 0;
   isThere = true;
   systems: { name: string; id: string }[] = [SHOP];
+  stores: Record<string, string[]> | undefined;
   operations: readonly { name: string; leave: string }[] = OPERATIONS;
 
   open(system?: string): Promise<Observed> {
@@ -42,7 +43,10 @@ class Program {
     return {
       ask: (op: string, args: object, _signal?: AbortSignal, changes?: boolean): Promise<Json> =>
         op === OFFERS_OP
-          ? Promise.resolve({ operations: this.operations, systems: this.systems } as unknown as Json)
+          ? Promise.resolve({
+              ...{ operations: this.operations, systems: this.systems },
+              ...(this.stores !== undefined && { stores: this.stores }),
+            } as unknown as Json)
           : new Promise((answer, fail) => void this.asked.push({ op, args, changes, answer, fail })),
       close: () => void this.closed++,
     };
@@ -122,6 +126,17 @@ test("has the history kept while it is held, and learns what is offered meanwhil
   await turns();
   release?.();
   expect(program.timers).toEqual([]);
+});
+
+test("it names the stores of the hosts, which an earlier release does not [N1632]", async () => {
+  const program = new Program();
+  const earlier = await program.open();
+  expect(earlier.stores).toBeUndefined();
+  await earlier.close();
+  program.stores = { flows: ["east", "west"] };
+  const source = await program.open();
+  expect(source.stores).toEqual({ flows: ["east", "west"] });
+  await source.close();
 });
 
 test("operations on a system name it where several listen at a socket [N1594]", async () => {

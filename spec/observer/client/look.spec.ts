@@ -6,13 +6,15 @@ import { type Answered, phaseOf } from "../../../lib/observer/client/model/look.
 
 const error = { message: "no host here has the store" };
 
-test.each<[Answered<unknown>, ReturnType<typeof phaseOf>]>([
+const ANSWERS: readonly (readonly [Answered<unknown>, ReturnType<typeof phaseOf>])[] = [
   [{}, "looking"],
   [{ error }, "problem"],
   [{ value: [] }, "value"],
   [{ value: null }, "value"],
   [{ value: [1], error }, "value"],
-])("of the answer %j, %s is to be seen [N1630]", (answer, phase) => {
+];
+
+test.each(ANSWERS)("of the answer %j, %s is to be seen [N1630]", (answer, phase) => {
   expect(phaseOf(answer)).toBe(phase);
 });
 

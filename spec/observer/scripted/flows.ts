@@ -55,6 +55,17 @@ export function flowsOf(store: StoreSource, socket: string): FlowHostDefinition 
   return flowHost({ name: "flows", store, socket, flows: FLOWS, queues: { slow: { concurrency: 1 } } });
 }
 
+/** A host with a store of its own, beside the first one. */
+export function pastOf(store: StoreSource): FlowHostDefinition {
+  return flowHost({ name: "past", store, socket: false, flows: FLOWS });
+}
+
+/** A flow of the second store has the id of one in the first, and another does not. */
+export async function leadPast(flows: FlowHost): Promise<void> {
+  await flows.start(resting, undefined, { id: "resting" });
+  await flows.start(resting, undefined, { id: "long-ago" });
+}
+
 /** Starts flows, and leads each to its status. */
 export async function lead(flows: FlowHost): Promise<void> {
   const done = await flows.start(order, "tea", { id: "order-done" });

@@ -1,6 +1,8 @@
 // The scripted service as a program: it prints where its observer and its admin socket are, does what each line on its standard input says, and ends
 // with its input.
 //
+// `--actions` lets its observer change things, and `--past` gives it a second flow host with a store of its own.
+//
 //     round             one round of work, with a crash and a re-route
 //     break WHY         the printer breaks down
 //     spawn COUNT       so many more processes
@@ -16,12 +18,15 @@ const url = new Promise<string>((resolve) => {
   listening = resolve;
 });
 const actions = process.argv.includes("--actions");
-const service = await scripted(() => [
-  {
-    id: "observer",
-    start: observer({ port: 0, actions, traces: true, onListening: (at) => listening(at.url) }),
-  },
-]);
+const service = await scripted(
+  () => [
+    {
+      id: "observer",
+      start: observer({ port: 0, actions, traces: true, onListening: (at) => listening(at.url) }),
+    },
+  ],
+  process.argv.includes("--past"),
+);
 const say = (value: object): void => console.log(JSON.stringify(value));
 say({ url: await url, socket: service.socket });
 

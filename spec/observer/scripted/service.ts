@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ChildSpec, System, supervisor } from "signalbox";
 import { joinCluster, localNetwork, programs } from "signalbox/nodes";
-import { sqlite } from "signalbox/store";
-import { flowsOf, lead } from "./flows.js";
+import { memory, sqlite } from "signalbox/store";
+import { flowsOf, lead, leadPast, pastOf } from "./flows.js";
 import { pipelinesOf, queuesOf, read } from "./messages.js";
 import { type Parts, tree } from "./tree.js";
 import { words } from "./words.js";
@@ -30,8 +30,14 @@ const PACE_MS = 50;
 const ORDERS = 6;
 const STOP_MS = 500;
 
-/** @param more - children of the root, such as an observer */
-export async function scripted(more: (system: System) => readonly ChildSpec[] = () => []): Promise<Scripted> {
+/**
+ * @param more - children of the root, such as an observer
+ * @param hasPast - whether a second flow host has a store of its own, with the label `past`
+ */
+export async function scripted(
+  more: (system: System) => readonly ChildSpec[] = () => [],
+  hasPast = false,
+): Promise<Scripted> {
   const folder = mkdtempSync(join(tmpdir(), "scripted-"));
   const at = (name: string): string => join(folder, name);
   const report = (): void => undefined;
@@ -50,6 +56,7 @@ export async function scripted(more: (system: System) => readonly ChildSpec[] = 
     const socket = at("shop.sock");
     const flows = flowsOf(sqlite(at("flows.db")), socket);
     const pipelines = pipelinesOf(sqlite(at("pipelines.db")), socket);
+    const past = pastOf(memory({ label: "past" }));
     const topology = words(() => new Promise((resolve) => setTimeout(resolve, PACE_MS)));
     const { root, parts } = tree(system, [
       {
@@ -59,10 +66,12 @@ export async function scripted(more: (system: System) => readonly ChildSpec[] = 
       { id: "words", start: topology },
       { id: "flows", name: "flows", start: flows },
       { id: "pipelines", name: "pipelines", start: pipelines },
+      ...(hasPast ? [{ id: "past", name: "past", start: past }] : []),
       ...more(system),
     ]);
     await system.start(root);
     await lead(flows.at(system, "flows"));
+    if (hasPast) await leadPast(past.at(system, "past"));
     await read(pipelines.at(system, "pipelines"));
     await queuesOf(system, sqlite(at("queues.db")), socket);
     let orders = 0;

@@ -47,6 +47,33 @@ describe("the operations", () => {
     expect(await (await api("hello", {})).json()).toEqual({
       ...{ name: "shop", version: expect.stringMatching(/^\d+\.\d+\.\d+/), actions: false },
       ...{ subjects: ["system"], systems: [{ name: "shop", id: system.node.id }], now: 1_577_836_800_000 },
+      stores: {},
+    });
+  });
+
+  it("are on the store that a request names, of the stores that the hosts here have [N1632]", async () => {
+    const order = defineFlow("order", async (_ctx, id: number) => id);
+    const [west, east] = [memory({ label: "west" }), memory({ label: "east" })];
+    const hosts = [];
+    for (const store of [west, east])
+      hosts.push(await clock.until(system.start(flowHost({ store, flows: [order] }))));
+    const { stores } = (await (await api("hello", {})).json()) as { stores: object };
+    expect(stores).toEqual({ flows: ["west", "east"] });
+    await clock.until(hosts[0]?.start(order, 7, { id: "order-west" }) as Promise<unknown>);
+    await clock.until(hosts[1]?.start(order, 7, { id: "order-east" }) as Promise<unknown>);
+    const idsOf = async (args: object): Promise<string[]> => {
+      const { ok } = (await (await ask("list", args)).json()) as { ok: { flows: { id: string }[] } };
+      return ok.flows.map(({ id }) => id);
+    };
+    // Without the choice it is the host that started first, as in earlier releases.
+    expect([await idsOf({ store: "west" }), await idsOf({ store: "east" }), await idsOf({})]).toEqual([
+      ["order-west"],
+      ["order-east"],
+      ["order-west"],
+    ]);
+    expect(await errorOf(await ask("list", { store: "north" }))).toMatchObject({
+      code: "ERR_ADMIN_PROTOCOL",
+      message: expect.stringContaining("there is only west, east"),
     });
   });
 

@@ -4,7 +4,8 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
 import { type ActField, type ActValues, filledForm } from "../model/act-form.js";
-import { type Args, act } from "../shell/api.js";
+import type { Args } from "../shell/api.js";
+import { act } from "../shell/operations.js";
 import { useHello } from "../shell/session.js";
 
 export interface ActProps {

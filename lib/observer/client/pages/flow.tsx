@@ -53,6 +53,7 @@ function View(): JSX.Element {
   return (
     <Page
       title={id}
+      subject="flows"
       about={flow === undefined ? undefined : `Flow ${flow.name}, version ${flow.version}`}
       actions={
         value === undefined ? undefined : <FlowActs flow={value.flow} started={value.children.length} />

@@ -42,6 +42,7 @@ export const page: PageSpec = {
     <WorkList<FlowPage, FlowSummary>
       title="Flows"
       about="Durable flows: each continues at its last recorded step after a crash."
+      subject="flows"
       pages={{ list: "flows", one: "flow" }}
       nouns={{ one: "flow", of: "flow", many: "Flows" }}
       ops={{ list: "list", counts: "counts", evidence: "evidence" }}

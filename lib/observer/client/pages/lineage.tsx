@@ -19,9 +19,9 @@ import {
   Table,
   Time,
 } from "../parts/index.js";
-import { ask } from "../shell/api.js";
 import { useAsked } from "../shell/asked.js";
 import { live } from "../shell/feed.js";
+import { ask } from "../shell/operations.js";
 import type { PageSpec } from "../shell/page-spec.js";
 import { link, useRoute } from "../shell/router.js";
 import { toneOf } from "../work/tones.js";
@@ -47,6 +47,7 @@ function View(): JSX.Element {
   return (
     <Page
       title={`Message ${message}`}
+      subject="pipelines"
       about={
         <>
           of execution <a href={link("pipeline", { id })}>{id}</a>

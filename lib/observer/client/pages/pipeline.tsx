@@ -66,6 +66,7 @@ function View(): JSX.Element {
   return (
     <Page
       title={id}
+      subject="pipelines"
       about={value === undefined ? undefined : `Execution of pipeline ${value.pipeline}`}
       actions={value === undefined ? undefined : <Acts execution={value} />}
     >

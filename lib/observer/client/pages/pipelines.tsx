@@ -49,6 +49,7 @@ export const page: PageSpec = {
     <WorkList<ExecutionPage, ExecutionSummary>
       title="Pipelines"
       about="Executions of durable pipelines: messages on their way from sources through routes."
+      subject="pipelines"
       pages={{ list: "pipelines", one: "pipeline" }}
       nouns={{ one: "execution", of: "pipeline", many: "Executions" }}
       ops={{ list: "pipelines.list", counts: "pipelines.counts", evidence: "pipelines.evidence" }}

@@ -25,8 +25,8 @@ import {
   Table,
   Time,
 } from "../parts/index.js";
-import { act } from "../shell/api.js";
 import { live } from "../shell/feed.js";
+import { act } from "../shell/operations.js";
 import type { PageSpec } from "../shell/page-spec.js";
 import { link, useRoute } from "../shell/router.js";
 

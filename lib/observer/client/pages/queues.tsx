@@ -42,7 +42,11 @@ function View(): JSX.Element {
   const list = live<Items<QueueSummary>>("queues.list", { limit: 500, atMost: AT_MOST }).value;
   const shown = list.value?.items.find(({ name }) => name === params.queue);
   return (
-    <Page title="Queues" about="Durable queues: published messages wait here for subscribers.">
+    <Page
+      title="Queues"
+      subject="queues"
+      about="Durable queues: published messages wait here for subscribers."
+    >
       <Listed
         of={list}
         label="Queues"

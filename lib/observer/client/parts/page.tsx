@@ -3,19 +3,23 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { visible } from "../model/format.js";
-import { useHello } from "../shell/session.js";
+import { type Subject, useHello } from "../shell/session.js";
+import { StoreChoice } from "./store-choice.js";
 
 export interface PageProps {
   readonly title: string;
   /** What the page is about, in a sentence. */
   readonly about?: ComponentChildren;
+  /** What it is about, if that is in a store: where a program has several, a list has a choice, and another page says in which it is. */
+  readonly subject?: Subject;
   /** Buttons and fields beside the heading. */
   readonly actions?: ComponentChildren;
   readonly children?: ComponentChildren;
 }
 
-export function Page({ title, about, actions, children }: PageProps): JSX.Element {
+export function Page({ title, about, subject, actions, children }: PageProps): JSX.Element {
   const { name } = useHello();
+  const choice = subject === undefined ? null : <StoreChoice subject={subject} />;
   useEffect(() => {
     document.title = `${title} · ${name}`;
   }, [title, name]);
@@ -26,7 +30,12 @@ export function Page({ title, about, actions, children }: PageProps): JSX.Elemen
           <h1>{visible(title)}</h1>
           {about === undefined ? null : <p class="about">{about}</p>}
         </div>
-        {actions === undefined ? null : <div class="page-actions">{actions}</div>}
+        {actions === undefined && choice === null ? null : (
+          <div class="page-actions">
+            {choice}
+            {actions}
+          </div>
+        )}
       </div>
       {children}
     </>

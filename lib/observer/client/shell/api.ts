@@ -37,14 +37,3 @@ export async function post(path: string, body: object, signal?: AbortSignal): Pr
   const answer = (await response.json().catch(() => ({}))) as { error?: { name?: string; message?: string } };
   throw new AskError(response.status, answer.error ?? {});
 }
-
-/** Asks an operation that looks, once. @throws AskError */
-export async function ask<T>(op: string, args: Args = {}, signal?: AbortSignal): Promise<T> {
-  const response = await post("ask", { op, args }, signal);
-  return ((await response.json()) as { ok: T }).ok;
-}
-
-/** Has an operation change something. The server refuses it unless it was started with `actions: true`. @throws AskError */
-export function act<T = unknown>(op: string, args: Args = {}): Promise<T> {
-  return ask<T>(op, args);
-}

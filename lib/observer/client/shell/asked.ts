@@ -2,7 +2,8 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { viewKey } from "../model/views.js";
-import { type Args, ask } from "./api.js";
+import type { Args } from "./api.js";
+import { ask, meant } from "./operations.js";
 
 export interface Asked<T> {
   readonly value?: T;
@@ -15,7 +16,8 @@ export interface Asked<T> {
  * @param op - undefined: nothing is asked
  * @param when - asks again when this changes
  */
-export function useAsked<T>(op: string | undefined, args: Args, when: string | number = 0): Asked<T> {
+export function useAsked<T>(op: string | undefined, given: Args, when: string | number = 0): Asked<T> {
+  const args = op === undefined ? given : meant(op, given);
   const [answer, setAnswer] = useState<Asked<T>>({});
   const key = op === undefined ? "" : viewKey(op, args);
   useEffect(() => {

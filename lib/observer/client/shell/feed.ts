@@ -15,6 +15,7 @@ import {
 } from "../model/views.js";
 import { type Args, AskError, post } from "./api.js";
 import { isHidden, later } from "./browser.js";
+import { meant } from "./operations.js";
 import { greetAgain, session, tokenRefused } from "./session.js";
 
 /** A live view, in a component. */
@@ -77,7 +78,8 @@ export const isHeld: ReadonlySignal<boolean> = ownHeld;
  * @param op - an operation that looks, such as `system.top`. Undefined: nothing is asked
  * @param hz - how often it is looked at, 1 to 4 times a second
  */
-export function live<T>(op: string | undefined, args: Args = {}, hz = 1): ReadonlySignal<Live<T>> {
+export function live<T>(op: string | undefined, given: Args = {}, hz = 1): ReadonlySignal<Live<T>> {
+  const args = op === undefined ? given : meant(op, given);
   const key = op === undefined ? "" : viewKey(op, args);
   useEffect(() => (op === undefined ? undefined : hold(entryOf(key, op, args), hz)), [key, hz]);
   const state = op === undefined ? NOTHING : entryOf(key, op, args).state;

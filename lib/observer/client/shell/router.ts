@@ -3,17 +3,21 @@
 
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type Changes, changedRoute, formatRoute, parseRoute, type Route } from "../model/route.js";
+import { storeCarried } from "../model/stores.js";
+import { knownStores } from "./session.js";
 
 const own: Signal<Route> = signal(parseRoute(""));
 
 export const route: ReadonlySignal<Route> = own;
 
-/** The address of a page, for a link. */
-export const link = formatRoute;
+/** The address of a page, for a link. Of several stores, it carries the one that this page is about. */
+export function link(page: string, params: Changes = {}): string {
+  return formatRoute(page, { store: storeCarried(page, own.value, knownStores()), ...params });
+}
 
 /** Opens a page, as a click on its link does. */
 export function go(page: string, params: Changes = {}): void {
-  location.hash = formatRoute(page, params);
+  location.hash = link(page, params);
 }
 
 /** Changes parameters of the view. They replace the address: the button of the browser leads to the page before. */

@@ -1,6 +1,7 @@
 // Who answers: the greeting of the server. Until it has come, the page asks for a token or waits.
 
 import { effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import type { KnownStores } from "../model/stores.js";
 import { AskError, post } from "./api.js";
 import { later, nowMs } from "./browser.js";
 import { token } from "./token.js";
@@ -15,6 +16,8 @@ export interface Hello {
   readonly actions: boolean;
   readonly subjects: readonly Subject[];
   readonly systems: readonly { readonly name: string; readonly id: string }[];
+  /** The stores of its hosts, by the subject of their operations. */
+  readonly stores: KnownStores;
   /** The time there, in milliseconds since 1970. */
   readonly now: number;
 }
@@ -39,6 +42,9 @@ export function useHello(): Hello {
   if (now.phase !== "open") throw new Error("a page is shown only in an open session");
   return now.hello;
 }
+
+/** The stores of the hosts there. None before the greeting. */
+export const knownStores = (): KnownStores => (own.value.phase === "open" ? own.value.hello.stores : {});
 
 /** Greets the server whenever there is a token to try. */
 export function beginSession(): void {

@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import { Choice, type Column, type EmptyProps, Listed, Page, Problem, Search } from "../parts/index.js";
 import { live } from "../shell/feed.js";
 import { link, useRoute } from "../shell/router.js";
+import type { Subject } from "../shell/session.js";
 import { Counts } from "./counts.js";
 import { Evidence } from "./evidence.js";
 import { Pager } from "./pager.js";
@@ -18,6 +19,7 @@ interface PageOfWork {
 export interface WorkListProps<Answer extends PageOfWork, Row extends { readonly id: string }> {
   readonly title: string;
   readonly about: string;
+  readonly subject: Subject;
   /** The names of the pages of the list and of one of it. */
   readonly pages: { readonly list: string; readonly one: string };
   /** What the list has, what each is one of, and what the table is called. */
@@ -37,7 +39,7 @@ const LIMIT = 100;
 export function WorkList<Answer extends PageOfWork, Row extends { readonly id: string }>(
   props: WorkListProps<Answer, Row>,
 ): JSX.Element {
-  const { title, about, pages, nouns, ops, nameArg, statuses, columns, rows, empty } = props;
+  const { title, about, subject, pages, nouns, ops, nameArg, statuses, columns, rows, empty } = props;
   const { status, name, find, cursor } = useRoute().params;
   const args = { limit: LIMIT, status, [nameArg]: name, idPrefix: find, cursor };
   const counts = live<{ readonly counts: Readonly<Record<string, number>>; readonly atMost: number }>(
@@ -48,6 +50,7 @@ export function WorkList<Answer extends PageOfWork, Row extends { readonly id: s
     <Page
       title={title}
       about={about}
+      subject={subject}
       actions={
         <>
           <Search label="Id begins with" />
