@@ -17,8 +17,6 @@ export interface EvidenceFolder {
   remove(file: EvidenceFile): void;
   /** Writes the start of `now` in place, in one call of the system, without a new file. */
   note(bytes: Uint8Array): void;
-  /** Calls `fn` when the host's loop turns. A folder without it has it called at once. */
-  later?(fn: () => void): void;
   /** Where a thread may write a file, if it has a path. */
   pathOf(file: EvidenceFile): string | undefined;
   /** The host is done. `isEmpty`: nothing has to be kept. */
@@ -241,11 +239,6 @@ class FileFolder implements EvidenceFolder {
     } catch {
       // A full disk: the running subject is not known.
     }
-  }
-
-  later(fn: () => void): void {
-    // One that is not referenced would wait until something else turns the loop.
-    node.timers.setImmediate(fn);
   }
 
   #closeNow(): void {

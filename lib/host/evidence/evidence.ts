@@ -316,7 +316,6 @@ function keeperOf(folder: EvidenceFolder | undefined, now: () => number): Witnes
     namelessly: (kind) => folder?.write("end", JSON.stringify({ kind, at: now() })),
     left: () => folder?.write("end", "{}"),
     note: (bytes) => folder?.note(bytes),
-    later: (fn) => (folder?.later === undefined ? fn() : folder.later(fn)),
     spinPath: folder?.pathOf("spin"),
   };
 }

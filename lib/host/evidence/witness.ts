@@ -7,8 +7,8 @@
 // asynchronous context, which reaches timers and callbacks too. On Node 20 and 22 each promise of the thread pays for that.
 //
 // In a watched life promises are marked with the subject that made them, so that its continuations have its name. Each switch from one
-// subject to another is noted at once, since an abort leaves no last moment, and a thread of its own sees a subject that does not give
-// back the thread. A switch to no subject is noted when the host's loop turns.
+// subject to another, or to none, is noted at once, since an abort leaves no last moment and a kill is no evidence against a subject whose
+// code has given back the thread. A thread of its own sees a subject that does not give it back.
 
 import type { AsyncLocalStorage as Storage } from "node:async_hooks";
 import { node, optionalModule } from "../../process/node-modules.js";
@@ -36,8 +36,6 @@ export interface WitnessKeeper {
   left(): void;
   /** The subject that runs from now on: bytes to write in place. */
   note(bytes: Uint8Array): void;
-  /** Calls `fn` when the host's loop turns. */
-  later(fn: () => void): void;
   /** Where the watching thread notes a subject that spins. */
   readonly spinPath: string | undefined;
 }
@@ -150,14 +148,8 @@ class Witness {
   /** Notes each switch from now on. */
   watch(keeper: WitnessKeeper): void {
     if (!this.#keepers.has(keeper) || this.#watching.has(keeper)) return;
-    this.#watching.set(keeper, new Watch(keeper, (fn) => this.#outside(fn)));
+    this.#watching.set(keeper, new Watch(keeper));
     this.#follow();
-  }
-
-  /** Runs code in no name, and what it leaves behind. */
-  #outside(fn: () => void): void {
-    if (this.#storage === undefined) fn();
-    else this.#storage.run(undefined, fn);
   }
 
   unwatch(keeper: WitnessKeeper): void {
@@ -284,24 +276,16 @@ class Named extends Given {
 /** A watched life of one host: notes the running subject, in a file and for a thread that looks on. */
 class Watch {
   readonly #keeper: WitnessKeeper;
-  readonly #outside: (fn: () => void) => void;
   readonly #cells: Int32Array;
   readonly #bytes: Uint8Array;
   readonly #note = new Uint8Array(HEAD + MOST_BYTES);
   readonly #encoder = new TextEncoder();
   /** The subject whose code runs. */
   #now: Accountable | undefined;
-  /** The subject in the file, and in how many bytes. */
-  #filed: Accountable | undefined;
-  #length = 0;
-  #isLeaving = false;
-  #isOpen = true;
   #thread: HostThread | undefined;
 
-  /** @param outside - runs code in no name, and what it leaves behind */
-  constructor(keeper: WitnessKeeper, outside: (fn: () => void) => void) {
+  constructor(keeper: WitnessKeeper) {
     this.#keeper = keeper;
-    this.#outside = outside;
     const memory = new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT + MOST_BYTES);
     this.#cells = new Int32Array(memory, 0, 3);
     this.#bytes = new Uint8Array(memory, 3 * Int32Array.BYTES_PER_ELEMENT);
@@ -330,38 +314,21 @@ class Watch {
     Atomics.add(this.#cells, 0, 1);
     if (subject === this.#now) return;
     this.#now = subject;
-    if (subject === undefined) {
-      this.#leave();
-      return;
-    }
-    if (subject !== this.#filed) this.#file(subject);
-    Atomics.store(this.#cells, 1, this.#length);
+    Atomics.store(this.#cells, 1, this.#file(subject));
   }
 
-  /** Most often the next subject, or the same one, runs at once: the file waits for that. */
-  #leave(): void {
-    Atomics.store(this.#cells, 1, 0);
-    if (this.#isLeaving) return;
-    this.#isLeaving = true;
-    const left = (): void => {
-      this.#isLeaving = false;
-      if (this.#isOpen && this.#now === undefined) this.#file(undefined);
-    };
-    this.#outside(() => this.#keeper.later(left));
-  }
-
-  #file(subject: Accountable | undefined): void {
+  /** Returns the length of what is in the file, in bytes. */
+  #file(subject: Accountable | undefined): number {
     const { read, written } = this.#encoder.encodeInto(subject?.subject ?? "", this.#note.subarray(HEAD));
-    this.#length = read === (subject?.subject.length ?? 0) ? written : 0;
-    this.#filed = subject;
-    this.#encoder.encodeInto(String(this.#length).padStart(HEAD, "0"), this.#note);
-    const note = this.#note.subarray(0, HEAD + this.#length);
+    const length = read === (subject?.subject.length ?? 0) ? written : 0;
+    this.#encoder.encodeInto(String(length).padStart(HEAD, "0"), this.#note);
+    const note = this.#note.subarray(0, HEAD + length);
     this.#bytes.set(note.subarray(HEAD));
     this.#keeper.note(note);
+    return length;
   }
 
   close(): void {
-    this.#isOpen = false;
     Atomics.store(this.#cells, 2, 1);
     Atomics.notify(this.#cells, 2);
   }

@@ -212,7 +212,7 @@ describe("the note of a watched life", () => {
   });
 
   it.each([false, true])(
-    "waits in a file until the host's loop turns, when no code runs any more, carried: %s [J620]",
+    "says at once in its file that no code runs any more, before the library writes its commit, carried: %s [J620]",
     async (isCarrying) => {
       const files = evidenceIn(watchedIn({ isCarrying }));
       let folder: EvidenceFolder | undefined;
@@ -221,12 +221,24 @@ describe("the note of a watched life", () => {
       const evidence = openEvidence({ place: { open }, who: "flows", now, after, opened });
       closing.push(() => evidence.close());
       const noted = (): unknown => readNote(folder?.read("now"));
-      evidence.begin("message:a").run(() => undefined);
-      const atOnce = noted();
-      evidence.begin("message:b").run(() => undefined);
-      const next = noted();
-      await turn();
-      expect([atOnce, next, noted()]).toEqual(["message:a", "message:b", undefined]);
+      const seen: unknown[] = [];
+      await new Promise<void>((done) => {
+        const system = new System({ report: false });
+        closing.push(() => system.stop());
+        system.spawn(async () => {
+          const code = evidence.begin("message:a").run(async () => {
+            seen.push(noted());
+            await Promise.resolve();
+            seen.push(noted());
+          });
+          seen.push(noted());
+          // What follows the code of the subject in the same turn of the host's loop, as a commit does.
+          await code;
+          seen.push(noted());
+          done();
+        });
+      });
+      expect(seen).toEqual(["message:a", undefined, "message:a", undefined]);
     },
   );
 
