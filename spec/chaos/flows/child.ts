@@ -8,6 +8,7 @@ import { endOf, programFlow } from "../../flow/programs/interpret.js";
 import { mailFor, mailOf } from "../../flow/programs/program.js";
 import { killingAt, withPoints } from "../points.js";
 import { storeAt } from "../stores.js";
+import { answering, noted, UnderWay } from "../under-way.js";
 import { Recorder } from "./deeds.js";
 import { IDLE, type Plan, UP, visitsOf } from "./plan.js";
 import { book, transfer } from "./stores.js";
@@ -16,6 +17,7 @@ const plan = JSON.parse(readFileSync(process.argv[2] as string, "utf8")) as Plan
 const { accounts } = plan;
 const recorder = new Recorder(plan.record);
 const { point, passed } = killingAt(plan.killAt);
+const underWay = new UnderWay();
 
 const program = programFlow({
   ran: (flow, step, attempt, token) => {
@@ -59,7 +61,8 @@ const system = new System({ name: plan.host ?? "host", report: false });
 system.events.on("hospital", (report) => {
   if ("flow" in report) appendFileSync(visitsOf(plan.record), `${JSON.stringify(report)}\n`);
 });
-const store = withPoints(storeAt(plan.store, plan.leaseMs), point);
+answering(system, underWay);
+const store = withPoints(noted(storeAt(plan.store, plan.leaseMs), underWay), point);
 const definition = flowHost({ store, flows: [program] });
 const child = { id: "host", name: "flows", start: definition };
 const backoff = { minMs: PAUSE_MS, maxMs: PAUSE_MS };
@@ -68,11 +71,13 @@ const flows = definition.at(system, "flows");
 console.log(UP);
 await Promise.all(
   plan.flows.map(async ({ id, program: input }) => {
-    const run = await patient(() => flows.start(program, input, { id }));
+    const asks = <T>(what: string, ask: () => Promise<T>): Promise<T> =>
+      underWay.during(`${what} of ${id}`, () => patient(ask));
+    const run = await asks("the start", () => flows.start(program, input, { id }));
     point();
     for (const topic of mailOf(input))
-      await patient(() => run.send(topic, mailFor(topic), { messageId: topic }));
-    const outcome = await patient(() => endOf(run.result()));
+      await asks(`the message ${topic}`, () => run.send(topic, mailFor(topic), { messageId: topic }));
+    const outcome = await asks("the result", () => endOf(run.result()));
     recorder.add({ type: "ended", flow: id, outcome });
     point();
   }),

@@ -14,9 +14,11 @@ import { findingsOf, isClean } from "../../flow/programs/record.js";
 import type { PostgresServer } from "../../support/postgres.js";
 import { Loopback } from "../loopback.js";
 import { leaseOf, type Strikes, stopMsOf } from "../strikes.js";
+import { ANSWERED, ASK } from "../under-way.js";
 import { readDeeds } from "./deeds.js";
 import { type KillReport, lineOf } from "./kills.js";
-import { type Plan, visitsOf } from "./plan.js";
+import { type Plan, UP, visitsOf } from "./plan.js";
+import { standstill } from "./standstill.js";
 
 export interface HostsOptions extends Strikes {
   /** How often a host is cut off from the server, loudly or silently. */
@@ -32,6 +34,8 @@ export interface HostsOptions extends Strikes {
   /** How many loops without end keep the machine busy. */
   readonly busy: number;
   readonly child: readonly string[];
+  /** A host that has not ended by itself within this time after its last start hangs. Default 240,000. */
+  readonly hangMs?: number;
   bookings(): Promise<ReadonlyMap<string, number>>;
   /** What else is wrong at the end, in words. */
   faults?(): Promise<readonly string[]>;
@@ -46,8 +50,12 @@ const SOCKET = ".s.PGSQL.5432";
 /** The longest wait before something strikes: some lives of a flow. */
 const CALM_MS = 500;
 const BUSY_CALM_MS = 4_000;
-/** A host that has not ended by itself within this time after its last start hangs. */
 const HANG_MS = 240_000;
+/** How long a host that hangs has to say what is under way, and how often its words are looked at. */
+const ANSWER_MS = 5_000;
+const LOOK_MS = 20;
+/** Most characters of what a host printed that an error has, from its end. */
+const MOST_PRINTED = 20_000;
 const SLEEP_MS = 300;
 
 /** Runs flows on several hosts, and strikes. @throws Error when a host ends by itself before its flows do */
@@ -220,13 +228,8 @@ class HostProcess {
         out += chunk.toString();
       });
     this.child = child;
-    const hanging = setTimeout(() => {
-      const left = flows.map(({ id }) => id).join(", ");
-      this.failure = new Error(
-        `${this.plan.host} had not ended the flows ${left} after ${HANG_MS} ms:\n${out}`,
-      );
-      child.kill("SIGKILL");
-    }, HANG_MS);
+    const { hangMs = HANG_MS } = this.options;
+    const hanging = setTimeout(() => void this.hangs(child, flows, () => out), hangMs);
     this.ended = new Promise((resolve) => {
       child.on("close", (code, signal) => {
         clearTimeout(hanging);
@@ -236,6 +239,28 @@ class HostProcess {
         resolve();
       });
     });
+  }
+
+  /** Says what stands still, and kills it. */
+  private async hangs(child: ChildProcess, flows: Flows, out: () => string): Promise<void> {
+    const { record, host } = this.plan;
+    // The signal would end a host that is not up.
+    const isAsked = out().includes(UP) && child.kill(ASK);
+    for (let leftMs = isAsked ? ANSWER_MS : 0; leftMs > 0 && !out().includes(ANSWERED); leftMs -= LOOK_MS)
+      await pause(LOOK_MS);
+    const left = unfinished(new Map(flows.map(({ id, program }) => [id, program])), record).map(
+      ({ id }) => id,
+    );
+    const known = await standstill(this.options.server, left);
+    // It has ended by itself in the meantime, or was killed.
+    if (this.child !== child) return;
+    const { hangMs = HANG_MS } = this.options;
+    const begun = flows.map(({ id }) => id).join(", ");
+    this.failure = new Error(
+      `${host} had not ended after ${hangMs} ms; it was started with the flows ${begun}. ` +
+        `No end is recorded of: ${left.join(", ") || "none of them"}\n${known}\nit printed:\n${out().slice(-MOST_PRINTED)}`,
+    );
+    child.kill("SIGKILL");
   }
 
   signal(name: NodeJS.Signals): void {
