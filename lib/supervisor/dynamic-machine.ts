@@ -47,6 +47,7 @@ export function initial<P>(config: DynamicConfig): DynamicState<P> {
     orders: Queue.of(),
     timeIsUp: false,
     lastKey: 0,
+    changed: undefined,
   };
 }
 
@@ -187,6 +188,7 @@ function start<P>(child: DynamicChild<P>): DynamicEffect<P> {
 
 function started<P>(state: DynamicState<P>, child: DynamicChild<P>, at: number): readonly DynamicEffect<P>[] {
   const { asker } = child;
+  state.changed?.push({ child, isNew: asker !== undefined });
   child.asker = undefined;
   child.starting = false;
   child.since = at;
@@ -269,6 +271,7 @@ function exited<P>(
   if (isRestart(state, pid, reason)) {
     child.former = pid;
     child.pid = undefined;
+    state.changed?.push({ child, isNew: false });
     return restart(state, child, reason, at - child.since, event);
   }
   forget(state, child);
@@ -371,6 +374,8 @@ function andEnd<P>(state: DynamicState<P>, effects: DynamicEffect<P>[]): readonl
 }
 
 function forget<P>(state: DynamicState<P>, child: DynamicChild<P>): void {
+  // One that never came up was never seen.
+  if (child.asker === undefined) state.changed?.push({ child, isNew: false });
   state.children.delete(child.key);
   if (child.pid !== undefined) state.byPid.delete(child.pid);
   if (child.former !== undefined) state.byPid.delete(child.former);

@@ -54,6 +54,8 @@ export interface DynamicState<P> {
   /** While closing: the shutdown time that all children share is over. */
   timeIsUp: boolean;
   lastKey: number;
+  /** Children that have come up, ended, or are gone, for a witness. Undefined while there is none. */
+  changed: { readonly child: DynamicChild<P>; readonly isNew: boolean }[] | undefined;
 }
 
 /** `token` names a request in its answer. */

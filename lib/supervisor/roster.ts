@@ -134,6 +134,36 @@ export class Roster<P> {
     return place < 0 ? this : this.#change(place, undefined);
   }
 
+  /**
+   * The children that are not what they were in an earlier version, as they were and as they are. It costs as much as there are changes
+   * between the two.
+   */
+  changedSince(
+    before: Roster<P>,
+  ): readonly (readonly [was: Child<P> | undefined, is: Child<P> | undefined])[] {
+    const places = new Set<number>();
+    // Otherwise the table was built anew in between.
+    const isShared = before.#follow(places) === this.#follow(places);
+    const then = isShared ? before.#in(places) : [...before];
+    const now = isShared ? this.#in(places) : [...this];
+    const changed = new Map<string, readonly [Child<P> | undefined, Child<P> | undefined]>();
+    for (const was of then) changed.set(was.spec.id, [was, undefined]);
+    for (const is of now) changed.set(is.spec.id, [changed.get(is.spec.id)?.[0], is]);
+    return [...changed.values()].filter(([was, is]) => was !== is);
+  }
+
+  #in(places: ReadonlySet<number>): readonly Child<P>[] {
+    const { children } = this.#table;
+    return [...places].map((place) => children[place]).filter((child) => child !== undefined);
+  }
+
+  /** Adds the places in which this version differs from the one that holds the table, and gives the table. */
+  #follow(places: Set<number>): Table<P> {
+    let holder: Roster<P> = this;
+    for (; !(holder.#held instanceof Table); holder = holder.#held.next) places.add(holder.#held.place);
+    return holder.#held;
+  }
+
   [Symbol.iterator](): Iterator<Child<P>> {
     return this.range(0, this.end)[Symbol.iterator]();
   }

@@ -6,12 +6,15 @@ import type { Context } from "../process/context.js";
 import { EffectLoop } from "../process/effect-loop.js";
 import type { Signal } from "../process/entries.js";
 import { OptionError } from "../process/errors.js";
+import type { Kernel } from "../process/kernel.js";
 import type { Monitor } from "../process/monitor.js";
 import type { TimerRef } from "../process/owned-timer.js";
 import type { Pid } from "../process/pid.js";
+import type { Process } from "../process/process.js";
 import { crash, isOrderly } from "../process/reason.js";
 import type { ReplyTo } from "../process/request.js";
 import { supervising } from "../process/start.js";
+import type { SeenSupervisor } from "../process/witness.js";
 import { checkChild, type FullChildSpec } from "./child.js";
 import { abortStart, type ChildStartOutcome, hasStarted, killAfter, launchChild } from "./child-process.js";
 import type { Answer, Ask, Effect, Event, Restarting } from "./protocol.js";
@@ -21,6 +24,7 @@ import { countRecent } from "./restart-rule.js";
 import type { Child } from "./roster.js";
 import { countOf, statusOf } from "./status.js";
 import { type Config, decide, initial, type State } from "./supervisor-machine.js";
+import { changedBy, sightOf } from "./witnessed.js";
 
 type Message =
   | SupervisorMessage
@@ -45,7 +49,11 @@ export function supervisorBehaviour(
     handle: (_ctx, message) => supervisor.receive(message),
     signal: (_ctx, signal) => supervisor.onSignal(signal),
     parentExit: (_ctx, reason) => supervisor.dispatch({ type: "close", reason }),
-    inspected: () => ({ kind: "supervisor", state: () => supervisor.shown }),
+    inspected: () => ({
+      kind: "supervisor",
+      state: () => supervisor.shown,
+      sight: (most) => supervisor.sight(most),
+    }),
   };
 }
 
@@ -56,6 +64,7 @@ class SupervisorProcess {
   #end: Stop | undefined;
   readonly #reports: RestartReports<Message>;
   readonly #ctx: Context<Message>;
+  readonly #kernel: Kernel;
   readonly #stopping = new Map<Monitor, { readonly id: string; readonly timer: TimerRef | undefined }>();
   readonly #asking = new Map<number, ReplyTo<Answer<Pid>>>();
   #starting: { readonly id: string; readonly pid: Pid } | undefined;
@@ -63,12 +72,18 @@ class SupervisorProcess {
 
   constructor(ctx: Context<Message>, state: State<Pid>, quiet: boolean) {
     this.#ctx = ctx;
+    this.#kernel = (ctx.self.process as Process).kernel;
     this.#reports = new RestartReports(ctx, state.config, quiet);
     this.#loop = new EffectLoop<State<Pid>, Event<Pid>, Effect<Pid>>(
       state,
-      (before, event) => decide(before, event, ctx.now()),
+      (before, event) => {
+        const decided = decide(before, event, ctx.now());
+        if (this.#kernel.witness !== undefined) this.#witness(before, decided[0], event);
+        return decided;
+      },
       (effect) => this.#perform(effect),
     );
+    this.#kernel.witness?.supervised(ctx.self, [], (most) => this.sight(most));
   }
 
   /** Lets the machine decide, and does what it says. Gives the end of the supervisor, when that is what it says. */
@@ -79,6 +94,17 @@ class SupervisorProcess {
 
   get #state(): State<Pid> {
     return this.#loop.state;
+  }
+
+  #witness(before: State<Pid>, after: State<Pid>, event: Event<Pid>): void {
+    const changed = changedBy(before, after, event);
+    if (changed.length > 0)
+      this.#kernel.witness?.supervised(this.#ctx.self, changed, (most) => sightOf(after, most));
+  }
+
+  /** The supervisor, as a witness sees it. */
+  sight(most: number): SeenSupervisor {
+    return sightOf(this.#state, most);
   }
 
   /** The state, as inspectors see it. */

@@ -128,6 +128,7 @@ const ASKS: readonly ((on: SystemOperations) => Promise<unknown>)[] = [
   (on) => on.suspend("till"),
   (on) => on.resume("till"),
   (on) => on.trace("till"),
+  (on) => on.treeAt({ at: 0, limit: 1 }),
 ];
 
 test("every operation answers over the wire as at the kernel [Z704]", async () => {

@@ -50,6 +50,32 @@ function childFor(made: Change, version: number): Child<string> {
 }
 
 describe("a roster", () => {
+  it("knows what is not as in any other version [N1620]", () => {
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 120 }), fc.nat(), fc.nat(), (changes, from, to) => {
+        const rosters = [Roster.of<string>([])];
+        for (const made of changes) {
+          const of = rosters[made.of % rosters.length] as Roster<string>;
+          const child = childFor(made, rosters.length);
+          rosters.push(made.do === "set" ? of.set(child) : of.without(made.id));
+        }
+        const before = rosters[from % rosters.length] as Roster<string>;
+        const after = rosters[to % rosters.length] as Roster<string>;
+        const [then, now] = [[...before], [...after]];
+        const expected = IDS.map((id) => [then, now].map((all) => all.find((one) => one.spec.id === id)))
+          .filter(([was, is]) => was !== is)
+          .map(([was, is]) => `${was?.pid} ${was?.status} ${is?.pid} ${is?.status}`);
+        const found = after
+          .changedSince(before)
+          .map(([was, is]) => `${was?.pid} ${was?.status} ${is?.pid} ${is?.status}`);
+        expect([...found].sort()).toEqual(expected.sort());
+        // Both are as before.
+        expect([[...before], [...after]]).toEqual([then, now]);
+      }),
+      { numRuns: proving ? 5_000 : 200 },
+    );
+  });
+
   it("holds in each of its versions the same as a list that is copied for each change", () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 120 }), (changes) => {

@@ -17,9 +17,13 @@ import type {
   Overview,
   RecentFilter,
 } from "./operations.js";
+import type { PastTree, TreeAtOptions } from "./past-tree.js";
 
 /** How many incidents `recent` gives. */
 const RECENT = { usual: 100, most: 500, inOverview: 20 } as const;
+
+/** Most supervisors that `treeAt` gives. */
+const SUPERVISORS = 500;
 
 /** What the history does not know by itself. */
 interface Figures {
@@ -55,11 +59,19 @@ export class KernelHistory implements HistoryOperations {
     const limit = count("limit", filter.limit ?? RECENT.usual, 1);
     if (limit > RECENT.most) throw new OptionError("limit", limit, `at most ${RECENT.most}`);
     const { beforeAt } = filter;
-    if (beforeAt !== undefined && (typeof beforeAt !== "number" || Number.isNaN(beforeAt)))
-      throw new OptionError("beforeAt", beforeAt, "a time in milliseconds since 1970");
+    time("beforeAt", beforeAt);
     const chosen = { ...chosenBy(filter), beforeAt };
     this.#kept.touch();
     return latest(this.#history.state, limit, chosen);
+  }
+
+  async treeAt(options: TreeAtOptions = {}): Promise<PastTree> {
+    only("", options, ["at", "limit"]);
+    time("at", options.at);
+    const limit = count("limit", options.limit ?? SUPERVISORS, 1);
+    if (limit > SUPERVISORS) throw new OptionError("limit", limit, `at most ${SUPERVISORS}`);
+    this.#kept.touch();
+    return this.#history.tree.at(options.at, limit);
   }
 
   async overview(): Promise<Overview> {
@@ -81,6 +93,12 @@ export class KernelHistory implements HistoryOperations {
       recent: latest(state, RECENT.inOverview, {}),
     };
   }
+}
+
+/** @throws OptionError */
+function time(name: string, value: unknown): void {
+  if (value !== undefined && (typeof value !== "number" || Number.isNaN(value)))
+    throw new OptionError(name, value, "a time in milliseconds since 1970");
 }
 
 /** @throws OptionError */

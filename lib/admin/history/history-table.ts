@@ -18,5 +18,6 @@ export const HISTORY_ROWS: OperationTable<HistoryOperations> = {
     placed: [],
     options: { limit: true, kind: true, pid: true, beforeAt: true },
   },
+  treeAt: { kind: "ask", leave: "look", placed: [], options: { at: true, limit: true } },
   overview: { kind: "ask", leave: "look", placed: [] },
 };

@@ -11,7 +11,7 @@ import { outside } from "../../process/origin.js";
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import { cut } from "../../process/show.js";
-import type { EndedProcess, Witness } from "../../process/witness.js";
+import type { ChangedChild, EndedProcess, SupervisorSight, Witness } from "../../process/witness.js";
 import { Breakers } from "./breakers.js";
 import { Changes } from "./changes.js";
 import { type Detail, decide, HISTORY_LIMITS, initial, type State } from "./history-machine.js";
@@ -29,6 +29,7 @@ import {
   shown,
   whose,
 } from "./texts.js";
+import { TreeHistory } from "./tree-history.js";
 
 /** Discarded replies that are described within a second: each costs an error with a stack. The others count as the last of them. */
 const REPLIES_A_SECOND = 16;
@@ -54,12 +55,15 @@ export class History implements Witness {
   #taken = new WeakMap<object, { kind: string | undefined }>();
   #breakers = new Breakers();
   readonly #changes: Changes;
+  /** The supervision tree, as it is and as it was. */
+  readonly tree: TreeHistory;
   /** How long the last long turn took. */
   lastLateMs: number | undefined = undefined;
   #replies = { second: 0, count: 0, key: "" };
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
+    this.tree = new TreeHistory(kernel);
     this.#changes = new Changes(kernel, () => ({ "breakers not closed": this.#breakers.all.length }));
   }
 
@@ -88,11 +92,13 @@ export class History implements Witness {
       return overhear(events, event, listener as () => void);
     });
     this.#kernel.witness = this;
+    this.tree.begin();
     this.#changes.begin();
     return () => {
       for (const remove of removals) remove();
       this.#kernel.witness = undefined;
       this.#changes.end();
+      this.tree.end();
       this.#breakers = new Breakers();
       this.lastLateMs = undefined;
       this.#crashes = new WeakMap();
@@ -131,6 +137,14 @@ export class History implements Witness {
     const taken = this.#taken.get(process);
     if (taken !== undefined) taken.kind = kind;
     else this.#taken.set(process, { kind });
+  }
+
+  supervised(supervisor: Pid, changed: readonly ChangedChild[], sight: SupervisorSight): void {
+    try {
+      this.tree.supervised(supervisor, changed, sight);
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   deadLetter(to: Pid | string, reason: DeadLetterReason): void {

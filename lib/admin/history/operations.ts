@@ -1,6 +1,7 @@
 // The operations on the history of a system: what went wrong in it, and what has changed, as long as somebody looks.
 
 import type { RestartStrategy } from "../../supervisor/protocol.js";
+import type { PastTree, TreeAtOptions } from "./past-tree.js";
 
 /** Kinds of incidents: most are events of the system by their names; `crash` is the end of any process that ended abnormally. */
 export type IncidentKind =
@@ -168,4 +169,6 @@ export interface HistoryOperations {
   /** The latest incidents, the newest first. @throws OptionError */
   recent(filter?: RecentFilter): Promise<readonly Incident[]>;
   overview(): Promise<Overview>;
+  /** The supervision tree at a time of the last ten minutes. @throws OptionError */
+  treeAt(options?: TreeAtOptions): Promise<PastTree>;
 }

@@ -11,6 +11,7 @@ import type { Pid } from "../../process/pid.js";
 import type { Process } from "../../process/process.js";
 import { KernelHistory } from "../history/history-operations.js";
 import type { Incident, IncidentFilter, Overview, RecentFilter } from "../history/operations.js";
+import type { PastTree, TreeAtOptions } from "../history/past-tree.js";
 import { traceOperations } from "../traces/span-source.js";
 import type { TraceFilter, TraceOperations, TraceSpans, TraceSummary } from "../traces/trace-operations.js";
 import type { ScaleTo, TopologyGraph } from "./graph-operations.js";
@@ -189,6 +190,10 @@ export class KernelOperations implements SystemOperations {
 
   overview(): Promise<Overview> {
     return this.#history.overview();
+  }
+
+  treeAt(options?: TreeAtOptions): Promise<PastTree> {
+    return this.#history.treeAt(options);
   }
 
   top(options?: TopOptions): Promise<TopProcesses> {

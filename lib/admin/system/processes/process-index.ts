@@ -4,8 +4,8 @@ import type { Kernel } from "../../../process/kernel.js";
 import type { Pid } from "../../../process/pid.js";
 import type { Process } from "../../../process/process.js";
 import { STARTING } from "../../../process/process-state.js";
+import { walk } from "../../../process/walk.js";
 import { kindOf, type States } from "./view.js";
-import { walk } from "./walk.js";
 
 /** Most pids that are remembered: what one viewer sees of a system, many times over. */
 const REMEMBERED = 4_096;

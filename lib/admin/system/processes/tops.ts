@@ -2,6 +2,7 @@
 
 import type { Kernel } from "../../../process/kernel.js";
 import type { Process } from "../../../process/process.js";
+import { pause, type Visitor, type Walked, walk } from "../../../process/walk.js";
 import { keptFor } from "../../history/kept.js";
 import { unheldTimer } from "../../unheld-timer.js";
 import { Ages } from "./ages.js";
@@ -9,7 +10,6 @@ import { BusyProfile } from "./busy-profile.js";
 import { Census, type CensusReader } from "./census.js";
 import type { TopOptions, TopProcess, TopProcesses } from "./operations.js";
 import { checkTop, type Figures, type TopQuery, TopSearch } from "./top-query.js";
-import { pause, type Visitor, type Walked, walk } from "./walk.js";
 
 /** Walks take at most one part of so many of the thread. The larger the system, the longer the pauses between walks. */
 const SHARE = 100;

@@ -6,8 +6,8 @@ import { testClock } from "signalbox/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { KernelOperations } from "../../../../lib/admin/system/kernel-operations.js";
 import { ProcessIndex } from "../../../../lib/admin/system/processes/process-index.js";
-import { SLICE } from "../../../../lib/admin/system/processes/walk.js";
 import type { Process } from "../../../../lib/process/process.js";
+import { SLICE } from "../../../../lib/process/walk.js";
 import { collect } from "../../support/wire.js";
 
 function shop() {

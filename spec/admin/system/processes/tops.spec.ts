@@ -8,8 +8,8 @@ import { keptFor } from "../../../../lib/admin/history/kept.js";
 import { KernelOperations } from "../../../../lib/admin/system/kernel-operations.js";
 import type { TopOptions } from "../../../../lib/admin/system/processes/operations.js";
 import { nextWalkAt } from "../../../../lib/admin/system/processes/tops.js";
-import { SLICE } from "../../../../lib/admin/system/processes/walk.js";
 import { Cursor } from "../../../../lib/process/cursor.js";
+import { SLICE } from "../../../../lib/process/walk.js";
 
 function shop() {
   const clock = testClock();
@@ -114,6 +114,8 @@ test("a search finds labels, names, pids and kinds, whatever their case [N1532]"
 
 test("calls at the same time share one walk, whatever they ask, and equal ones share the answer [N1534]", async () => {
   const { clock, system, on } = shop();
+  // The walk with which the history begins.
+  await on.treeAt();
   for (let i = 0; i <= SLICE.visits; i++) system.spawn({ handle: () => undefined });
   const before = clock.pendingTimers;
   const walks = () =>

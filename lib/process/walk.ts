@@ -1,10 +1,10 @@
 // A walk over all processes in slices: between two slices everybody else runs. So a look at 100,000 processes delays no turn by
 // more than a slice.
 
-import { Cursor } from "../../../process/cursor.js";
-import type { Kernel } from "../../../process/kernel.js";
-import { exclude, include } from "../../../process/one-or-many.js";
-import type { Abandonable, Process } from "../../../process/process.js";
+import { Cursor } from "./cursor.js";
+import type { Kernel } from "./kernel.js";
+import { exclude, include } from "./one-or-many.js";
+import type { Abandonable, Process } from "./process.js";
 
 /** The limits of a slice. */
 export interface SliceLimits {

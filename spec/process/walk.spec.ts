@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { System } from "signalbox";
 import { testClock } from "signalbox/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { SLICE, type SliceLimits, walk } from "../../../../lib/admin/system/processes/walk.js";
-import type { Process } from "../../../../lib/process/process.js";
+import type { Process } from "../../lib/process/process.js";
+import { SLICE, type SliceLimits, walk } from "../../lib/process/walk.js";
 
 const idle = { handle: () => undefined };
 
