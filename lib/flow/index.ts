@@ -80,12 +80,16 @@ export type {
   HistoryEvent,
   HistoryOptions,
   PendingAsk,
+  QueueCountOptions,
+  QueueKeyOptions,
   ResultOptions,
+  ScheduleListOptions,
   WaitingMessage,
 } from "./operations/operations.js";
 export type { TimelineAttempt, TimelineItem } from "./operations/timeline.js";
 export type { QueueLimitsInfo } from "./queues/declared.js";
 export type { QueueInfo } from "./queues/info.js";
+export type { QueueKeyInfo, QueueKeys } from "./queues/key-counts.js";
 export type {
   DebounceOptions,
   QueuedStart,

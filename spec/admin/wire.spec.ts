@@ -65,6 +65,7 @@ const FLOW_ANSWERS = {
   metrics: { counts: { running: 1 }, lagMs: 0, inHospital: 0 },
   schedules: [{ name: "nightly", paused: true }],
   queues: [{ name: "emails", running: 1, waiting: 2, heldByRate: 1 }],
+  queueKeys: { keys: [{ key: "ada", waiting: 2, running: 1 }], more: false },
 };
 
 const FLOW_ASKS: readonly ((on: FlowOperations) => Promise<unknown>)[] = [
@@ -109,6 +110,9 @@ const FLOW_ASKS: readonly ((on: FlowOperations) => Promise<unknown>)[] = [
   (on) => on.timeline("a", { limit: 20 }),
   (on) => on.counts(),
   (on) => on.evidence(),
+  (on) => on.schedules({ after: "nightly", limit: 2 }),
+  (on) => on.queues({ atMost: 100 }),
+  (on) => on.queueKeys("emails", { atMost: 100, limit: 5 }),
 ];
 
 test("every operation on flows has its line, and its answer [Z690]", async () => {

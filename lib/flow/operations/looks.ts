@@ -2,6 +2,7 @@
 //
 //     timeline    the row of the flow, `limit` entries of its journal from the end, the values of those that are errors, 100 children, 100 messages
 //     counts      an index of flows, up to 10,000 of each status
+//     queueKeys   the first flow of each key that waits or runs, and an index of flows, as far as the caller says
 
 import { only } from "../../process/known-options.js";
 import { count } from "../../process/options.js";
@@ -32,9 +33,16 @@ export const LOOK_LIMITS: {
   readonly children: number;
   /** Counting ends here. */
   readonly counted: number;
+  /** Most keys of a queue that are read. */
+  readonly keys: number;
+  /** Keys that are read if nothing else is said. */
+  readonly usualKeys: number;
   /** Most characters of an error. */
   readonly errorLength: number;
-} = { entries: 1_000, usualEntries: 200, mail: 100, children: 100, counted: 10_000, errorLength: 500 };
+} = {
+  ...{ entries: 1_000, usualEntries: 200, mail: 100, children: 100, counted: 10_000 },
+  ...{ keys: 100, usualKeys: 50, errorLength: 500 },
+};
 
 /** What a timeline needs beside the store. */
 export interface TimelinePort {

@@ -115,10 +115,11 @@ const FLOW_TABLE: OperationTable<FlowOperations> = {
   evidence: { ...look, placed: [] },
   counts: { ...look, placed: [] },
   metrics: { ...look, placed: [] },
-  schedules: { ...look, placed: [] },
+  schedules: { ...look, placed: [], options: { after: true, limit: true } },
   pauseSchedule: schedule("pauseSchedule"),
   resumeSchedule: schedule("resumeSchedule"),
-  queues: { ...look, placed: [] },
+  queues: { ...look, placed: [], options: { atMost: true } },
+  queueKeys: { ...look, placed: ["queue"], options: { atMost: true, limit: true } },
   discharge: { ...change("discharge"), placed: ["id"] },
   backup: { kind: "ask", leave: "change", placed: ["path"] },
 };
@@ -129,10 +130,11 @@ const FLOW_TABLE: OperationTable<FlowOperations> = {
  * @param has - whether the host has a definition of this name: of several hosts, that one starts its flows. Default: it has none
  */
 export function flowService(on: FlowOperations, has: (flow: string) => boolean = () => false): AdminService {
-  const mine = async (op: string, { id, name }: Args): Promise<boolean> => {
+  const mine = async (op: string, { id, name, queue }: Args): Promise<boolean> => {
     if (op === "start") return has(name as string);
     if (op === "pauseSchedule" || op === "resumeSchedule")
       return (await on.schedules()).some((one) => one.name === name);
+    if (op === "queueKeys") return (await on.queues({ atMost: 1 })).some((one) => one.name === queue);
     // The place of a backup names nothing that is there.
     return op !== "backup" && (await hasFlow(on, id as string));
   };

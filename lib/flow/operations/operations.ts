@@ -4,6 +4,7 @@
 import type { EvidenceView } from "../../host/index.js";
 import type { FlowStatus } from "../journal/tables.js";
 import type { QueueInfo } from "../queues/info.js";
+import type { QueueKeys } from "../queues/key-counts.js";
 import type { FlowEvent, FlowEventOptions } from "../runtime/event-page.js";
 import type { ScheduleInfo } from "../schedules/schedules.js";
 import type { FlowAside } from "./aside.js";
@@ -276,6 +277,26 @@ export interface FlowTimeline {
   readonly aside?: FlowAside;
 }
 
+/** Which schedules are listed. They are in the order of their names. */
+export interface ScheduleListOptions {
+  /** Only those behind this name. */
+  readonly after?: string;
+  /** Most schedules, 1 or more. Default: all. */
+  readonly limit?: number;
+}
+
+/** How far the flows of queues are counted. */
+export interface QueueCountOptions {
+  /** Each count ends there, so that a look costs the same however many flows there are. Default: no limit. */
+  readonly atMost?: number;
+}
+
+/** Which keys of a queue are listed. */
+export interface QueueKeyOptions extends QueueCountOptions {
+  /** Most keys that wait, and most that run: 1 to 100. Default 50. */
+  readonly limit?: number;
+}
+
 /** How many flows there are of each status. */
 export interface FlowCounts {
   readonly counts: Readonly<Record<FlowStatus, number>>;
@@ -330,14 +351,21 @@ export interface FlowOperations {
   counts(): Promise<FlowCounts>;
   /** Counts and delays. All flows are counted. */
   metrics(): Promise<FlowMetrics>;
-  /** The schedules of the store, by name. */
-  schedules(): Promise<readonly ScheduleInfo[]>;
+  /** The schedules of the store, by name. @throws OptionError */
+  schedules(options?: ScheduleListOptions): Promise<readonly ScheduleInfo[]>;
   /** A schedule starts nothing until it is resumed. @throws ScheduleNotFoundError */
   pauseSchedule(name: string): Promise<void>;
   /** A schedule goes on from now and skips the due times in the meantime. @throws ScheduleNotFoundError */
   resumeSchedule(name: string): Promise<void>;
-  /** The queues of the store, by name. */
-  queues(): Promise<readonly QueueInfo[]>;
+  /** The queues of the store, by name. @throws OptionError */
+  queues(options?: QueueCountOptions): Promise<readonly QueueInfo[]>;
+  /**
+   * The keys of a queue: how many flows of each wait and run. Of many keys, those of the highest priority that wait, and those that run, both in the
+   * order of the keys.
+   *
+   * @throws OptionError
+   */
+  queueKeys(queue: string, options?: QueueKeyOptions): Promise<QueueKeys>;
   /** Lets a flow of the hospital go on at once. @throws FlowStateError when it is not there */
   discharge(id: string): Promise<void>;
   /** Writes a copy of the store to a new file, while all goes on. */

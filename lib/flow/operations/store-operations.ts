@@ -30,6 +30,7 @@ import {
   REQUEST_TOPIC,
 } from "../journal/tables.js";
 import { type QueueInfo, readQueues } from "../queues/info.js";
+import { type QueueKeys, readKeys } from "../queues/key-counts.js";
 import { bareEnd, mailWrites, noteOf } from "../runtime/checkpoint.js";
 import { FlowInHospitalError, FlowWaitTimeoutError } from "../runtime/errors.js";
 import {
@@ -46,7 +47,7 @@ import { FlowStateError } from "./errors.js";
 import { checkList, cursorAt, isPast, LIST_LIMITS, matches, scansOf } from "./flow-query.js";
 import { eventOf, messageOf, PendingAsks, readMetrics, summaryOf } from "./flow-view.js";
 import { forkFlow } from "./fork.js";
-import { readCounts, readTimeline } from "./looks.js";
+import { LOOK_LIMITS, readCounts, readTimeline } from "./looks.js";
 import type {
   FlowCounts,
   FlowDetails,
@@ -66,7 +67,10 @@ import type {
   FlowTimelineOptions,
   HistoryEvent,
   HistoryOptions,
+  QueueCountOptions,
+  QueueKeyOptions,
   ResultOptions,
+  ScheduleListOptions,
 } from "./operations.js";
 import { checkPrune, type Removals } from "./removals.js";
 import { cutAtFailure, cutAtSymptom, cutBefore, type EntryHead } from "./rewind.js";
@@ -284,12 +288,22 @@ export class StoreOperations implements FlowOperations {
     return readMetrics(this.#store);
   }
 
-  schedules(): Promise<readonly ScheduleInfo[]> {
-    return listSchedules(this.#store);
+  async schedules(options: ScheduleListOptions = {}): Promise<readonly ScheduleInfo[]> {
+    only("", options, ["after", "limit"]);
+    const { after, limit } = options;
+    if (after !== undefined) text("after", after);
+    return listSchedules(this.#store, limit === undefined ? undefined : count("limit", limit, 1), after);
   }
 
-  queues(): Promise<readonly QueueInfo[]> {
-    return readQueues(this.#store);
+  async queues(options: QueueCountOptions = {}): Promise<readonly QueueInfo[]> {
+    only("", options, ["atMost"]);
+    return readQueues(this.#store, boundOf(options));
+  }
+
+  async queueKeys(queue: string, options: QueueKeyOptions = {}): Promise<QueueKeys> {
+    only("", options, ["atMost", "limit"]);
+    const limit = Math.min(count("limit", options.limit ?? LOOK_LIMITS.usualKeys, 1), LOOK_LIMITS.keys);
+    return readKeys(this.#store, text("queue", queue), limit, boundOf(options));
   }
 
   // ── changing ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -515,6 +529,9 @@ interface Change {
   readonly writes?: readonly Write[];
   readonly notify?: string | readonly string[];
 }
+
+const boundOf = ({ atMost }: QueueCountOptions): number | undefined =>
+  atMost === undefined ? undefined : count("atMost", atMost, 1);
 
 const RETRIABLE: readonly string[] = ["failed", "cancelled", "killed", "hospitalized", "paused"];
 

@@ -18,19 +18,21 @@ export interface QueueInfo {
   readonly waiting: number;
   /** How many of these could run now if the queue had no `rate`. Rates of keys are not counted. */
   readonly heldByRate: number;
+  /** How many of its flows have started within the period of its `rate`. Absent: it has none. */
+  readonly recent?: number;
 }
 
 /** Most queues that are read. */
 const MOST_QUEUES = 10_000;
 
-/** All queues that a host has declared, or that a flow waits or runs in, by name. */
-export async function readQueues(store: Store): Promise<QueueInfo[]> {
+/** All queues that a host has declared, or that a flow waits or runs in, by name. @param atMost - no count goes further. Undefined: no limit */
+export async function readQueues(store: Store, atMost?: number): Promise<QueueInfo[]> {
   const declared = await store.scan(declaredQueues, { limit: MOST_QUEUES });
   const limits = new Map(declared.map((row) => [row.queue, limitsOf(row)]));
   const used = await Promise.all([namesIn(store, "waiting"), namesIn(store, "slot")]);
   const names = [...new Set([...limits.keys(), ...used.flat()])].sort();
   const now = await wholeClock(store);
-  return Promise.all(names.map((name) => readQueue(store, name, limits.get(name), now)));
+  return Promise.all(names.map((name) => readQueue(store, name, limits.get(name), now, atMost)));
 }
 
 /** The different values of an index, each found by one look behind the one before. */
@@ -50,20 +52,23 @@ async function readQueue(
   name: string,
   limits: QueueLimitsInfo | undefined,
   now: number,
+  atMost: number | undefined,
 ): Promise<QueueInfo> {
   const { rate } = limits ?? {};
+  const bound = atMost === undefined ? {} : { atMost };
   const [running, waiting, recent] = await Promise.all([
-    store.count(flows, { index: "slot", prefix: [name] }),
-    store.count(flows, { index: "waiting", prefix: [name] }),
+    store.count(flows, { index: "slot", prefix: [name], ...bound }),
+    store.count(flows, { index: "waiting", prefix: [name], ...bound }),
     rate === undefined
       ? 0
-      : store.count(starts, { index: "queue", prefix: [name], after: now - rate.periodMs }),
+      : store.count(starts, { index: "queue", prefix: [name], after: now - rate.periodMs, ...bound }),
   ]);
   return {
     name,
     running,
     waiting,
     heldByRate: heldBack(limits, running, waiting, recent),
+    ...(rate !== undefined && { recent }),
     ...(limits !== undefined && { limits }),
   };
 }

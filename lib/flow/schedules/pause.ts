@@ -11,8 +11,14 @@ import { decide } from "./schedule-machine.js";
 import { infoOf, type ScheduleInfo } from "./schedules.js";
 import { SCHEDULE_TOPIC, schedules } from "./tables.js";
 
-export async function listSchedules(store: Store): Promise<ScheduleInfo[]> {
-  return (await store.scan(schedules, { limit: MOST_SCHEDULES })).map(infoOf);
+/** Schedules in the order of their names. @param after - only those behind this name */
+export async function listSchedules(
+  store: Store,
+  limit: number = MOST_SCHEDULES,
+  after?: string,
+): Promise<ScheduleInfo[]> {
+  const behind = after === undefined ? {} : { after };
+  return (await store.scan(schedules, { limit: Math.min(limit, MOST_SCHEDULES), ...behind })).map(infoOf);
 }
 
 /** @throws ScheduleNotFoundError, PackageMissingError */

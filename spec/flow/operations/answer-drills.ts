@@ -208,7 +208,7 @@ const OF_OPERATIONS: Record<keyof FlowOperations, Drill | NoDrill> = {
     outcome: "reads",
     metrics: "reads",
   },
-  ...{ schedules: "reads", queues: "reads", backup: "reads" },
+  ...{ schedules: "reads", queues: "reads", queueKeys: "reads", backup: "reads" },
 };
 
 /** On a busy machine a host may lose its short lease, and its supervisor starts another one. */

@@ -80,7 +80,7 @@ test("queues and schedules of a host are seen over its socket, and in its file a
     const { operations, close } = await reach(file, warn);
     for (const id of ["a", "b", "c"]) await operations.start("queued", null, { id });
     const limits = { concurrency: 1, rate: { limit: 9, periodMs: 60_000 } };
-    const expected = [{ name: "emails", limits, running: 1, waiting: 2, heldByRate: 0 }];
+    const expected = [{ name: "emails", limits, running: 1, waiting: 2, heldByRate: 0, recent: 1 }];
     await expect.poll(() => operations.queues()).toEqual(expected);
     await operations.pauseSchedule("hourly");
     expect(await host.schedules.list()).toMatchObject([{ name: "hourly", paused: true }]);

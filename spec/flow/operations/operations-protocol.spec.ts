@@ -62,10 +62,10 @@ const CASES: readonly [keyof FlowOperations, unknown[], unknown][] = [
   ["metrics", [], { counts: { running: 1 }, lagMs: 0, inHospital: 0 }],
   ["discharge", ["a"], null],
   ["backup", ["copy.db"], null],
-  ["schedules", [], [{ name: "nightly", paused: true }]],
+  ["schedules", [{}], [{ name: "nightly", paused: true }]],
   ["pauseSchedule", ["nightly"], null],
   ["resumeSchedule", ["nightly"], null],
-  ["queues", [], [{ name: "emails", running: 1, waiting: 2, heldByRate: 1 }]],
+  ["queues", [{}], [{ name: "emails", running: 1, waiting: 2, heldByRate: 1 }]],
 ];
 
 describe("between both ends of a connection", () => {

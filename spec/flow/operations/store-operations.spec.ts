@@ -667,9 +667,59 @@ describe("queues", () => {
     expect(await operations.queues()).toEqual([
       { name: "a", running: 0, waiting: 2, heldByRate: 0 },
       // Three more could run at once; one more start is allowed in this second.
-      { name: "emails", limits, running: 2, waiting: 4, heldByRate: 2 },
+      { name: "emails", limits, running: 2, waiting: 4, heldByRate: 2, recent: 2 },
       { name: "z", running: 0, waiting: 1, heldByRate: 0 },
     ]);
+    expect(await operations.queues({ atMost: 1 })).toMatchObject([
+      { waiting: 1 },
+      { running: 1, waiting: 1, recent: 1 },
+      { waiting: 1 },
+    ]);
+    await expect(operations.queues({ atMost: 0 })).rejects.toMatchObject({ code: "ERR_OPTION" });
+  });
+
+  test("have keys with counts of what waits and runs, and a look reads no more of them than it was asked for [N1635]", async () => {
+    const { operations, add } = await storedFlows();
+    const queue = "emails";
+    expect(await operations.queueKeys(queue)).toEqual({ keys: [], more: false });
+    const waits: [key: string, rank: number][] = [
+      ...(
+        [
+          ["ada", 9],
+          ["ada", 9],
+          ["ada", 0],
+        ] as const
+      ).map(([key, rank]): [string, number] => [key, rank]),
+      ["bob", 9],
+      ["", 5],
+    ];
+    for (const [queue_key, rank] of waits) await add({ queue, waiting: queue, queue_key, rank });
+    for (const queue_key of ["bob", "bob", "cy"])
+      await add({ queue, slot: queue, queue_key, status: "running" });
+    await add({ queue: "other", waiting: "other", queue_key: "dee" });
+    const keys = [
+      { key: "ada", waiting: 3, running: 0 },
+      { key: "bob", waiting: 1, running: 2 },
+      { key: "", waiting: 1, running: 0 },
+      { key: "cy", waiting: 0, running: 1 },
+    ];
+    expect(await operations.queueKeys(queue)).toEqual({ keys, more: false });
+    const bounded = keys.map((one) => ({
+      ...one,
+      waiting: Math.min(one.waiting, 1),
+      running: Math.min(one.running, 1),
+    }));
+    const { keys: found } = await operations.queueKeys(queue, { atMost: 1 });
+    expect(found).toEqual(expect.arrayContaining(bounded));
+    // The highest priority first: of ada only the one that comes first was counted.
+    expect(await operations.queueKeys(queue, { limit: 1 })).toEqual({
+      keys: [
+        { key: "ada", waiting: 1, running: 0 },
+        { key: "bob", waiting: 0, running: 2 },
+      ],
+      more: true,
+    });
+    await expect(operations.queueKeys(queue, { limit: 0 })).rejects.toMatchObject({ code: "ERR_OPTION" });
   });
 });
 
@@ -684,6 +734,11 @@ describe("schedules", () => {
     };
     await store.commit({ writes: [{ type: "put", table: schedules, row }] });
     expect(await operations.schedules()).toMatchObject([{ name: "hourly", paused: false, due: 3_600_000 }]);
+    await store.commit({ writes: [{ type: "put", table: schedules, row: { ...row, name: "weekly" } }] });
+    expect(await operations.schedules({ limit: 1 })).toMatchObject([{ name: "hourly" }]);
+    expect(await operations.schedules({ limit: 1, after: "hourly" })).toMatchObject([{ name: "weekly" }]);
+    await expect(operations.schedules({ limit: 0 })).rejects.toMatchObject({ code: "ERR_OPTION" });
+    await store.commit({ writes: [{ type: "delete", table: schedules, key: ["weekly"] }] });
     await operations.pauseSchedule("hourly");
     await operations.pauseSchedule("hourly");
     expect(notified).toEqual(["schedules"]);
