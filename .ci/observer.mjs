@@ -37,6 +37,8 @@ const PAGES = [
   { name: "topologies", at: () => "/topologies", shows: /sentences/ },
   { name: "flows", at: () => "/flows", shows: /order-waiting/ },
   { name: "flow", at: () => "/flow?id=order-waiting", shows: /approval/ },
+  { name: "schedules", at: () => "/schedules?schedule=weekly", shows: /start a flow each/ },
+  { name: "flow-queues", at: () => "/flow-queues?queue=slow", shows: /Its slot is taken/ },
   { name: "pipelines", at: () => "/pipelines", shows: /tuesday/ },
   { name: "pipeline", at: () => "/pipeline?id=tuesday", shows: /parse/ },
   { name: "queues", at: () => "/queues?queue=mails", shows: /no mailbox/ },
@@ -342,6 +344,31 @@ export const checks = {
         });
       });
     },
+  "a schedule is paused and resumed from its page": async () => {
+    await chromium();
+    await served(["--actions"], async (service) => {
+      await withPage("about:blank", async (page) => {
+        await page.watch();
+        await page.open(service.url);
+        await until(page, "the page", "document.querySelector('main') !== null");
+        await visit(page, "/schedules?schedule=weekly", "the schedule", /start a flow each/);
+        for (const [act, paused] of [
+          ["Pause", true],
+          ["Resume", false],
+        ]) {
+          const button = `[...document.querySelectorAll("main button")].find((one) => one.textContent === "${act}")`;
+          await until(page, act, `${button} !== undefined`);
+          await page.value(`${button}.click()`);
+          await page.value("document.querySelector('dialog[open] button[type=submit]').click()");
+          const other = paused ? "Resume" : "Pause";
+          await until(page, other, `${button.replace(act, other)} !== undefined`);
+          const found = (await asked(service, "schedules")).find(({ name }) => name === "weekly");
+          if (found.paused !== paused) throw new Error(`${act}: paused is ${found.paused}`);
+        }
+        if (page.problems.length > 0) throw new Error(page.problems.join("\n"));
+      });
+    });
+  },
   "ten slow clients of the observer cost a bounded memory, and hold up nobody": async () => {
     await served([], async (service) => {
       await service.tell("spawn 2000");

@@ -1,6 +1,13 @@
 // Flows in every status, at one host.
 
-import { type AnyFlow, defineFlow, type FlowHost, type FlowHostDefinition, flowHost } from "signalbox/flow";
+import {
+  type AnyFlow,
+  defineFlow,
+  type FlowHost,
+  type FlowHostDefinition,
+  flowHost,
+  schedule,
+} from "signalbox/flow";
 import type { StoreSource } from "signalbox/store";
 import { TEXTS } from "./hostile.js";
 
@@ -52,7 +59,12 @@ const ill = defineFlow("ill", { onError: "hospital" }, async (flow, why: string)
 const FLOWS: readonly AnyFlow[] = [parcel, order, counting, resting, failing, ill];
 
 export function flowsOf(store: StoreSource, socket: string): FlowHostDefinition {
-  return flowHost({ name: "flows", store, socket, flows: FLOWS, queues: { slow: { concurrency: 1 } } });
+  const weekly = schedule("weekly", { every: "7 days", flow: resting, missed: "all" });
+  const paused = schedule("paused", { every: "1 day", flow: resting, overlap: "skip" });
+  return flowHost({
+    ...{ name: "flows", store, socket, flows: FLOWS, schedules: [weekly, paused] },
+    queues: { slow: { concurrency: 1, perKey: { concurrency: 1 } } },
+  });
 }
 
 /** A host with a store of its own, beside the first one. */
@@ -83,7 +95,10 @@ export async function lead(flows: FlowHost): Promise<void> {
     await run.result().catch(() => undefined);
   }
   // The second one waits for its turn.
-  for (const id of ["slow-1", "slow-2"]) await flows.start(counting, 10, { id, queue: "slow" });
+  for (const id of ["slow-1", "slow-2"])
+    await flows.start(counting, 10, { id, queue: "slow", key: TEXTS.markup });
+  await flows.schedules.trigger("weekly");
+  await flows.schedules.pause("paused");
   const paused = await flows.start(order, "cups", { id: "order-paused" });
   await paused.pause();
   const cancelled = await flows.start(order, "pots", { id: "order-cancelled" });

@@ -9,7 +9,7 @@ export type KnownStores = Readonly<Record<string, readonly string[]>>;
 
 /** What pages are about, if that is in a store. */
 const SUBJECTS: Readonly<Record<string, string>> = {
-  ...{ flows: "flows", flow: "flows", schedules: "flows" },
+  ...{ flows: "flows", flow: "flows", schedules: "flows", "flow-queues": "flows" },
   ...{ pipelines: "pipelines", pipeline: "pipelines", lineage: "pipelines" },
   queues: "queues",
 };

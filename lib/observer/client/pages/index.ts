@@ -2,6 +2,7 @@
 
 import type { PageSpec } from "../shell/page-spec.js";
 import { page as flow } from "./flow.js";
+import { page as flowQueues } from "./flow-queues.js";
 import { page as flows } from "./flows.js";
 import { page as groups } from "./groups.js";
 import { page as incidents } from "./incidents.js";
@@ -14,12 +15,13 @@ import { page as pipelines } from "./pipelines.js";
 import { page as process } from "./process.js";
 import { page as processes } from "./processes.js";
 import { page as queues } from "./queues.js";
+import { page as schedules } from "./schedules.js";
 import { page as simulator } from "./simulator.js";
 import { page as topologies } from "./topologies.js";
 import { page as tree } from "./tree.js";
 
 export const PAGES: readonly PageSpec[] = [
   ...[now, tree, processes, process, incidents, nodes],
-  ...[topologies, flows, flow, pipelines, pipeline, lineage, queues, groups],
+  ...[topologies, flows, flow, schedules, flowQueues, pipelines, pipeline, lineage, queues, groups],
   ...[message, simulator],
 ];

@@ -21,7 +21,7 @@ export function StoreChoice({ subject }: { readonly subject: Subject }): JSX.Ele
   const choose = (event: Event): void => {
     const { value: store } = event.currentTarget as HTMLSelectElement;
     // Places in the list of another store mean nothing here.
-    set({ store, cursor: undefined, queue: undefined });
+    set({ store, cursor: undefined, queue: undefined, schedule: undefined });
   };
   return (
     <select class="field" aria-label="Store" value={shown} onChange={choose}>
