@@ -3,6 +3,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checks as bundles } from "./bundles.mjs";
+import { checks as embedding } from "./embedding.mjs";
 import { checks as observer } from "./observer.mjs";
 import { checks as contents } from "./package.mjs";
 import { checks as pages } from "./pages.mjs";
@@ -18,6 +19,8 @@ import { checks as viewer } from "./viewer.mjs";
 const LANES = [
   // These read what is built.
   { ...contents, ...bundles, ...pages },
+  // These run servers of frameworks.
+  { ...embedding },
   // These run other versions of Node.
   { ...quickStart, ...runtimes, ...sqliteFiles },
   // These drive a browser.

@@ -8,6 +8,7 @@ import { startAwaited } from "../process/start.js";
 import type { ProcessSystem } from "../process/system.js";
 import { checkRequest } from "../service/telemetry/check-request.js";
 import { FeedDesk } from "./feed/desk.js";
+import { ObserverBusyError } from "./feed/errors.js";
 import type { FeedMessage } from "./feed/feed-process.js";
 import { OBSERVER_LIMITS } from "./feed/limits.js";
 import { sourceIn } from "./feed/source.js";
@@ -24,6 +25,7 @@ export class ObserverHandler {
   readonly #requests: ObserverRequests;
   #feed: Pid<FeedMessage> | undefined;
   #starting: Promise<void> | undefined;
+  #isDisposed = false;
 
   /** @internal */
   constructor(kernel: Kernel, options: ObserverAccessOptions) {
@@ -47,20 +49,26 @@ export class ObserverHandler {
     try {
       await this.#begun();
     } catch (error) {
-      return failed(error);
+      // A page asks again and again, and would keep its connection, and with it a server that stops.
+      return failed(error, { connection: "close" });
     }
     const { draining } = (context ?? {}) as { readonly draining?: unknown };
     return this.#requests.answer(request, draining instanceof AbortSignal ? { draining } : {});
   };
 
-  /** Ends the live views, and what is kept for them. A later request begins again. */
+  /**
+   * Ends the live views, and what is kept for them. Later requests get 503. Call it when the server stops, which waits for open views otherwise.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
+    await this.#starting?.catch(() => undefined);
     const { links, outside } = this.#kernel;
     if (this.#feed !== undefined) links.exit(outside, this.#feed, toReason("shutdown"), "exit");
   }
 
   /** The process of the feed is started with the first request, and again after a crash. */
   async #begun(): Promise<void> {
+    if (this.#isDisposed) throw new ObserverBusyError("this observer has ended");
     if (this.#feed?.process !== undefined) return;
     this.#starting ??= startAwaited(this.#kernel, undefined, this.#desk.feed(), [], undefined)
       .then((pid) => {

@@ -183,12 +183,26 @@ describe("live views end", () => {
     ]);
   });
 
-  it("when the handler is disposed of, and a later request begins again [N1561]", async () => {
+  it("when the handler is disposed of, and later requests get 503 on connections that end [N1561]", async () => {
     const base = await served(handler);
     const reader = await opened(base);
     await handler[Symbol.asyncDispose]();
     expect(await reader.next()).toBeUndefined();
-    await (await opened(base)).cancel();
+    const later = await at(base, "/api/hello", {});
+    expect([later.status, later.headers.get("connection")]).toEqual([503, "close"]);
+    expect(await later.json()).toMatchObject({ error: { code: "ERR_OBSERVER_BUSY" } });
+    await handler[Symbol.asyncDispose]();
+  });
+
+  it("when the handler is disposed of while the first of them begins [N1561]", async () => {
+    const first = handler.fetch(post("/api/feed", { views: [{ key: "all", op: "system.nodes" }] }, TOKEN));
+    await handler[Symbol.asyncDispose]();
+    const response = await first;
+    if (response.status === 200) {
+      const reader = new EventReader(response.body as ReadableStream<Uint8Array>);
+      while ((await reader.next()) !== undefined);
+    } else expect(response.status).toBe(503);
+    await until(() => system.kernel.events.eventNames().length === 0);
   });
 
   it("when the system stops, whoever serves them [N1561]", async () => {

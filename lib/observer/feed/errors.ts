@@ -13,9 +13,9 @@ export class ObserverRefusedError extends SignalboxError {
 }
 
 /**
- * A request to an observer is malformed: no JSON, or not what the path takes.
+ * A request to an observer is malformed: no JSON, or not what the path takes. Or its body was read before the observer got it.
  *
- * @remedy Reload the page: it may be that of another version of signalbox.
+ * @remedy Reload the page: it may be that of another version of signalbox. Mount `observerHandler` before what parses bodies.
  */
 export class ObserverRequestError extends SignalboxError {
   static override readonly name: string = "ObserverRequestError";

@@ -11,25 +11,55 @@ type JsonObject = { readonly [key: string]: Json };
 /** Most characters of the names that a request has. */
 const NAME = 200;
 
-/** The text of a body. Undefined: it is longer than allowed, whatever its length said. */
+/**
+ * The text of a body. Undefined: it is longer than allowed, whatever its length said.
+ *
+ * @throws ObserverRequestError when somebody has read it before
+ */
 export async function textOf(request: Request, most: number): Promise<string | undefined> {
+  if (request.bodyUsed) throw alreadyRead();
   const { body } = request;
-  if (body === null) return "";
-  const reader = body.getReader();
+  const reader = body?.getReader();
   const decoder = new TextDecoder();
   let text = "";
   let left = most;
   for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
+    const { done, value } = reader === undefined ? NOTHING : await next(reader, left === most);
+    if (done) {
+      if (left === most && announcesBody(request)) throw alreadyRead();
+      return text + decoder.decode();
+    }
     left -= value.byteLength;
     if (left < 0) {
       // The rest is not read.
-      reader.cancel().catch(() => undefined);
+      reader?.cancel().catch(() => undefined);
       return undefined;
     }
     text += decoder.decode(value, { stream: true });
   }
+}
+
+type Chunk = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>["read"]>>;
+
+const NOTHING = { done: true, value: undefined } as const;
+
+/** @param isFirst - nothing has been read yet: adapters of Node's requests fail so when the stream has ended before */
+async function next(reader: ReadableStreamDefaultReader<Uint8Array>, isFirst: boolean): Promise<Chunk> {
+  try {
+    return await reader.read();
+  } catch (error) {
+    throw isFirst && error instanceof TypeError ? alreadyRead() : error;
+  }
+}
+
+function announcesBody({ headers }: Request): boolean {
+  return Number(headers.get("content-length") ?? 0) > 0 || headers.has("transfer-encoding");
+}
+
+function alreadyRead(): ObserverRequestError {
+  return new ObserverRequestError(
+    "the body was read before the observer got the request: mount the observer before what parses bodies, such as express.json()",
+  );
 }
 
 /** The object of a body. @throws ObserverRequestError */

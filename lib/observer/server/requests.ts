@@ -42,6 +42,15 @@ type Asked =
 
 const API = ["hello", "ask", "feed"];
 
+const FEED_HEADERS: Readonly<Record<string, string>> = {
+  "content-type": "text/event-stream",
+  // Proxies must not collect events, and compression must not: it would hold back what is too short for it.
+  "cache-control": "no-store, no-transform",
+  "x-accel-buffering": "no",
+  // A server that stops waits for its connections: this one has no further request.
+  connection: "close",
+};
+
 export class ObserverRequests {
   readonly #desk: FeedDesk;
   readonly #page: PageFiles;
@@ -129,9 +138,7 @@ export class ObserverRequests {
     };
     stream = await this.#desk.open(wanted, leave);
     for (const signal of ends) this.#aborts.add(signal, end);
-    // Proxies must not collect events.
-    const own = { "content-type": "text/event-stream", "x-accel-buffering": "no" };
-    return new Response(stream.body, { headers: headersOf(own) });
+    return new Response(stream.body, { headers: headersOf(FEED_HEADERS) });
   }
 
   // ── operations ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -277,8 +284,9 @@ const STATUSES: Readonly<Record<string, number>> = {
 };
 
 /** The answer to a request that has failed. */
-export function failed(error: unknown): Response {
+export function failed(error: unknown, headers: Readonly<Record<string, string>> = {}): Response {
   const fault = faultOf(error);
   const status = STATUSES[fault.code ?? ""] ?? httpStatus(fault);
-  return json(status, { error: { ...fault } }, status === 503 ? { "retry-after": "1" } : {});
+  const again = status === 503 && { "retry-after": "1" };
+  return json(status, { error: { ...fault } }, { ...again, ...headers });
 }

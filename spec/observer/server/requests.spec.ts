@@ -35,6 +35,67 @@ async function feed(...views: object[]): Promise<EventReader> {
 const errorOf = async (response: Response): Promise<{ code: string; message: string }> =>
   ((await response.json()) as { error: { code: string; message: string } }).error;
 
+it("a live view tells what is between that it may not be collected or compressed, and that its connection ends with it [N1644]", async () => {
+  const { headers, body } = await api("feed", { views: [{ key: "all", op: "system.nodes" }] });
+  const said = ["cache-control", "connection", "x-accel-buffering"].map((name) => headers.get(name));
+  expect(said).toEqual(["no-store, no-transform", "close", "no"]);
+  await body?.cancel();
+});
+
+describe("a body that somebody has read before the observer", () => {
+  const wanted = post("/api/ask", { op: "system.groups" }, TOKEN);
+  const said = {
+    code: "ERR_OBSERVER_REQUEST",
+    message: expect.stringContaining("mount the observer before what parses bodies, such as express.json()"),
+  };
+
+  it("is said to be so, and how to mount the observer [N1643]", async () => {
+    const request = wanted.clone();
+    await request.text();
+    const response = await handler.fetch(request);
+    expect(response.status).toBe(400);
+    expect(await errorOf(response)).toMatchObject(said);
+  });
+
+  it("is recognised where an adapter gives an empty one, or one that fails [N1643]", async () => {
+    const { headers } = wanted;
+    const empty = { "content-length": "23", ...Object.fromEntries(headers) };
+    const chunked = { "transfer-encoding": "chunked", ...Object.fromEntries(headers) };
+    const failing = new ReadableStream({
+      start: (controller) => controller.error(new TypeError("Body is unusable")),
+    });
+    const inits: RequestInit[] = [
+      { headers: empty },
+      { headers: chunked },
+      { headers, body: failing, duplex: "half" } as RequestInit,
+    ];
+    for (const init of inits) {
+      const response = await handler.fetch(new Request(wanted.url, { method: "POST", ...init }));
+      expect(await errorOf(response)).toMatchObject(said);
+    }
+  });
+
+  it("is not blamed on others where the client sent none, or broke it off [N1643]", async () => {
+    const { headers } = wanted;
+    const none = await handler.fetch(new Request(wanted.url, { method: "POST", headers }));
+    expect(await errorOf(none)).toMatchObject({ message: "the body must be JSON" });
+    const pieces = ['{"op"'];
+    const broken = new ReadableStream(
+      {
+        pull: (controller) => {
+          const piece = pieces.shift();
+          if (piece === undefined) controller.error(new TypeError("terminated"));
+          else controller.enqueue(new TextEncoder().encode(piece));
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const init = { method: "POST", headers, body: broken, duplex: "half" } as RequestInit;
+    const response = await handler.fetch(new Request(wanted.url, init));
+    expect(await errorOf(response)).toMatchObject({ message: "terminated" });
+  });
+});
+
 describe("the operations", () => {
   it("are asked for by their names, and answer as at the admin socket [N1577]", async () => {
     const clerk = system.spawn({ handle: () => undefined }, { label: "clerk" });
