@@ -20,10 +20,15 @@ const BUNDLES = {
   observer: ["*", "observer/index"],
 };
 
-/** The operations on a system are loaded when somebody looks at it: they are in the row of the observer. */
-const LOOKS = /\/kernel-operations\d*\.js$/;
+/** The operations on a system, and its answers to other nodes, are loaded when somebody looks at it: they are in the row of the observer. */
+const LOOKS = /\/(kernel-operations|node-answer)\d*\.js$/;
 /** A service loads the code of nodes for its option `cluster` alone, whose carrier comes from signalbox/nodes: it is in that row. */
-const ELSEWHERE = { service: [/\/cluster-node\d*\.js$/, LOOKS], flow: [LOOKS], pipeline: [LOOKS] };
+const ELSEWHERE = {
+  service: [/\/cluster-node\d*\.js$/, LOOKS],
+  flow: [LOOKS],
+  nodes: [LOOKS],
+  pipeline: [LOOKS],
+};
 
 /** Packages of their own, here and at the user's. */
 const { dependencies, peerDependencies } = JSON.parse(

@@ -25,7 +25,7 @@ const LAZY = [
   [
     "system-operations",
     new RegExp(
-      `^${lib}admin/(?:history/(?!history-table\\.|kept)|traces/(?!trace-operations\\.|span-source\\.)|` +
+      `^${lib}admin/(?:history/(?!history-table\\.|kept)|traces/(?!(?:trace-operations|trace-peers|span-source|span-limits|span-tree)\\.)|` +
         "system/(?:kernel-operations|bottleneck|graph-rates|scale-topology|topology-graph|processes/))",
     ),
   ],

@@ -2,12 +2,8 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  type BegunSpan,
-  type KeptSpan,
-  type RingLimits,
-  SpanRing,
-} from "../../lib/admin/traces/span-ring.js";
+import type { RingLimits } from "../../lib/admin/traces/span-limits.js";
+import { type BegunSpan, type KeptSpan, SpanRing } from "../../lib/admin/traces/span-ring.js";
 import { treeLines } from "../../lib/admin/traces/span-tree.js";
 import type { SpanRecord } from "../../lib/admin/traces/trace-operations.js";
 
@@ -58,7 +54,7 @@ describe("the ring", () => {
       ...{ attributes: { i: 8, folded: 5 }, at: 40, tookMs: 45, status: "error", error: "timeout" },
     });
     expect(ring.traces(ALL)).toEqual([
-      { trace: "t", name: "nroot", at: 0, tookMs: 100, spans: 6, status: "error" },
+      { trace: "t", name: "nroot", isBegin: true, at: 0, tookMs: 100, spans: 6, status: "error" },
     ]);
   });
 

@@ -12,7 +12,7 @@ import type { Process } from "../../process/process.js";
 import { KernelHistory } from "../history/history-operations.js";
 import type { Incident, IncidentFilter, Overview, RecentFilter } from "../history/operations.js";
 import type { PastTree, TreeAtOptions } from "../history/past-tree.js";
-import { traceOperations } from "../traces/span-source.js";
+import { traceOperations } from "../traces/trace-looks.js";
 import type { TraceFilter, TraceOperations, TraceSpans, TraceSummary } from "../traces/trace-operations.js";
 import type { ScaleTo, TopologyGraph } from "./graph-operations.js";
 import type {

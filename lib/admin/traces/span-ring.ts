@@ -4,22 +4,9 @@
 // A data structure without clock and randomness. It is changed in place, since a span may come with every message.
 
 import { cut } from "../../process/show.js";
+import { RING_LIMITS, type RingLimits } from "./span-limits.js";
 import { treeLines } from "./span-tree.js";
-import type { SpanKind, SpanRecord, TraceFilter, TraceSpans, TraceSummary } from "./trace-operations.js";
-
-/** The bounds of a ring. */
-export interface RingLimits {
-  /** Spans that are kept. */
-  readonly spans: number;
-  /** Spans of one parent with the same name and kind that are kept one by one. Later ones are folded into one. */
-  readonly alike: number;
-  /** Attributes of one span. */
-  readonly attributes: number;
-  /** Characters of a name, a key, a value or an error. */
-  readonly text: number;
-}
-
-export const RING_LIMITS: RingLimits = { spans: 10_000, alike: 50, attributes: 16, text: 200 };
+import type { NodeSpans, NodeTrace, SpanKind, SpanRecord, TraceFilter } from "./trace-operations.js";
 
 /** Where a span stands. */
 export interface SpanPlace {
@@ -109,6 +96,7 @@ interface Alike {
 class Trace {
   readonly id: string;
   readonly name: string;
+  readonly isBegin: boolean;
   readonly at: number;
   readonly spans = new Set<KeptSpan>();
   readonly alike = new Map<string, Alike>();
@@ -117,18 +105,20 @@ class Trace {
   open = 0;
   endAt: number;
 
-  constructor(id: string, { name, at }: KeptSpan) {
+  constructor(id: string, { name, at, parent }: KeptSpan) {
     this.id = id;
     this.name = name;
+    this.isBegin = parent === undefined;
     this.at = at;
     this.endAt = at;
   }
 
-  summary(): TraceSummary {
-    const { id, name, at, spans, open, hasFailed, endAt } = this;
+  summary(): NodeTrace {
+    const { id, name, isBegin, at, spans, open, hasFailed, endAt } = this;
     return {
       trace: id,
       name,
+      isBegin,
       at,
       tookMs: open > 0 ? undefined : endAt - at,
       spans: spans.size,
@@ -186,15 +176,15 @@ export class SpanRing {
     span.name = cut(name, this.#limits.text);
   }
 
-  spans(trace: string, node: string): TraceSpans {
+  spans(trace: string, node: string): NodeSpans {
     const found = this.#traces.get(trace);
     const spans = [...(found?.spans ?? [])].map((span) => span.record(node));
     return { trace, spans: treeLines(spans), dropped: found?.dropped ?? 0 };
   }
 
   /** The latest traces, the newest first. */
-  traces({ limit, find }: Required<Pick<TraceFilter, "limit">> & TraceFilter): readonly TraceSummary[] {
-    const found: TraceSummary[] = [];
+  traces({ limit, find }: Required<Pick<TraceFilter, "limit">> & TraceFilter): readonly NodeTrace[] {
+    const found: NodeTrace[] = [];
     for (const trace of [...this.#traces.values()].reverse()) {
       if (found.length >= limit) break;
       if (find === undefined || shows(trace, find)) found.push(trace.summary());

@@ -1,18 +1,14 @@
 // Where the operations find the spans of a system. Telemetry keeps them, which is a floor above: it offers them here.
 
 import type { Kernel } from "../../process/kernel.js";
-import { only } from "../../process/known-options.js";
-import { maybe, whole } from "../../process/option-schema.js";
-import { text } from "../../process/options.js";
-import { SpansNotKeptError } from "../errors.js";
-import type { TraceFilter, TraceOperations, TraceSpans, TraceSummary } from "./trace-operations.js";
+import type { NodeSpans, NodeTrace } from "./trace-operations.js";
 
 /** Keeps the spans of a system while somebody looks. */
 export interface SpanSource {
   /** Somebody looks. */
   touch(): void;
-  spans(trace: string): TraceSpans;
-  traces(filter: { readonly limit: number; readonly find?: string }): readonly TraceSummary[];
+  spans(trace: string): NodeSpans;
+  traces(filter: { readonly limit: number; readonly find?: string }): readonly NodeTrace[];
 }
 
 const sources = new WeakMap<Kernel, () => Promise<SpanSource>>();
@@ -22,31 +18,9 @@ export function offerSpans(kernel: Kernel, load: () => Promise<SpanSource>): voi
   sources.set(kernel, load);
 }
 
-/** Most traces of one list, and how many it has if nothing is said. */
-export const TRACES = { most: 500, usual: 50 } as const;
-
-const LIMIT = whole(1, TRACES.most);
-const FIND = maybe((path, value) => text(path, value));
-
-/** The operations on the spans of a system. Each look keeps the spans for another while. */
-export function traceOperations(kernel: Kernel): TraceOperations {
-  const lookedAt = async (): Promise<SpanSource> => {
-    const load = sources.get(kernel);
-    if (load === undefined) throw new SpansNotKeptError(kernel.node.name);
-    const source = await load();
-    source.touch();
-    return source;
-  };
-  return {
-    spans: async (trace) => {
-      text("trace", trace);
-      return (await lookedAt()).spans(trace);
-    },
-    traces: async (options: TraceFilter = {}) => {
-      only("", options, ["limit", "find"]);
-      const limit = LIMIT("limit", options.limit ?? TRACES.usual);
-      const find = FIND("find", options.find);
-      return (await lookedAt()).traces({ limit, ...(find !== undefined && { find }) });
-    },
-  };
+/** The spans of a system, for one look, which keeps them for another while. Undefined: nothing in the program keeps spans. */
+export async function lookedAtSpans(kernel: Kernel): Promise<SpanSource | undefined> {
+  const source = await sources.get(kernel)?.();
+  source?.touch();
+  return source;
 }

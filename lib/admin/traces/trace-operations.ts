@@ -40,11 +40,13 @@ export interface SpanRecord {
   readonly error?: string | undefined;
 }
 
-/** A trace in a list. */
-export interface TraceSummary {
+/** What one node keeps of a trace, in a list. */
+export interface NodeTrace {
   readonly trace: string;
   /** The name of its first span. */
   readonly name: string;
+  /** The trace begins with that span: it follows from none. */
+  readonly isBegin: boolean;
   /** When it began: milliseconds since 1970. */
   readonly at: number;
   /** From its begin to the last end. Undefined while a span is open. */
@@ -54,19 +56,40 @@ export interface TraceSummary {
   readonly status: "open" | "ok" | "error";
 }
 
+/** A trace in a list, with what all nodes that answered keep of it. */
+export interface TraceSummary extends NodeTrace {
+  /** The nodes that keep spans of it. */
+  readonly nodes: readonly string[];
+}
+
 /** A span in the tree of its trace. */
 export interface SpanLine extends SpanRecord {
   /** How many spans it is below. 0: it follows from none that is there. */
   readonly depth: number;
 }
 
-/** The spans of one trace that this node keeps. */
-export interface TraceSpans {
+/** The spans of one trace that one node keeps. */
+export interface NodeSpans {
   readonly trace: string;
   /** Each behind the span that it follows from, those of one parent in the order of their begins. */
   readonly spans: readonly SpanLine[];
   /** Spans that are no longer kept, because newer ones needed their place. */
   readonly dropped: number;
+}
+
+/** A node whose spans are not in an answer, or not all of them. */
+export interface MissingSpans {
+  readonly node: string;
+  /** Such as `did not answer within 1000 ms`. */
+  readonly why: string;
+}
+
+/** The spans of one trace, of all nodes of the cluster that have answered. */
+export interface TraceSpans extends NodeSpans {
+  /** The node that was asked, as its spans name it. */
+  readonly node: string;
+  /** The other nodes whose spans of the trace are not all here, at most 130. */
+  readonly missing: readonly MissingSpans[];
 }
 
 /** Which traces are listed. */
@@ -78,10 +101,11 @@ export interface TraceFilter {
 }
 
 /**
- * Spans are kept from the first of these questions until 30 seconds after the last, and all the time where the program asks for it.
+ * Spans are kept from the first of these questions until 30 seconds after the last, and all the time where the program asks for it. A system that
+ * has joined a cluster asks the other nodes, too, which keeps their spans as long.
  */
 export interface TraceOperations {
-  /** The spans of a trace by its id. None, when no span of it is kept. @throws OptionError, SpansNotKeptError */
+  /** The spans of a trace by its id, as one tree. None, when no span of it is kept. @throws OptionError, SpansNotKeptError */
   spans(trace: string): Promise<TraceSpans>;
   /** The latest traces, the newest first. @throws OptionError, SpansNotKeptError */
   traces(options?: TraceFilter): Promise<readonly TraceSummary[]>;

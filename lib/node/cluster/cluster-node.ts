@@ -22,6 +22,7 @@ import { leastLoaded } from "./choices.js";
 import { CLUSTER_OPTIONS } from "./cluster-option-names.js";
 import { type RunOptions, runJob } from "./job.js";
 import { type AgentMessage, agentOf, OfferChange, SessionBegin, startAgent } from "./node-agent.js";
+import { NodeSpans } from "./node-spans.js";
 import { placedChild } from "./placed-child.js";
 import { type Placement, type ProgramNode, ProgramNodes } from "./placement.js";
 import { checkPrograms, type Programs, startStarter } from "./programs.js";
@@ -66,7 +67,7 @@ export interface PlaceOptions {
   readonly placeTimeoutMs?: number;
 }
 
-/** The number of the groups process on every node. The number of the agent is one higher. */
+/** The number of the groups process on every node. The number of the agent is one higher, and that of the spans one lower. */
 const GROUPS = Number.MAX_SAFE_INTEGER - 1;
 const WHEREIS_MS = 1_000;
 const LEAVE_MS = 5_000;
@@ -153,6 +154,7 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
   readonly #agent: Pid<AgentMessage>;
   readonly #starter: Pid<never>;
   readonly #groups: NodeGroups;
+  readonly #spans: NodeSpans;
   readonly #unwatch: () => void;
   #leaving: Promise<void> | undefined;
   #isWithdrawn = false;
@@ -179,7 +181,10 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
         programs: this.#leaving === undefined && !this.#isWithdrawn ? Object.keys(this.#programs) : [],
         labels: this.#labels,
       }),
-      up: (node) => this.#hear((listener) => listener.up?.(node)),
+      up: (node) => {
+        this.#spans.joined(node);
+        this.#hear((listener) => listener.up?.(node));
+      },
       left: (node) => this.#gone(node),
       joined: (node) => {
         const epoch = this.#epochs.get(node.id);
@@ -193,6 +198,9 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
     });
     this.#kernel.remote.expose(GROUPS, groups.pid as Pid<unknown>);
     this.#groups = groups;
+    this.#spans = new NodeSpans(this.#kernel, () =>
+      this.#nodes.all.map(({ node }) => node).filter(({ id }) => id !== this.node.id),
+    );
     // The transport has the sessions over all carriers: a thread that joins the cluster is a member over its port.
     const { transport } = sessions;
     this.#unwatch = transport.watch({
@@ -221,6 +229,7 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
   #gone(node: RemoteNode): void {
     if (this.#nodes.get(node.id) === undefined) return;
     this.#nodes.remove(node.id);
+    this.#spans.left(node);
     this.#hear((listener) => listener.down?.(node));
   }
 
@@ -410,6 +419,7 @@ export class ClusterNode implements AsyncDisposable, GroupScope {
     await waitForExit(kernel, this.#starter, undefined);
     kernel.cancelTimer(timer);
     this.#groups.close();
+    this.#spans.close();
     await this.#sessions.close();
     this.#unwatch();
     members.delete(kernel);

@@ -6,7 +6,7 @@
 
 import { Kept } from "../../admin/history/kept.js";
 import type { SpanSource } from "../../admin/traces/span-source.js";
-import type { TraceFilter, TraceSpans, TraceSummary } from "../../admin/traces/trace-operations.js";
+import type { NodeSpans, NodeTrace, TraceFilter } from "../../admin/traces/trace-operations.js";
 import type { Kernel } from "../../process/kernel.js";
 import type { Recorder } from "./recorder.js";
 import { REFUSED, SpanBook } from "./span-book.js";
@@ -45,11 +45,11 @@ export class SpanKeeper implements SpanSource {
     this.#kept.touch();
   }
 
-  spans(trace: string): TraceSpans {
+  spans(trace: string): NodeSpans {
     return this.#book?.ring.spans(trace, this.#kernel.node.name) ?? { trace, spans: [], dropped: 0 };
   }
 
-  traces(filter: { readonly limit: number } & TraceFilter): readonly TraceSummary[] {
+  traces(filter: { readonly limit: number } & TraceFilter): readonly NodeTrace[] {
     return this.#book?.ring.traces(filter) ?? [];
   }
 
