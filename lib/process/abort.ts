@@ -27,6 +27,12 @@ class Waiters {
 
 const bySignal = new WeakMap<AbortSignal, Waiters>();
 
+/** Calls `fn` once when the signal is aborted; at once, if it was before: a listener that comes too late is never called. */
+export function whenAborted(signal: AbortSignal, fn: () => void): void {
+  if (signal.aborted) fn();
+  else signal.addEventListener("abort", fn, { once: true });
+}
+
 /** Calls `aborted` once when the signal is aborted, in the order in which they began to wait. */
 export function watchAbort(signal: AbortSignal, one: Abortable): void {
   let waiters = bySignal.get(signal);

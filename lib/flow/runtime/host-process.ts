@@ -5,6 +5,7 @@ import { takeClaim } from "../../host/claims/claims.js";
 import { HostLife } from "../../host/host-life.js";
 import { type Evidence, hostEvidence, STANDING_SCHEMA } from "../../host/index.js";
 import { SignalLooks } from "../../host/signals.js";
+import { whenAborted } from "../../process/abort.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import type { Signal } from "../../process/entries.js";
@@ -88,7 +89,8 @@ export class HostProcess implements Callbacks<HostMessage> {
     host.blobs = new BlobWriter(claim.token, host.payloads.limits.apartBytes);
     await host.syncClock();
     const tell = (message: HostMessage): void => ctx.self.process?.deliver(message, undefined);
-    claim.lost.addEventListener("abort", () => tell({ type: "lost" }));
+    // It may be lost by now: the store may have stood still for longer than a lease since the claim was taken.
+    whenAborted(claim.lost, () => tell({ type: "lost" }));
     this.#unwatch = store.watch("", {
       notified: (topic) => tell({ type: "noted", topic }),
       again: () => tell({ type: "noted", topic: undefined }),

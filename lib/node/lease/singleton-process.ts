@@ -1,6 +1,7 @@
 // The process of a contender: it carries requests to the source of the lease, and starts and stops the process that runs under the lease.
 // lease-machine.ts decides.
 
+import { whenAborted } from "../../process/abort.js";
 import type { Behaviour, Callbacks } from "../../process/behaviour.js";
 import type { BodyContext } from "../../process/body-context.js";
 import type { Context } from "../../process/context.js";
@@ -247,11 +248,8 @@ export class SingletonProcess implements Callbacks<SingletonMessage | ChildStart
         return phase.type === "held" && phase.token === token && isHeld(loop.state, env.now());
       },
     };
-    held.lost?.addEventListener(
-      "abort",
-      () => this.#post({ type: "event", event: { type: "gone", token } }),
-      { once: true },
-    );
+    if (held.lost !== undefined)
+      whenAborted(held.lost, () => this.#post({ type: "event", event: { type: "gone", token } }));
     try {
       const pid = launchChild(this.#ctx, runnable(spec, lease, args), [lease, ...args]);
       child = pid.process as Process | undefined;

@@ -4,6 +4,7 @@ import { holderOf, takeClaim } from "../../host/claims/claims.js";
 import { STANDING_SCHEMA } from "../../host/index.js";
 import { Payloads } from "../../host/payload/payloads.js";
 import type { HostSignals } from "../../host/signals.js";
+import { whenAborted } from "../../process/abort.js";
 import { OptionError } from "../../process/errors.js";
 import type { Kernel } from "../../process/kernel.js";
 import { processName } from "../../process/process-name.js";
@@ -133,9 +134,7 @@ export class StoreCatalogue implements Catalogue {
       await store.close();
       throw error;
     });
-    claim.lost.addEventListener("abort", () =>
-      tell({ type: "lost", error: new FencedError(name, claim.token) }),
-    );
+    whenAborted(claim.lost, () => tell({ type: "lost", error: new FencedError(name, claim.token) }));
     const carrier = await broker
       ?.open({ environment: kernel.env, after: (ms, fn) => void kernel.addTimer(ms, { fire: fn }) })
       .catch(async (error: unknown) => {

@@ -8,6 +8,7 @@ import type { Pid } from "../../../lib/process/pid.js";
 import type { Store } from "../../../lib/store/index.js";
 import { type TestClock, testClock } from "../../../lib/testing/kit/clock.js";
 import { CLAIM_LOST, OpenedSource } from "../../support/opened-store.js";
+import { until } from "../../support/until.js";
 
 const gate = defineFlow<string, string, { go: string }>("gate", (flow) => flow.receive("go"));
 const two = defineFlow<string, string[], { go: string }>("two", async (flow) => [
@@ -46,6 +47,26 @@ describe("a handle whose host has lost its claim", () => {
     expect(await Promise.all(results)).toEqual(["a", "b", "c"]);
     expect(system.whereis("flows")).not.toBe(pid);
     expect((await run.info()).status).toBe("completed");
+  });
+
+  test("goes on with the next host also when the claim was lost before its host listened [N366]", async () => {
+    const clock = testClock();
+    const { source, host, system, pid } = await supervised({}, clock);
+    source.loseNextClaim();
+    await source.revoke(HOST_CLAIMS);
+    const run = await clock.until(host.start(quick, 4, { id: "early" }));
+    expect(await clock.until(run.result())).toBe(8);
+    // The first, the one whose claim was lost at once, and the one that works.
+    expect(source.opened.length).toBe(3);
+    expect(system.whereis("flows")).not.toBe(pid);
+  });
+
+  test("is no wait for a host that lost its claim in its start, and that nobody asks for anything [N366]", async () => {
+    const { source, system, pid } = await supervised();
+    source.loseNextClaim();
+    await source.revoke(HOST_CLAIMS);
+    await until(() => source.opened.length === 3 && system.whereis("flows") !== undefined);
+    expect(system.whereis("flows")).not.toBe(pid);
   });
 
   test("has the supervisor of a plain program start the host again, with the default intensity [N361]", async () => {

@@ -1,7 +1,14 @@
 // Singletons over leases of a store: who runs when, and what becomes of the writes of an old holder.
 
 import { defineServer, type Pid, System, supervisor } from "signalbox";
-import { holderAddress, type Lease, type LeaseSource, singleton, storeLeases } from "signalbox/nodes";
+import {
+  type HeldLease,
+  holderAddress,
+  type Lease,
+  type LeaseSource,
+  singleton,
+  storeLeases,
+} from "signalbox/nodes";
 import { defineTable, FencedError, memory, openStore, type Schema, type Store } from "signalbox/store";
 import { testClock } from "signalbox/testing";
 import { describe, expect, it } from "vitest";
@@ -35,13 +42,20 @@ class Cut implements LeaseSource {
   readonly label = "cut";
   readonly ttlMs = TTL;
   isCut = false;
+  /** Called with each lease that is granted, before the contender has it. */
+  granted: ((lease: HeldLease) => Promise<void>) | undefined;
   readonly #source: LeaseSource;
 
   constructor(source: LeaseSource) {
     this.#source = source;
   }
 
-  acquire: LeaseSource["acquire"] = (...given) => this.#way(() => this.#source.acquire(...given));
+  acquire: LeaseSource["acquire"] = (...given) =>
+    this.#way(async () => {
+      const lease = await this.#source.acquire(...given);
+      if (lease !== undefined) await this.granted?.(lease);
+      return lease;
+    });
   renew: LeaseSource["renew"] = (...given) => this.#way(() => this.#source.renew(...given));
   release: LeaseSource["release"] = (...given) => this.#way(() => this.#source.release(...given));
   find: LeaseSource["find"] = (...given) => this.#source.find(...given);
@@ -133,6 +147,19 @@ describe("a singleton", () => {
     await clock.until(b.system.stop());
     await clock.advance(TTL);
     expect(await bill(clock, a, "three")).toBe(3);
+  });
+
+  it("does not begin under a lease that was lost before it could listen to that [N1085]", async () => {
+    const { clock, seen, a, b } = await two();
+    b.lease.granted = async ({ name, token }) => {
+      b.lease.granted = undefined;
+      await b.store.revoke(name, token);
+    };
+    await clock.until(a.system.stop());
+    await clock.advance(10);
+    await clock.advance(TTL);
+    expect(await bill(clock, b, "two")).toBe(3);
+    expect(seen.map(({ token }) => token)).toEqual([1, 3]);
   });
 
   it("20, 36: has the writes of its old holder refused, although that one does not know yet [N1081]", async () => {
