@@ -187,10 +187,13 @@ class Rejections {
 const STRICT =
   "under --unhandled-rejections=strict an unhandled rejection in a process ends the host, not the process; use throw (the default)";
 
-/** The last flag counts. Flags on the command line come after flags in the environment. */
+/**
+ * The last flag counts. Flags on the command line come after flags in the environment. A pattern that begins with `.*` would take the
+ * square of their length, for each first system of a host: a program of `--import data:` is thousands of characters long.
+ */
 function isStrict(): boolean {
   const flags = [process.env.NODE_OPTIONS, ...process.execArgv].join(" ");
-  return /.*--unhandled[-_]rejections[= ]+(\S+)/s.exec(flags)?.[1] === "strict";
+  return [...flags.matchAll(/--unhandled[-_]rejections[= ]+(\S+)/g)].at(-1)?.[1] === "strict";
 }
 
 /** An id has 21 of 64 characters, 126 random bits: it is as hard to guess as a UUID. */
