@@ -10,6 +10,7 @@ import { FLOW_SCHEMA, type FlowRow, flows } from "../../lib/flow/journal/tables.
 import { dueFlows } from "../../lib/flow/runtime/signals.js";
 import { newRow } from "../../lib/flow/runtime/starting.js";
 import { MOST_DUE } from "../../lib/host/signals.js";
+import { proving } from "../support/proof.js";
 import { storeKinds } from "../support/store-kinds.js";
 import { bench } from "./runtime/bench.js";
 
@@ -41,7 +42,7 @@ async function fill(store: Store, rows: readonly Sketch[]): Promise<void> {
   });
 }
 
-describe.each(storeKinds("due"))("on $name", ({ source }) => {
+describe.each(storeKinds("due", proving))("on $name", ({ source }) => {
   it("what is due and what has waited longest is what a count by hand gives [N1140]", async () => {
     await using system = new System({ report: false });
     await using store = await openStore(system, source(), [FLOW_SCHEMA]);

@@ -4,7 +4,7 @@ import type { PGlite } from "@electric-sql/pglite";
 import { memory, pglite, postgres, type StoreSource, sqlite } from "signalbox/store";
 import { afterAll, beforeAll } from "vitest";
 import { newFolder } from "../store/sqlite/support.js";
-import { sharedPglite } from "./pglite.js";
+import { runsOnPglite, sharedPglite } from "./pglite.js";
 import { noPostgres, type PostgresServer, startPostgres } from "./postgres.js";
 
 /** A kind of store. */
@@ -14,13 +14,17 @@ export interface StoreKind {
   readonly source: () => StoreSource;
 }
 
-/** Called once at the top of a spec. @param name - of the file, and of the schema of a database */
-export function storeKinds(name: string): readonly StoreKind[] {
+/**
+ * Called once at the top of a spec.
+ * @param name - of the file, and of the schema of a database
+ * @param proving - see {@link runsOnPglite}
+ */
+export function storeKinds(name: string, proving: boolean): readonly StoreKind[] {
   let server: PostgresServer | undefined;
   let database: PGlite;
   const folder = newFolder();
   beforeAll(async () => {
-    database = await sharedPglite();
+    if (runsOnPglite(proving)) database = await sharedPglite();
     if (noPostgres === undefined) server = await startPostgres();
   });
   afterAll(async () => {
@@ -33,7 +37,7 @@ export function storeKinds(name: string): readonly StoreKind[] {
     { name: "memory", source: () => inMemory },
     { name: "shared memory", source: () => shared },
     { name: "SQLite", source: () => sqlite(folder.file(`${name}.db`), { thread: false }) },
-    { name: "PGlite", source: () => pglite(database, { schema: name }) },
+    ...(runsOnPglite(proving) ? [{ name: "PGlite", source: () => pglite(database, { schema: name }) }] : []),
     ...(noPostgres === undefined
       ? [
           {

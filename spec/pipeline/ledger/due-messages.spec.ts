@@ -12,6 +12,7 @@ import { executions, messages, PIPELINE_SCHEMA, READY } from "../../../lib/pipel
 import { STORE_DEFAULTS } from "../../../lib/store/limits.js";
 import { checkScan } from "../../../lib/store/scans.js";
 import { TableSql } from "../../../lib/store/sqlite/table-sql.js";
+import { proving } from "../../support/proof.js";
 import { storeContext } from "../../support/store-context.js";
 import { storeKinds } from "../../support/store-kinds.js";
 import { Bench } from "./bench.js";
@@ -246,7 +247,7 @@ class Hosts {
   }
 }
 
-describe.each(storeKinds("message_due"))("on $name", ({ name, source }) => {
+describe.each(storeKinds("message_due", proving))("on $name", ({ name, source }) => {
   it("what is due, what has waited longest and what is held is what a model says, whatever hosts do [N1340]", async () => {
     let [most, longest, held, runs] = [0, 0, 0, 0];
     await fc.assert(
@@ -286,7 +287,7 @@ function olderSchema(): readonly [schema: Schema, table: typeof messages] {
   return [{ ...PIPELINE_SCHEMA, version: 10, tables: tables as never }, table as never];
 }
 
-describe.each(storeKinds("message_older"))("on $name", ({ source }) => {
+describe.each(storeKinds("message_older", proving))("on $name", ({ source }) => {
   it("a store of an older release opens, and what it has is due, of unknown age unless it was delayed [N1341]", async () => {
     const [schema, older] = olderSchema();
     const context = storeContext();

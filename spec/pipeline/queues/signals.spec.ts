@@ -17,6 +17,7 @@ import { QUEUE_SCHEMA, type QueuedRow, queued } from "../../../lib/pipeline/queu
 import { STORE_DEFAULTS } from "../../../lib/store/limits.js";
 import { checkScan } from "../../../lib/store/scans.js";
 import { TableSql } from "../../../lib/store/sqlite/table-sql.js";
+import { proving } from "../../support/proof.js";
 import { storeKinds } from "../../support/store-kinds.js";
 
 const START = 1_000_000;
@@ -157,7 +158,7 @@ class Bench {
   }
 }
 
-describe.each(storeKinds("queue_due"))("on $name", ({ source }) => {
+describe.each(storeKinds("queue_due", proving))("on $name", ({ source }) => {
   it("what is due and what has waited longest is what a model says, whatever publishers and subscribers do [N1330]", async () => {
     await using system = new System({ report: false });
     await using store = await openStore(system, source(), [QUEUE_SCHEMA]);
