@@ -11,6 +11,7 @@ import { sliding, tumbling, type WindowPlan } from "../../../../lib/topology/com
 import { windowBolt } from "../../../../lib/topology/components/windows.js";
 import { type BoltDefinition, spout } from "../../../../lib/topology/definition/component.js";
 import { field } from "../../../../lib/topology/definition/field.js";
+import { sized } from "../../../support/proof.js";
 import { topologyOf } from "./storm.js";
 import { Cluster, type ModelTuple } from "./storm-model.js";
 
@@ -236,7 +237,7 @@ function nsOf({ stream, values }: ModelTuple): readonly number[] {
 }
 
 /** How many histories of each kind. */
-const HISTORIES = 25;
+const HISTORIES = sized(12, 0.0025, 25);
 
 async function histories(
   make: (trial: Trial) => BoltDefinition,
@@ -248,8 +249,8 @@ async function histories(
     for (const key of Object.keys(sum) as (keyof Told)[]) sum[key] += told[key];
   }
   for (const key of ["failed", "expired", "again"] as const)
-    expect(sum[key], `how often a tuple ${key}`).toBeGreaterThan(10);
-  if (kind.kills) expect(sum.crashed).toBeGreaterThan(10);
+    expect(sum[key], `how often a tuple ${key}`).toBeGreaterThan(0.4 * HISTORIES);
+  if (kind.kills) expect(sum.crashed).toBeGreaterThan(0.4 * HISTORIES);
   return sum;
 }
 
