@@ -39,7 +39,8 @@ beforeAll(async () => {
     logLevel: "silent",
     resolve: { extensionAlias: { ".js": [".ts", ".js"] } },
   });
-  await bundle.write({ file: join(folder, "main.mjs"), format: "esm", codeSplitting: false });
+  // In parts, as it is published: a command loads what it needs.
+  await bundle.write({ dir: folder, format: "esm", entryFileNames: "[name].mjs" });
   await bundle.close();
 });
 afterAll(() => rmSync(folder, { recursive: true }));
