@@ -84,7 +84,7 @@ export function ActButton(props: ActProps): JSX.Element {
               field={field}
               text={typed[field.name] ?? field.initial ?? ""}
               problem={problems[field.name]}
-              onText={(text) => setTyped({ ...typed, [field.name]: text })}
+              onText={(text) => setTyped((before) => ({ ...before, [field.name]: text }))}
             />
           ))}
           {phase.type === "failed" ? (
