@@ -369,6 +369,32 @@ export const checks = {
       });
     });
   },
+  "messages are moved to another route from the page of their execution": async () => {
+    await chromium();
+    await served(["--actions"], async (service) => {
+      await withPage("about:blank", async (page) => {
+        await page.watch();
+        await page.open(service.url);
+        await until(page, "the page", "document.querySelector('main') !== null");
+        await visit(page, "/pipeline?id=tuesday", "the execution", /parse/);
+        const button = `[...document.querySelectorAll("main .section-head button")].find((one) => one.textContent === "Move")`;
+        await until(page, "the button", `${button} !== undefined`);
+        await page.value(`${button}.click()`);
+        await page.value(`(() => {
+          const dialog = document.querySelector("dialog[open]");
+          const fill = (field, text) => {
+            field.value = text;
+            field.dispatchEvent(new Event("input", { bubbles: true }));
+          };
+          fill(dialog.querySelector("select"), "words");
+          fill(dialog.querySelector("input"), "parse");
+        })()`);
+        await page.value("document.querySelector('dialog[open] button[type=submit]').click()");
+        await until(page, "the move", "/1 message moved/.test(document.querySelector('main').innerText)");
+        if (page.problems.length > 0) throw new Error(page.problems.join("\n"));
+      });
+    });
+  },
   "ten slow clients of the observer cost a bounded memory, and hold up nobody": async () => {
     await served([], async (service) => {
       await service.tell("spawn 2000");

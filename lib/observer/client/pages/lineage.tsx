@@ -6,6 +6,7 @@ import type { DeadMessageRecord, Lineage, MessageRecord } from "../../../pipelin
 import { numberText, plural } from "../model/format.js";
 import { jsonLine } from "../model/json-text.js";
 import { fateOf, type LineageRow, lineageTree, type ReadChildren, tookOf } from "../model/lineage-tree.js";
+import { moveRefusal } from "../model/moves.js";
 import {
   Badge,
   type Column,
@@ -24,6 +25,7 @@ import { live } from "../shell/feed.js";
 import { ask } from "../shell/operations.js";
 import type { PageSpec } from "../shell/page-spec.js";
 import { link, useRoute } from "../shell/router.js";
+import { MoveActs } from "../work/move-acts.js";
 import { toneOf } from "../work/tones.js";
 
 const PAGE = "lineage";
@@ -54,9 +56,14 @@ function View(): JSX.Element {
         </>
       }
       actions={
-        <button type="button" class="button" onClick={() => setWhen(when + 1)}>
-          Look again
-        </button>
+        <>
+          <button type="button" class="button" onClick={() => setWhen(when + 1)}>
+            Look again
+          </button>
+          {look.value === undefined ? null : (
+            <MoveActs id={id} of={message} refusal={moveRefusal(look.value.message.status)} />
+          )}
+        </>
       }
     >
       <Looked of={look}>{(lineage) => <Tree id={id} lineage={lineage} key={`${id} ${message}`} />}</Looked>

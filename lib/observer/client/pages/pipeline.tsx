@@ -40,6 +40,7 @@ import { go, link, useRoute } from "../shell/router.js";
 import { JsonText } from "../work/json.js";
 import { Letters } from "../work/letters.js";
 import { MessageSearch } from "../work/message-search.js";
+import { MoveActs } from "../work/move-acts.js";
 import { toneOf } from "../work/tones.js";
 
 const PAGE = "pipeline";
@@ -75,13 +76,14 @@ function View(): JSX.Element {
   );
 }
 
+const isOver = (status: ExecutionDetails["status"]): boolean => status !== "running" && status !== "paused";
+
 function Acts({
   execution: { id, status, stranded, dead },
 }: {
   readonly execution: ExecutionDetails;
 }): JSX.Element {
-  const isOver = status !== "running" && status !== "paused";
-  const over = isOver ? "The execution has ended." : undefined;
+  const over = isOver(status) ? "The execution has ended." : undefined;
   const args = { args: () => ({ id }) };
   return (
     <div class="acts">
@@ -193,7 +195,12 @@ function Execution({ execution }: { readonly execution: ExecutionDetails }): JSX
       </Section>
       <DeadLetters id={id} count={dead} />
       <Delayed id={id} />
-      <Section title="Queues">
+      <Section
+        title="Queues"
+        actions={
+          <MoveActs id={id} of={queues} refusal={isOver(status) ? "The execution has ended." : undefined} />
+        }
+      >
         <Table
           label="Queues"
           param="queues"

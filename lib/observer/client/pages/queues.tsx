@@ -1,6 +1,7 @@
 // Queues: how deep each is, and the waiting messages, dead letters and heartbeats of one.
 
 import type { JSX } from "preact";
+import type { DeadLetterRecord } from "../../../pipeline/messages/dead-records.js";
 import type { DeadLetter } from "../../../pipeline/queues/dead-letters.js";
 import type { LiveQueueMessage } from "../../../pipeline/queues/live-messages.js";
 import type { QueueHeartbeat } from "../../../pipeline/queues/message-beats.js";
@@ -101,6 +102,7 @@ function Queue({ queue: { name: queue, dead } }: { readonly queue: QueueSummary 
     state: "delayed",
     limit: 100,
   }).value;
+  const records = live<Items<DeadLetterRecord>>("queues.deadRecords", { queue, limit: LETTERS }).value;
   const beats = live<readonly QueueHeartbeat[]>("queues.heartbeats", { queue, limit: 100 }).value;
   const acts = {
     retry: { op: "queues.retryDead", args: (which: string) => ({ queue, which }) },
@@ -123,6 +125,19 @@ function Queue({ queue: { name: queue, dead } }: { readonly queue: QueueSummary 
           )}
         </Looked>
       </Section>
+      {records.value === undefined || records.value.items.length === 0 ? (
+        <Problem error={records.error} />
+      ) : (
+        <Section title="What people did with dead letters">
+          <Table
+            label="What people did with dead letters"
+            param="records"
+            columns={recordColumns}
+            rows={records.value.items}
+            keyOf={({ id, turn }) => `${turn} ${id}`}
+          />
+        </Section>
+      )}
       <Problem error={waits.error} />
       {waits.value === undefined || waits.value.length === 0 ? null : (
         <Section title="Messages that wait">
@@ -149,6 +164,19 @@ function Queue({ queue: { name: queue, dead } }: { readonly queue: QueueSummary 
     </>
   );
 }
+
+const recordColumns: readonly Column<DeadLetterRecord>[] = [
+  { title: "Message", value: ({ id }) => id },
+  {
+    title: "Was",
+    value: ({ fate }) => fate,
+    cell: ({ fate }) => <Badge tone={fate === "dropped" ? "bad" : "info"}>{fate}</Badge>,
+  },
+  timeColumn("When", ({ at }) => at),
+  { title: "By", value: ({ by }) => by },
+  { title: "Because", value: ({ reason }) => reason, isWide: true },
+  { title: "Last error", value: ({ errors }) => errors.at(-1)?.split("\n", 1)[0], isWide: true },
+];
 
 const waitColumns: readonly Column<LiveQueueMessage>[] = [
   { title: "Message", value: ({ id }) => id },
