@@ -22,6 +22,12 @@ import {
 /** Rows that are read from the store at a time. */
 const PAGE = 1_000;
 
+/**
+ * Delayed messages that a look for people reads. They are in the order of their times, and no index has their ids: one that is none of the first
+ * is not found.
+ */
+export const MOST_DELAYED = 10_000;
+
 /** The rows of one message. */
 export interface RowsOfMessage {
   readonly settled: LineageRow | undefined;
@@ -29,6 +35,8 @@ export interface RowsOfMessage {
   readonly dead: DeadLetterRow | undefined;
   /** Its record as a dead letter, if it is dead no more. */
   readonly record: DeadRecordRow | undefined;
+  /** It may be one of the delayed messages that were not read. */
+  readonly unread?: boolean;
 }
 
 /** Which queues of an execution hold something. */
@@ -37,6 +45,13 @@ export interface HeldQueues {
   readonly dead: readonly string[];
   /** Those whose dead letters have records. */
   readonly records: readonly string[];
+}
+
+/** Delayed messages that were wanted. */
+interface DelayedRows {
+  readonly rows: readonly MessageRow[];
+  /** False: there may be others behind those that were read. */
+  readonly isAll: boolean;
 }
 
 /** A row of some table with the place of its message. */
@@ -81,8 +96,15 @@ export class MessageRows {
     return row;
   }
 
-  /** Everything that is known of some messages, in their order. */
-  async of(ids: readonly MessageId[]): Promise<RowsOfMessage[]> {
+  /**
+   * Everything that is known of some messages, in their order.
+   *
+   * @param mostDelayed - so many delayed messages are read for them
+   */
+  async of(
+    ids: readonly MessageId[],
+    mostDelayed: number = Number.POSITIVE_INFINITY,
+  ): Promise<RowsOfMessage[]> {
     if (ids.length === 0) return [];
     const scope = this.#scope;
     const settled = await this.#store.get(
@@ -92,9 +114,9 @@ export class MessageRows {
     const { live, dead } = await this.queues();
     const ready = await this.#first(messages, ids, live, (queue, id) => [scope, queue, READY, id]);
     const given = await this.#first(deadLetters, ids, dead, (queue, id) => [scope, queue, id]);
-    const isOpen = ids.some((id, i) => settled[i] === undefined && !ready.has(id) && !given.has(id));
-    const delayed = isOpen ? await this.#delayed(live, (id) => ids.includes(id)) : [];
-    const late = new Map(delayed.map((row) => [row.id, row]));
+    const open = new Set(ids.filter((id, i) => settled[i] === undefined && !ready.has(id) && !given.has(id)));
+    const delayed = await this.#delayed(live, (id) => open.has(id), mostDelayed, open.size);
+    const late = new Map(delayed.rows.map((row) => [row.id, row]));
     const rest = ids.filter((id) => !ready.has(id) && !late.has(id) && !given.has(id));
     const records = await this.records(rest);
     return ids.map((id, i) => ({
@@ -102,6 +124,7 @@ export class MessageRows {
       live: ready.get(id) ?? late.get(id),
       dead: given.get(id),
       record: records.get(id),
+      ...(!delayed.isAll && open.has(id) && !late.has(id) && { unread: true }),
     }));
   }
 
@@ -153,23 +176,41 @@ export class MessageRows {
     return this.#first(keptValues, ids, queues, (queue, id) => [this.#scope, queue, id]);
   }
 
-  /** Messages that wait for their time, of all queues, as far as their ids are wanted. */
-  async #delayed(queues: readonly string[], isWanted: (id: MessageId) => boolean): Promise<MessageRow[]> {
-    const found: MessageRow[] = [];
+  /**
+   * Messages that wait for their time, of all queues, as far as their ids are wanted.
+   *
+   * @param most - rows that are read
+   * @param enough - ends when so many are found
+   */
+  async #delayed(
+    queues: readonly string[],
+    isWanted: (id: MessageId) => boolean,
+    most: number,
+    enough: number = Number.POSITIVE_INFINITY,
+  ): Promise<DelayedRows> {
+    const rows: MessageRow[] = [];
+    let left = most;
+    if (enough === 0) return { rows, isAll: true };
     for (const queue of queues)
-      for await (const row of this.live(queue, READY + 1)) if (isWanted(row.id)) found.push(row);
-    return found;
+      for await (const row of this.#delayedIn(queue)) {
+        if (left-- === 0) return { rows, isAll: false };
+        if (isWanted(row.id) && rows.push(row) === enough) return { rows, isAll: true };
+      }
+    return { rows, isAll: true };
   }
 
-  /** The live messages of a queue in the order of their lanes. */
-  async *live(queue: string, from: number = READY): AsyncGenerator<MessageRow, void, undefined> {
+  /** The delayed messages of a queue in the order of their times. Most have a lane of their own, so a page has many lanes. */
+  async *#delayedIn(queue: string): AsyncGenerator<MessageRow, void, undefined> {
     const prefix = [this.#scope, queue];
-    for (let lane = from; ; ) {
-      const [next] = await this.#store.scan(messages, { prefix, from: lane, limit: 1 });
-      if (next === undefined) return;
-      ({ lane } = next);
-      yield* pagesOf(this.#store, messages, [...prefix, lane]);
-      lane++;
+    for (let from = READY + 1; ; ) {
+      const rows = await this.#store.scan(messages, { prefix, from, limit: PAGE });
+      const last = rows.at(-1)?.lane;
+      if (last === undefined) return;
+      if (rows.length < PAGE) return yield* rows;
+      // There may be more in the last lane.
+      yield* rows.filter(({ lane }) => lane < last);
+      yield* pagesOf(this.#store, messages, [...prefix, last]);
+      from = last + 1;
     }
   }
 
@@ -194,14 +235,16 @@ export class MessageRows {
     return pagesOf(this.#store, lineage, [this.#scope], wanted);
   }
 
-  /** The ids of the children of a message, in their order. Their own descendants are passed by. */
+  /**
+   * The ids of the children of a message, in their order. Their own descendants are passed by. Of very many delayed messages, the first
+   * {@link MOST_DELAYED} are looked at.
+   */
   async *childrenOf(id: MessageId, after?: MessageId): AsyncGenerator<MessageId, void, undefined> {
     const hops = hopsOf(id) + 1;
     const { below } = descendantsOf(id);
     const { live, dead } = await this.queues();
-    const delayed = (await this.#delayed(live, (one) => hopsOf(one) === hops && one.startsWith(`${id}.`)))
-      .map((row) => row.id)
-      .sort();
+    const isChild = (one: MessageId): boolean => hopsOf(one) === hops && one.startsWith(`${id}.`);
+    const delayed = (await this.#delayed(live, isChild, MOST_DELAYED)).rows.map((row) => row.id).sort();
     const tables = [
       (bounds: Bounds) => this.#store.scan(lineage, { prefix: [this.#scope], ...bounds }),
       ...live.map(

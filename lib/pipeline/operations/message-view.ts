@@ -40,7 +40,10 @@ export function summaryOf(row: ExecutionRow): PipelineSummary {
 }
 
 /** The record of a message, from all of its rows. */
-export function recordOf(id: MessageId, { settled, live, dead, record }: RowsOfMessage): MessageRecord {
+export function recordOf(
+  id: MessageId,
+  { settled, live, dead, record, unread = false }: RowsOfMessage,
+): MessageRecord {
   if (live !== undefined) return liveRecord(live);
   if (settled !== undefined) return settledRecord(settled, dead, record);
   const letter = dead ?? record;
@@ -59,7 +62,8 @@ export function recordOf(id: MessageId, { settled, live, dead, record }: RowsOfM
       errors,
     };
   }
-  return { id, status: "forgotten", attempt: 0, calls: [], children: 0, errors: [] };
+  const status = unread ? "unknown" : "forgotten";
+  return { id, status, attempt: 0, calls: [], children: 0, errors: [] };
 }
 
 function liveRecord({

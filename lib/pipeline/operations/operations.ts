@@ -126,9 +126,18 @@ export interface MessageRecord {
   readonly id: MessageId;
   /**
    * `ready` and `delayed`: it is in its queue, or in work. `completed`: its route has settled it. `dead`: it is a dead letter. `dropped`:
-   * people have ended it. `forgotten`: nothing is known of it any more, or it never was.
+   * people have ended it. `forgotten`: nothing is known of it any more, or it never was. `unknown`: it may be delayed, or `forgotten`; more than
+   * 10,000 messages are delayed, and it is none of the first of these.
    */
-  readonly status: "ready" | "delayed" | "completed" | "dead" | "cancelled" | "dropped" | "forgotten";
+  readonly status:
+    | "ready"
+    | "delayed"
+    | "completed"
+    | "dead"
+    | "cancelled"
+    | "dropped"
+    | "forgotten"
+    | "unknown";
   /** The fate of a message that was a dead letter, if it is dead no more. */
   readonly fate?: Fate;
   /** Its queue, where that is known. */

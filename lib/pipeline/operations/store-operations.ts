@@ -16,7 +16,7 @@ import { ancestorsOf, checkMessageId, type MessageId } from "../definition/messa
 import { endExecution, findExecution, setPaused } from "../ledger/executions.js";
 import { LetterShelf } from "../ledger/letter-shelf.js";
 import { decodeEntry } from "../ledger/lineage.js";
-import { MessageRows } from "../ledger/message-rows.js";
+import { MessageRows, MOST_DELAYED } from "../ledger/message-rows.js";
 import { bodyWithin, messageBody } from "../ledger/message-size.js";
 import {
   type DeadLetterRow,
@@ -555,7 +555,7 @@ export class StoreOperations implements PipelineOperations {
 }
 
 async function recordsOf(rows: MessageRows, ids: readonly MessageId[]): Promise<MessageRecord[]> {
-  const found = await rows.of(ids);
+  const found = await rows.of(ids, MOST_DELAYED);
   return found.map((of, i) => recordOf(ids[i] as MessageId, of));
 }
 

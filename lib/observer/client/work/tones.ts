@@ -15,6 +15,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   cancelled: "quiet",
   dropped: "quiet",
   forgotten: "quiet",
+  unknown: "quiet",
   completed: "good",
   done: "good",
   ok: "good",
