@@ -3,7 +3,7 @@
 import { test as check, fc } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
 import type { SpanRecord } from "../../../lib/admin/traces/trace-operations.js";
-import { queryOf, wayOf } from "../../../lib/observer/client/model/message-way.js";
+import { queryOf, wayOf, wayText } from "../../../lib/observer/client/model/message-way.js";
 
 const span = (id: string, at: number, more: Partial<SpanRecord> = {}): SpanRecord => ({
   id,
@@ -84,4 +84,43 @@ describe("what a text looks for", () => {
   ])("%j", (text, query) => {
     expect(queryOf(text)).toEqual(query);
   });
+});
+
+test("the hops between nodes are counted, in the order in which the message made them [N1609]", () => {
+  const { hops } = wayOf(
+    [
+      span("order", 0),
+      span("pay", 1, { parent: "order", node: "bank" }),
+      span("check", 2, { parent: "pay", node: "bank" }),
+      span("note", 3, { parent: "check", node: "shop" }),
+      span("again", 4, { parent: "order", node: "bank" }),
+      span("lost", 5, { parent: "gone", node: "mill" }),
+    ],
+    100,
+  );
+  expect(hops).toEqual([
+    { from: "shop", to: "bank", count: 2 },
+    { from: "bank", to: "shop", count: 1 },
+  ]);
+});
+
+test("the way as text has a line for each span, whatever its labels are [N1609]", () => {
+  const hostile = "=1+1\t<img src=x onerror=alert(1)>\n\u202e";
+  const { rows } = wayOf(
+    [span(hostile, 0, { node: hostile, pid: hostile, status: "error", error: hostile })],
+    1,
+  );
+  const [head = "", line = "", ...rest] = wayText(rows).split("\n");
+  expect(rest).toEqual([""]);
+  const cells = line.split("\t");
+  expect(cells).toHaveLength(head.split("\t").length);
+  expect(cells.filter((cell) => cell.startsWith("="))).toEqual([]);
+});
+
+test("a way may be ten thousand spans deep [N1587]", () => {
+  const spans = Array.from({ length: 10_000 }, (_, i) =>
+    span(`${i}`, i, i === 0 ? {} : { parent: `${i - 1}` }),
+  );
+  const { rows } = wayOf(spans.reverse(), 1);
+  expect(rows.map(({ depth }) => depth)).toEqual(spans.map((_, i) => i));
 });

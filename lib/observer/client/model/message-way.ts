@@ -1,6 +1,7 @@
 // The way of one message: the spans of a trace as rows of a tree with bars, and the hops from node to node. Pure.
 
 import type { SpanRecord } from "../../../admin/traces/trace-operations.js";
+import { rowsText, type TextColumn } from "./table.js";
 import { spanOf, type TimeSpan } from "./timeline.js";
 
 export interface WayRow {
@@ -13,12 +14,21 @@ export interface WayRow {
   readonly hopFrom: string | undefined;
   /** The span before it was an attempt at another consumer: the message was re-routed. */
   readonly rerouted: boolean;
-  /** The span that it follows is not in the trace: it was dropped, or belongs to a node that nobody asked. */
+  /** The span that it follows is not in the trace: it was dropped, or belongs to a node whose spans are missing. */
   readonly orphan: boolean;
+}
+
+/** How often the message went from one node to another one. */
+export interface WayHop {
+  readonly from: string;
+  readonly to: string;
+  readonly count: number;
 }
 
 export interface MessageWay {
   readonly rows: readonly WayRow[];
+  /** In the order in which they are first seen. */
+  readonly hops: readonly WayHop[];
   readonly from: number;
   readonly to: number;
   readonly nodes: readonly string[];
@@ -47,30 +57,33 @@ export function wayOf(spans: readonly SpanRecord[], now: number): MessageWay {
   }
   const rows: WayRow[] = [];
   const seen = new Set<string>();
-  const visit = (span: SpanRecord, depth: number, before: SpanRecord | undefined): void => {
-    // Ids come from other services, too: a circle must not hang the page.
-    if (seen.has(span.id)) return;
-    seen.add(span.id);
-    const parent = span.parent === undefined ? undefined : known.get(span.parent);
-    rows.push({
-      span,
-      depth,
-      bar: spanOf(from, to, span.at, endOf(span, to)),
-      afterMs: span.at - from,
-      hopFrom: parent !== undefined && parent.node !== span.node ? parent.node : undefined,
-      rerouted: span.kind === "attempt" && before?.kind === "attempt",
-      orphan: span.parent !== undefined && parent === undefined,
-    });
-    visitAll(children.get(span.id) ?? [], depth + 1);
+  // A list instead of a recursion: a trace may be thousands of spans deep.
+  const visit = (siblings: readonly SpanRecord[]): void => {
+    const left: WayPlace[] = placesOf(siblings, 0);
+    for (let next = left.pop(); next !== undefined; next = left.pop()) {
+      const { span, depth, before } = next;
+      // Ids come from other services, too: a circle must not hang the page.
+      if (seen.has(span.id)) continue;
+      seen.add(span.id);
+      const parent = span.parent === undefined ? undefined : known.get(span.parent);
+      rows.push({
+        span,
+        depth,
+        bar: spanOf(from, to, span.at, endOf(span, to)),
+        afterMs: span.at - from,
+        hopFrom: parent !== undefined && parent.node !== span.node ? parent.node : undefined,
+        rerouted: span.kind === "attempt" && before?.kind === "attempt",
+        orphan: span.parent !== undefined && parent === undefined,
+      });
+      left.push(...placesOf(children.get(span.id) ?? [], depth + 1));
+    }
   };
-  const visitAll = (siblings: readonly SpanRecord[], depth: number): void => {
-    for (const [i, span] of siblings.entries()) visit(span, depth, siblings[i - 1]);
-  };
-  visitAll(roots, 0);
+  visit(roots);
   // Spans that name each other in a circle hang below no root.
-  visitAll(sorted, 0);
+  visit(sorted);
   return {
     rows,
+    hops: hopsOf(rows),
     from,
     to,
     nodes: [...new Set(sorted.map(({ node }) => node))],
@@ -78,6 +91,43 @@ export function wayOf(spans: readonly SpanRecord[], now: number): MessageWay {
     open,
   };
 }
+
+/** A span that has no row yet. */
+interface WayPlace {
+  readonly span: SpanRecord;
+  readonly depth: number;
+  readonly before: SpanRecord | undefined;
+}
+
+/** The last of them first, as they are taken from the end. */
+function placesOf(siblings: readonly SpanRecord[], depth: number): WayPlace[] {
+  return siblings.map((span, i) => ({ span, depth, before: siblings[i - 1] })).reverse();
+}
+
+function hopsOf(rows: readonly WayRow[]): readonly WayHop[] {
+  const hops = new Map<string, WayHop>();
+  for (const { hopFrom: from, span } of rows) {
+    if (from === undefined) continue;
+    const key = JSON.stringify([from, span.node]);
+    hops.set(key, { from, to: span.node, count: (hops.get(key)?.count ?? 0) + 1 });
+  }
+  return [...hops.values()];
+}
+
+const TEXT: readonly TextColumn<WayRow>[] = [
+  { title: "depth", value: ({ depth }) => depth },
+  { title: "span", value: ({ span }) => span.name },
+  { title: "kind", value: ({ span }) => span.kind },
+  { title: "state", value: ({ span }) => span.status },
+  { title: "node", value: ({ span }) => span.node },
+  { title: "process", value: ({ span }) => span.pid },
+  { title: "after ms", value: ({ afterMs }) => afterMs },
+  { title: "took ms", value: ({ span }) => span.tookMs },
+  { title: "error", value: ({ span }) => span.error },
+];
+
+/** The way as lines for the clipboard. */
+export const wayText = (rows: readonly WayRow[]): string => rowsText(TEXT, rows);
 
 const endOf = ({ at, tookMs, status }: SpanRecord, to: number): number =>
   tookMs === undefined ? (status === "open" ? to : at) : at + tookMs;

@@ -2,10 +2,15 @@
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { SpanRecord, TraceSpans, TraceSummary } from "../../../admin/traces/trace-operations.js";
+import type {
+  MissingSpans,
+  SpanRecord,
+  TraceSpans,
+  TraceSummary,
+} from "../../../admin/traces/trace-operations.js";
 import type { FlowPage } from "../../../flow/operations/operations.js";
 import { numberText, plural } from "../model/format.js";
-import { queryOf, type WayRow, wayOf } from "../model/message-way.js";
+import { queryOf, type WayHop, type WayRow, wayOf, wayText } from "../model/message-way.js";
 import {
   Badge,
   type Column,
@@ -101,6 +106,7 @@ const traceColumns: readonly Column<TraceSummary>[] = [
     align: "end",
   },
   { title: "Spans", value: ({ spans }) => spans, cell: ({ spans }) => <Num value={spans} />, align: "end" },
+  { title: "Nodes", value: ({ nodes }) => nodes.join(", ") },
 ];
 
 function Flows({ prefix }: { readonly prefix: string }): JSX.Element | null {
@@ -124,13 +130,16 @@ function Way({ trace }: { readonly trace: string }): JSX.Element {
   const [open, setOpen] = useState<string>();
   const { value, error } = live<TraceSpans>("system.spans", { trace }).value;
   if (value === undefined) return error === undefined ? <Loading /> : <Problem error={error} />;
-  const { rows, from, to, nodes, failures, open: unfinished } = wayOf(value.spans, serverNow.value);
+  const { rows, hops, from, to, nodes, failures, open: unfinished } = wayOf(value.spans, serverNow.value);
   if (rows.length === 0)
     return (
-      <Empty title="No span of this trace is kept here">
-        Spans are kept while somebody looks, and the oldest go first. Another node may have some: open its
-        observer.
-      </Empty>
+      <>
+        <Missing nodes={value.missing} />
+        <Empty title="No span of this trace is kept">
+          Spans are kept while somebody looks, and the oldest go first. With <code>traces: true</code> of the
+          observer they are kept all the time.
+        </Empty>
+      </>
     );
   return (
     <Section title={rows[0]?.span.name ?? trace} actions={<Copy text={() => wayText(rows)} />}>
@@ -142,6 +151,8 @@ function Way({ trace }: { readonly trace: string }): JSX.Element {
         {unfinished === 0 ? "" : `, ${plural(unfinished, "span")} still open`}.
         {value.dropped === 0 ? "" : ` ${plural(value.dropped, "span")} had to make room for newer ones.`}
       </p>
+      <Hops hops={hops} />
+      <Missing nodes={value.missing} />
       <ol class="timeline-rows way">
         {rows.map((row) => (
           <li key={row.span.id} class={open === row.span.id ? "open" : ""}>
@@ -151,7 +162,7 @@ function Way({ trace }: { readonly trace: string }): JSX.Element {
               onClick={() => setOpen(open === row.span.id ? undefined : row.span.id)}
             >
               <span class="timeline-name" style={{ "--depth": String(row.depth) }}>
-                {row.span.name} <small>{marksOf(row)}</small>
+                {row.span.name} <small>{marksOf(row, nodes.length > 1)}</small>
               </span>
               <Badge tone={toneOf(row.span.status)}>{row.span.kind}</Badge>
               <span class="num">
@@ -163,7 +174,7 @@ function Way({ trace }: { readonly trace: string }): JSX.Element {
                 label={`${row.span.name}: ${row.span.status}`}
               />
             </button>
-            {open === row.span.id ? <SpanDetails row={row} /> : null}
+            {open === row.span.id ? <SpanDetails row={row} here={value.node} /> : null}
           </li>
         ))}
       </ol>
@@ -171,16 +182,57 @@ function Way({ trace }: { readonly trace: string }): JSX.Element {
   );
 }
 
-function marksOf({ hopFrom, rerouted, orphan, span }: WayRow): string {
+/** From which node to which one the message went, and how often. */
+function Hops({ hops }: { readonly hops: readonly WayHop[] }): JSX.Element | null {
+  if (hops.length === 0) return null;
+  return (
+    <ul class="counts" aria-label="Hops between nodes">
+      {hops.map(({ from, to, count }) => (
+        <li key={`${from} ${to}`}>
+          <span>
+            {from} ⇢ {to}
+            {count === 1 ? "" : ` ${count} times`}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The nodes whose spans are not all here. */
+function Missing({ nodes }: { readonly nodes: readonly MissingSpans[] }): JSX.Element | null {
+  if (nodes.length === 0) return null;
+  return (
+    <div class="panel">
+      <p>The trace may have more spans on {plural(nodes.length, "node")}:</p>
+      <ul class="plain">
+        {nodes.map(({ node, why }) => (
+          <li key={node}>
+            <strong>{node}</strong> {why}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function marksOf({ hopFrom, rerouted, orphan, span }: WayRow, isOverNodes: boolean): string {
+  const onNode = isOverNodes ? `on ${span.node}` : undefined;
   const marks = [
-    hopFrom === undefined ? undefined : `⇢ from ${hopFrom} to ${span.node}`,
+    hopFrom === undefined ? onNode : `⇢ from ${hopFrom} to ${span.node}`,
     rerouted ? "re-routed" : undefined,
-    orphan ? "what it follows is not kept here" : undefined,
+    orphan ? "what it follows is not here" : undefined,
   ];
   return marks.filter((one) => one !== undefined).join(", ");
 }
 
-function SpanDetails({ row: { span, afterMs } }: { readonly row: WayRow }): JSX.Element {
+interface SpanDetailsProps {
+  readonly row: WayRow;
+  /** The node that is looked at: it has no pages on processes of others. */
+  readonly here: string;
+}
+
+function SpanDetails({ row: { span, afterMs }, here }: SpanDetailsProps): JSX.Element {
   const { pid, node, at, error, attributes, status } = span;
   return (
     <div class="timeline-details">
@@ -188,9 +240,7 @@ function SpanDetails({ row: { span, afterMs } }: { readonly row: WayRow }): JSX.
         <Badge tone={toneOf(status)}>{status}</Badge> <Time at={at} />, {numberText(afterMs, "ms")} after the
         begin, on {node}
         {pid === undefined ? null : (
-          <>
-            , in <PidLink pid={pid} />
-          </>
+          <>, in {node === here ? <PidLink pid={pid} /> : <span class="pid">{pid}</span>}</>
         )}
       </p>
       {error === undefined ? null : <p class="problem lines">{error}</p>}
@@ -198,7 +248,7 @@ function SpanDetails({ row: { span, afterMs } }: { readonly row: WayRow }): JSX.
         {Object.entries(attributes).flatMap(([name, value]) => [
           <dt key={name}>{name}</dt>,
           <dd key={`${name} is`}>
-            <Attribute span={span} name={name} value={value} />
+            <Attribute span={span} here={here} name={name} value={value} />
           </dd>,
         ])}
       </dl>
@@ -208,14 +258,16 @@ function SpanDetails({ row: { span, afterMs } }: { readonly row: WayRow }): JSX.
 
 interface AttributeProps {
   readonly span: SpanRecord;
+  readonly here: string;
   readonly name: string;
   readonly value: string | number | boolean;
 }
 
 /** An attribute that names something with a page of its own is a link to it. */
-function Attribute({ span, name, value }: AttributeProps): JSX.Element {
+function Attribute({ span, here, name, value }: AttributeProps): JSX.Element {
   const text = String(value);
-  const href = pageOf(span, name, text);
+  // Flows, pipelines and queues may be in a store that the nodes share. A process of another node has its page there.
+  const href = name === "to" && span.node !== here ? undefined : pageOf(span, name, text);
   return href === undefined ? <span>{text}</span> : <a href={href}>{text}</a>;
 }
 
@@ -237,22 +289,6 @@ function pageOf({ kind, attributes }: SpanRecord, name: string, text: string): s
     default:
       return undefined;
   }
-}
-
-function wayText(rows: readonly WayRow[]): string {
-  const lines = rows.map(({ span, depth, afterMs }) =>
-    [
-      `${"  ".repeat(depth)}${span.name}`,
-      span.kind,
-      span.status,
-      span.node,
-      span.pid ?? "",
-      afterMs,
-      span.tookMs ?? "",
-      span.error ?? "",
-    ].join("\t"),
-  );
-  return `${["span\tkind\tstate\tnode\tprocess\tafter ms\ttook ms\terror", ...lines].join("\n")}\n`;
 }
 
 export const page: PageSpec = {
