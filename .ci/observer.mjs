@@ -296,6 +296,30 @@ export const checks = {
       if (wrong.length > 0) throw new Error(wrong.join("\n"));
     });
   },
+  "the observer follows a message to another node, and names a node whose spans are missing": async () => {
+    await chromium();
+    await served([], async (service) => {
+      await busy(service);
+      const [{ trace }] = await asked(service, "system.traces", { limit: 1, find: "shelf/fetch" });
+      await withPage("about:blank", async (page) => {
+        await page.watch();
+        await page.open(service.url);
+        await until(page, "the page", "document.querySelector('main') !== null");
+        const problems = [];
+        for (const size of SIZES) {
+          await page.size(size);
+          await visit(page, `/message?find=${trace}`, `the way, ${size.name}`, /from shop to depot/);
+          const shown = await page.value("document.querySelector('main').innerText");
+          if (!/shop ⇢ depot/.test(shown)) problems.push("the hop is not shown");
+          if (!/attic\s+has neither an observer nor telemetry/.test(shown))
+            problems.push("no node is missing");
+          problems.push(...(await page.value(WIDE)), ...(await violations(page)));
+        }
+        problems.push(...page.problems);
+        if (problems.length > 0) throw new Error([...new Set(problems)].join("\n"));
+      });
+    });
+  },
   "the observer shows the store that a reader chooses, its links carry it, and what is changed is changed there":
     async () => {
       await chromium();

@@ -31,6 +31,6 @@ test("flows in every status, dead letters, a topology, groups and nodes", async 
   expect(names(await ask("queues.list"))).toEqual(["clicks", "jobs", "mails"]);
   expect(names(await ask("system.topologies"))).toEqual(["words"]);
   expect(names(await ask("system.groups"))).toContain("pickers");
-  expect(names(await ask("system.nodes"))).toEqual(["shop", "depot"]);
+  expect(names(await ask("system.nodes"))).toEqual(["shop", "depot", "attic"]);
   expect(names(await ask("system.processes"))).toContain(HOSTILE.markup);
 });

@@ -1,11 +1,12 @@
 // A small service that has something to show on each page of the observer: a tree whose parts crash, a group with re-routes, a topology, flows in
-// every status, pipelines and queues with dead letters, and two nodes. Nothing in it is random, and its parts crash when they are told to.
+// every status, pipelines and queues with dead letters, and three nodes. Nothing in it is random, and its parts crash when they are told to.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ChildSpec, System, supervisor } from "signalbox";
+import { type ChildSpec, defineServer, type Pid, System, supervisor } from "signalbox";
 import { joinCluster, localNetwork, programs } from "signalbox/nodes";
+import { history } from "signalbox/observer";
 import { memory, sqlite } from "signalbox/store";
 import { flowsOf, lead, leadPast, pastOf } from "./flows.js";
 import { pipelinesOf, queuesOf, read } from "./messages.js";
@@ -25,6 +26,9 @@ export interface Scripted {
   stop(): Promise<void>;
 }
 
+/** What another node has in store. */
+const Shelf = defineServer({ label: "shelf", init: () => 0, calls: { fetch: (_state, n: number) => n } });
+
 /** Time between two sentences. */
 const PACE_MS = 50;
 const ORDERS = 6;
@@ -43,15 +47,21 @@ export async function scripted(
   const report = (): void => undefined;
   const network = localNetwork();
   const depot = new System({ name: "depot", report });
+  /** A node that keeps no spans. */
+  const attic = new System({ name: "attic", report });
   const system = new System({ name: "shop", report });
   const stop = async (): Promise<void> => {
     // Steps and messages that never end are part of it.
     await system.stop({ timeoutMs: STOP_MS });
     await depot.stop({ timeoutMs: STOP_MS });
+    await attic.stop({ timeoutMs: STOP_MS });
     rmSync(folder, { recursive: true, force: true });
   };
   try {
     programs(await joinCluster(depot, network), { picker: async (ctx) => void (await ctx.receive()) });
+    await depot.start(history({ traces: true }));
+    await depot.start(supervisor({ children: [{ id: "shelf", name: "shelf", start: Shelf }] }));
+    await joinCluster(attic, network);
     const node = await joinCluster(system, network);
     const socket = at("shop.sock");
     const flows = flowsOf(sqlite(at("flows.db")), socket);
@@ -74,6 +84,7 @@ export async function scripted(
     if (hasPast) await leadPast(past.at(system, "past"));
     await read(pipelines.at(system, "pipelines"));
     await queuesOf(system, sqlite(at("queues.db")), socket);
+    const shelf = Shelf.at(system, (await node.whereis("shelf")) as Pid<never>);
     let orders = 0;
     return {
       ...{ system, parts, socket },
@@ -82,6 +93,7 @@ export async function scripted(
         await Promise.all(batch.map((order) => system.dispatch(parts.pickers, order)));
         parts.till.cast.restock(1);
         await parts.till.call.take(1);
+        await shelf.call.fetch(orders);
       },
       breakDown: (why) => parts.printer.cast.breakDown(why),
       stop,
