@@ -1,8 +1,6 @@
 // The part of a behaviour and of a definition that inspection needs: how to read the state, and how to replace the definition. A
 // behaviour that has a state offers it by `inspected` of its Callbacks; inspection.ts is the other side.
 
-import type { SupervisorSight } from "./witness.js";
-
 /** One process, as inspection sees it. All members are used between two messages of the process, after its `init`. */
 export interface Inspected {
   /** The kind of the process, for people: `server`, `state machine`, `supervisor`. */
@@ -13,8 +11,8 @@ export interface Inspected {
   readonly format?: ((state: never) => unknown) | undefined;
   /** The call or cast that a message is, for traces. Undefined for any other message. */
   readonly describe?: (message: unknown) => Described | undefined;
-  /** Of a supervisor alone. */
-  readonly sight?: SupervisorSight | undefined;
+  /** Of a supervisor alone: the state of its machine. */
+  readonly machine?: (() => unknown) | undefined;
   /** Absent: the process runs no definition that a swap could replace. */
   readonly swap?: SwapPoint | undefined;
 }

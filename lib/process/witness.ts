@@ -13,41 +13,7 @@ export interface EndedProcess {
   readonly rare: { readonly onStart: unknown } | undefined;
 }
 
-/** Where a child of a supervisor stands. `gone`: its supervisor has it no longer. */
-export type ChildStanding = "running" | "restarting" | "stopped" | "gone";
-
-/** A child, as its supervisor sees it. */
-export interface SeenChild {
-  /** Tells it from all others of its supervisor. It keeps that over restarts. */
-  readonly key: string;
-  readonly id: string;
-  readonly type: "worker" | "supervisor";
-  readonly status: ChildStanding;
-  readonly pid: Pid | undefined;
-}
-
-/** A child that has changed. */
-export interface ChangedChild extends SeenChild {
-  /** Its supervisor has not had it before. */
-  readonly isNew: boolean;
-  /** Why its process has ended. Undefined: none has, or its supervisor has stopped it. */
-  readonly reason: ExitReason | undefined;
-}
-
-/** A supervisor with the first of its children. */
-export interface SeenSupervisor {
-  readonly strategy: string;
-  readonly intensity: number;
-  readonly periodMs: number;
-  /** How many children it has. */
-  readonly count: number;
-  readonly first: readonly SeenChild[];
-}
-
-/** Reads a supervisor as it is now. @param most - so many children at most */
-export type SupervisorSight = (most: number) => SeenSupervisor;
-
-/** No method may throw. */
+/** No method may throw. A higher floor adds its own by declaration merging. */
 export interface Witness {
   /**
    * A process has ended, and neither `normal` nor with `shutdown`. No other process has been notified yet.
@@ -60,12 +26,6 @@ export interface Witness {
   took(process: object, entry: unknown): void;
   /** A message reached no process. */
   deadLetter(to: Pid | string, reason: DeadLetterReason): void;
-  /**
-   * A supervisor has begun, or children of it have changed.
-   *
-   * @param sight - the supervisor with these changes
-   */
-  supervised(supervisor: Pid, changed: readonly ChangedChild[], sight: SupervisorSight): void;
   /** A reply was discarded. @param describe - builds an error with a stack, so it is for the first of many alone */
   discardedReply(describe: () => DiscardedReply): void;
 }

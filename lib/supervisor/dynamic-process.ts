@@ -8,21 +8,14 @@ import { OptionError } from "../process/errors.js";
 import type { TimerRef } from "../process/owned-timer.js";
 import { Pid } from "../process/pid.js";
 import type { Process } from "../process/process.js";
-import { crash, type ExitReason, KILL, SHUTDOWN } from "../process/reason.js";
+import { crash, KILL, SHUTDOWN } from "../process/reason.js";
 import type { ReplyTo, Request } from "../process/request.js";
 import { supervising } from "../process/start.js";
 import { actual, SoleVia } from "../process/via.js";
-import type { ChangedChild, SeenChild, SeenSupervisor } from "../process/witness.js";
 import type { FullChildSpec } from "./child.js";
 import { abortStart, type ChildStartOutcome, killAfter, launchChild } from "./child-process.js";
 import { AT_ONCE, decide, holderOf, initial, isRestart, listed } from "./dynamic-machine.js";
-import type {
-  DynamicChild,
-  DynamicConfig,
-  DynamicEffect,
-  DynamicEvent,
-  DynamicState,
-} from "./dynamic-protocol.js";
+import type { DynamicConfig, DynamicEffect, DynamicEvent, DynamicState } from "./dynamic-protocol.js";
 import { ChildError } from "./errors.js";
 import type { Answer } from "./protocol.js";
 import type { ChildInfo, SupervisorMessage, SupervisorState } from "./ref.js";
@@ -57,7 +50,7 @@ export function dynamicBehaviour(
     inspected: () => ({
       kind: "supervisor",
       state: () => supervisor.shown,
-      sight: (most) => supervisor.sight(most),
+      machine: () => supervisor.machine,
     }),
   };
 }
@@ -100,63 +93,26 @@ class DynamicProcess implements Holder {
   constructor(ctx: Context<Message>, config: DynamicConfig, quiet: boolean) {
     this.#ctx = ctx;
     this.#process = ctx.self.process as Process;
+    const { kernel } = this.#process;
     this.#spec = config.spec;
     this.#reports = new RestartReports(ctx, config, quiet);
     this.#loop = new EffectLoop<DynamicState<Pid>, DynamicEvent<Pid>, DynamicEffect<Pid>>(
       initial(config),
       (state, event) => {
-        if (this.#process.kernel.witness === undefined && state.changed === undefined)
-          return decide(state, event);
-        return this.#witnessed(state, event);
+        const { witness } = kernel;
+        state.changed = witness && [];
+        const decided = decide(state, event);
+        witness?.changed(ctx.self, state, event);
+        return decided;
       },
       (effect) => this.#perform(effect),
     );
-    this.#process.kernel.witness?.supervised(ctx.self, [], (most) => this.sight(most));
+    kernel.witness?.supervises(ctx.self, this.#state);
   }
 
-  #witnessed(
-    state: DynamicState<Pid>,
-    event: DynamicEvent<Pid>,
-  ): readonly [DynamicState<Pid>, readonly DynamicEffect<Pid>[]] {
-    const { witness } = this.#process.kernel;
-    state.changed = witness === undefined ? undefined : [];
-    const decided = decide(state, event);
-    const reason = event.type === "exited" ? event.reason : undefined;
-    const changed = state.changed?.map((one) => this.#changed(one, reason)) ?? [];
-    if (changed.length > 0) witness?.supervised(this.#ctx.self, changed, (most) => this.sight(most));
-    return decided;
-  }
-
-  #changed(
-    { child, isNew }: { readonly child: DynamicChild<Pid>; readonly isNew: boolean },
-    reason: ExitReason | undefined,
-  ): ChangedChild {
-    const { id, type } = this.#spec;
-    const { key } = child;
-    if (this.#state.children.get(key) !== child)
-      return { key, id, type, status: "gone", pid: undefined, isNew, reason };
-    const { status, pid } = this.#seen(child);
-    return { key, id, type, status, pid, isNew, reason };
-  }
-
-  #seen({ key, pid, starting }: DynamicChild<Pid>): SeenChild {
-    const { id, type } = this.#spec;
-    return pid === undefined || starting
-      ? { key, id, type, status: "restarting", pid: undefined }
-      : { key, id, type, status: "running", pid };
-  }
-
-  /** The supervisor, as a witness sees it. */
-  sight(most: number): SeenSupervisor {
-    const { config, children } = this.#state;
-    const { intensity, periodMs } = config;
-    const first: SeenChild[] = [];
-    let count = 0;
-    for (const child of children.values()) {
-      if (child.asker !== undefined) continue;
-      if (++count <= most) first.push(this.#seen(child));
-    }
-    return { strategy: "dynamic", intensity, periodMs, count, first };
+  /** The state, as a witness sees it. */
+  get machine(): DynamicState<Pid> {
+    return this.#state;
   }
 
   /** The state, as inspectors see it. */

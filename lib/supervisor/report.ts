@@ -1,4 +1,5 @@
-// How a supervisor reports restarts: through the event `restart` of its system, and through printed reports.
+// How a supervisor reports restarts: through the event `restart` of its system, and through printed reports. A witness of the system gets the
+// decisions of its machine, and finds out by itself what has changed.
 
 import type { Context } from "../process/context.js";
 import type { Pid } from "../process/pid.js";
@@ -7,8 +8,10 @@ import { type ExitReason, formatReason } from "../process/reason.js";
 import { pathOf } from "../process/report.js";
 import { framesOf } from "../process/show.js";
 import { countedAs, type FullChildSpec } from "./child.js";
-import type { Restarting } from "./protocol.js";
+import type { DynamicEvent, DynamicState } from "./dynamic-protocol.js";
+import type { Event, Restarting } from "./protocol.js";
 import type { RestartLimits } from "./restart-rule.js";
+import type { State } from "./state.js";
 
 /** The record of one restart, or of a supervisor that gives up (`gaveUp`). */
 export interface RestartReport extends Restarting {
@@ -26,6 +29,17 @@ declare module "../process/events.js" {
   interface SystemEventMap {
     /** A supervisor restarts a child, or gives up. */
     restart: [RestartReport];
+  }
+}
+
+declare module "../process/witness.js" {
+  interface Witness {
+    /** A supervisor has begun. */
+    supervises(supervisor: Pid, state: State<Pid> | DynamicState<Pid>): void;
+    /** A supervisor with named children has decided. Its effects have yet to be carried out. */
+    decided(supervisor: Pid, before: State<Pid>, after: State<Pid>, event: Event<Pid>): void;
+    /** A dynamic supervisor has decided: `changed` of its state has the children that this concerns. */
+    changed(supervisor: Pid, state: DynamicState<Pid>, event: DynamicEvent<Pid>): void;
   }
 }
 

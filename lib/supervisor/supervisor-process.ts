@@ -6,7 +6,6 @@ import type { Context } from "../process/context.js";
 import { EffectLoop } from "../process/effect-loop.js";
 import type { Signal } from "../process/entries.js";
 import { OptionError } from "../process/errors.js";
-import type { Kernel } from "../process/kernel.js";
 import type { Monitor } from "../process/monitor.js";
 import type { TimerRef } from "../process/owned-timer.js";
 import type { Pid } from "../process/pid.js";
@@ -14,7 +13,6 @@ import type { Process } from "../process/process.js";
 import { crash, isOrderly } from "../process/reason.js";
 import type { ReplyTo } from "../process/request.js";
 import { supervising } from "../process/start.js";
-import type { SeenSupervisor } from "../process/witness.js";
 import { checkChild, type FullChildSpec } from "./child.js";
 import { abortStart, type ChildStartOutcome, hasStarted, killAfter, launchChild } from "./child-process.js";
 import type { Answer, Ask, Effect, Event, Restarting } from "./protocol.js";
@@ -24,7 +22,6 @@ import { countRecent } from "./restart-rule.js";
 import type { Child } from "./roster.js";
 import { countOf, statusOf } from "./status.js";
 import { type Config, decide, initial, type State } from "./supervisor-machine.js";
-import { changedBy, sightOf } from "./witnessed.js";
 
 type Message =
   | SupervisorMessage
@@ -52,7 +49,7 @@ export function supervisorBehaviour(
     inspected: () => ({
       kind: "supervisor",
       state: () => supervisor.shown,
-      sight: (most) => supervisor.sight(most),
+      machine: () => supervisor.machine,
     }),
   };
 }
@@ -64,7 +61,6 @@ class SupervisorProcess {
   #end: Stop | undefined;
   readonly #reports: RestartReports<Message>;
   readonly #ctx: Context<Message>;
-  readonly #kernel: Kernel;
   readonly #stopping = new Map<Monitor, { readonly id: string; readonly timer: TimerRef | undefined }>();
   readonly #asking = new Map<number, ReplyTo<Answer<Pid>>>();
   #starting: { readonly id: string; readonly pid: Pid } | undefined;
@@ -72,18 +68,18 @@ class SupervisorProcess {
 
   constructor(ctx: Context<Message>, state: State<Pid>, quiet: boolean) {
     this.#ctx = ctx;
-    this.#kernel = (ctx.self.process as Process).kernel;
+    const { kernel } = ctx.self.process as Process;
     this.#reports = new RestartReports(ctx, state.config, quiet);
     this.#loop = new EffectLoop<State<Pid>, Event<Pid>, Effect<Pid>>(
       state,
       (before, event) => {
         const decided = decide(before, event, ctx.now());
-        if (this.#kernel.witness !== undefined) this.#witness(before, decided[0], event);
+        kernel.witness?.decided(ctx.self, before, decided[0], event);
         return decided;
       },
       (effect) => this.#perform(effect),
     );
-    this.#kernel.witness?.supervised(ctx.self, [], (most) => this.sight(most));
+    kernel.witness?.supervises(ctx.self, state);
   }
 
   /** Lets the machine decide, and does what it says. Gives the end of the supervisor, when that is what it says. */
@@ -96,15 +92,9 @@ class SupervisorProcess {
     return this.#loop.state;
   }
 
-  #witness(before: State<Pid>, after: State<Pid>, event: Event<Pid>): void {
-    const changed = changedBy(before, after, event);
-    if (changed.length > 0)
-      this.#kernel.witness?.supervised(this.#ctx.self, changed, (most) => sightOf(after, most));
-  }
-
-  /** The supervisor, as a witness sees it. */
-  sight(most: number): SeenSupervisor {
-    return sightOf(this.#state, most);
+  /** The state, as a witness sees it. */
+  get machine(): State<Pid> {
+    return this.#state;
   }
 
   /** The state, as inspectors see it. */

@@ -11,14 +11,24 @@ import { outside } from "../../process/origin.js";
 import type { Pid } from "../../process/pid.js";
 import type { ExitReason } from "../../process/reason.js";
 import { cut } from "../../process/show.js";
-import type { ChangedChild, EndedProcess, SupervisorSight, Witness } from "../../process/witness.js";
+import type { EndedProcess, Witness } from "../../process/witness.js";
+import type { DynamicEvent, DynamicState } from "../../supervisor/dynamic-protocol.js";
+import type { Event } from "../../supervisor/protocol.js";
+import type { State } from "../../supervisor/state.js";
 import { Breakers } from "./breakers.js";
 import { Changes } from "./changes.js";
-import { type Detail, decide, HISTORY_LIMITS, initial, type State } from "./history-machine.js";
+import {
+  type Detail,
+  decide,
+  HISTORY_LIMITS,
+  type State as HistoryState,
+  initial,
+} from "./history-machine.js";
 import { keptFor } from "./kept.js";
 import { changesOf } from "./listing.js";
 import { OCCURRENCES, type Occurrence, pidCause, placeCause } from "./occurrences.js";
 import type { Overview } from "./operations.js";
+import { changedBy, changedIn, type MachineState } from "./supervised.js";
 import {
   addressKey,
   addressText,
@@ -47,7 +57,7 @@ interface DeadLetter {
 
 export class History implements Witness {
   readonly #kernel: Kernel;
-  #state: State = initial();
+  #state: HistoryState = initial();
   /** By the reason that it spreads along links, the incident of a crash. */
   #crashes = new WeakMap<ExitReason, { readonly number: number; readonly at: number }>();
   #letter: DeadLetter | undefined = undefined;
@@ -67,7 +77,7 @@ export class History implements Witness {
     this.#changes = new Changes(kernel, () => ({ "breakers not closed": this.#breakers.all.length }));
   }
 
-  get state(): State {
+  get state(): HistoryState {
     return this.#state;
   }
 
@@ -139,12 +149,16 @@ export class History implements Witness {
     else this.#taken.set(process, { kind });
   }
 
-  supervised(supervisor: Pid, changed: readonly ChangedChild[], sight: SupervisorSight): void {
-    try {
-      this.tree.supervised(supervisor, changed, sight);
-    } catch (error) {
-      this.#failed(error);
-    }
+  supervises(supervisor: Pid, state: MachineState): void {
+    this.#seen(() => this.tree.begun(supervisor, state));
+  }
+
+  decided(supervisor: Pid, before: State<Pid>, after: State<Pid>, event: Event<Pid>): void {
+    this.#seen(() => this.tree.changed(supervisor, after, changedBy(before, after, event)));
+  }
+
+  changed(supervisor: Pid, state: DynamicState<Pid>, event: DynamicEvent<Pid>): void {
+    this.#seen(() => this.tree.changed(supervisor, state, changedIn(state, event)));
   }
 
   deadLetter(to: Pid | string, reason: DeadLetterReason): void {
@@ -234,6 +248,14 @@ export class History implements Witness {
       ...(reason.type === "crash" && { error: errorView(reason.error) }),
       ...(last !== undefined && { last: shown(last, "name") }),
     };
+  }
+
+  #seen(look: () => void): void {
+    try {
+      look();
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   /** A look must not harm what it sees, whatever that is. */

@@ -10,8 +10,8 @@ import { STARTING } from "../../process/process-state.js";
 import { type ExitReason, NORMAL, SHUTDOWN } from "../../process/reason.js";
 import { type Holding, holdFor } from "../../process/via.js";
 import { walk } from "../../process/walk.js";
-import type { ChangedChild, SeenChild, SupervisorSight } from "../../process/witness.js";
 import type { PastTree } from "./past-tree.js";
+import { type ChangedChild, type MachineState, type SeenChild, seenIn } from "./supervised.js";
 import { pidText, reasonText, shown } from "./texts.js";
 import { treeAt } from "./tree-at.js";
 import {
@@ -81,12 +81,16 @@ export class TreeHistory {
     return treeAt(this.#state, { at: at ?? now, now, limit, children: ANSWERED });
   }
 
-  /** What a witness is told of a supervisor. */
-  supervised(supervisor: Pid, changed: readonly ChangedChild[], sight: SupervisorSight): void {
-    // The sight has these changes already.
+  /** A supervisor has begun. */
+  begun({ process }: Pid, state: MachineState): void {
+    if (process !== undefined) this.#found(process as Process, state, true);
+  }
+
+  /** Children of a supervisor have changed. @param state - with these changes */
+  changed(supervisor: Pid, state: MachineState, changed: readonly ChangedChild[]): void {
+    if (changed.length === 0) return;
     if (this.#state.supervisors.has(supervisor.id)) for (const one of changed) this.#changed(supervisor, one);
-    else if (supervisor.process !== undefined)
-      this.#found(supervisor.process as Process, sight, changed.length === 0);
+    else if (supervisor.process !== undefined) this.#found(supervisor.process as Process, state, false);
   }
 
   async #find(time: object): Promise<void> {
@@ -94,22 +98,22 @@ export class TreeHistory {
       visit: (process) => {
         if (this.#time !== time) return false;
         // One that starts says so itself, when a child of it has started.
-        const sight = process.state === STARTING ? undefined : inspectedOf(process)?.sight;
-        if (sight !== undefined) this.#found(process, sight, false);
+        const machine = process.state === STARTING ? undefined : inspectedOf(process)?.machine;
+        if (machine !== undefined) this.#found(process, machine() as MachineState, false);
         return true;
       },
     });
     if (this.#time === time) this.#step({ type: "whole", at: this.#now() });
   }
 
-  #found(process: Process, sight: SupervisorSight, isNew: boolean): void {
+  #found(process: Process, machine: MachineState, isNew: boolean): void {
     const { pid, parent, rare } = process;
     if (this.#state.supervisors.has(pid.id)) return;
     if (!hasRoom(this.#state)) {
       this.#step({ type: "refused" });
       return;
     }
-    const { strategy, intensity, periodMs, count, first } = sight(TREE_LIMITS.childrenOfOne);
+    const { strategy, intensity, periodMs, count, first } = seenIn(machine, TREE_LIMITS.childrenOfOne);
     this.#step({
       type: "found",
       at: this.#now(),
