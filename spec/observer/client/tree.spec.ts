@@ -9,6 +9,7 @@ import {
   marksOf,
   openAtFirst,
   rootsOf,
+  sliderRange,
   storyOf,
   until,
   usedAt,
@@ -79,18 +80,17 @@ describe("at a time", () => {
 
   it("a child has the marks of that time, and none of what came later [N1584]", () => {
     const marks = (id: string, at: number): unknown => {
-      const { restarts, latest, isDown } = marksOf(until(incidents, at), "shop.1", id, at);
-      return { restarts, latest: latest?.number, isDown };
+      const { restarts, latest } = marksOf(until(incidents, at), "shop.1", id);
+      return { restarts, latest: latest?.number };
     };
-    expect(marks("stock", 2_999)).toEqual({ restarts: 0, latest: undefined, isDown: false });
-    expect(marks("stock", 3_050)).toEqual({ restarts: 1, latest: 4, isDown: true });
-    expect(marks("stock", 3_100)).toEqual({ restarts: 1, latest: 4, isDown: false });
+    expect(marks("stock", 2_999)).toEqual({ restarts: 0, latest: undefined });
+    expect(marks("stock", 3_050)).toEqual({ restarts: 1, latest: 4 });
     // One that is restarted with another child has been restarted, too.
-    expect(marks("stock", 20_000)).toEqual({ restarts: 3, latest: 6, isDown: false });
-    expect(marks("till", 20_000)).toEqual({ restarts: 2, latest: 6, isDown: false });
-    expect(marks("stock", 3_000 + LOOK_BACK_MS)).toEqual({ restarts: 2, latest: 6, isDown: false });
-    expect(marks("else", 20_000)).toEqual({ restarts: 0, latest: undefined, isDown: false });
-    expect(marksOf(until(incidents, 20_000), "shop.2", "till", 20_000).restarts).toBe(0);
+    expect(marks("stock", 20_000)).toEqual({ restarts: 3, latest: 6 });
+    expect(marks("till", 20_000)).toEqual({ restarts: 2, latest: 6 });
+    expect(marks("stock", 3_000 + LOOK_BACK_MS)).toEqual({ restarts: 2, latest: 6 });
+    expect(marks("else", 20_000)).toEqual({ restarts: 0, latest: undefined });
+    expect(marksOf(until(incidents, 20_000), "shop.2", "till").restarts).toBe(0);
   });
 
   it("the intensity that is used is that of the period before", () => {
@@ -127,6 +127,20 @@ describe("the story of a crash", () => {
     expect(storyOf([incident(5, 10, { cause: 2 })], 5)?.crash.number).toBe(5);
     expect(storyOf([incident(5, 10, { cause: 5 })], 5)?.crash.number).toBe(5);
   });
+});
+
+it("the slider reaches ten minutes back, or to the minute in which the history begins [N1627]", () => {
+  const now = 10_000_000;
+  const length = (since: number | undefined): readonly unknown[] => {
+    const { from, to, isShort } = sliderRange(now, since);
+    return [to - from, isShort];
+  };
+  expect(length(undefined)).toEqual([600_000, false]);
+  expect(length(0)).toEqual([600_000, false]);
+  expect(length(now)).toEqual([60_000, true]);
+  expect(length(now + 500)).toEqual([60_000, true]);
+  expect(length(now - 61_000)).toEqual([120_000, true]);
+  expect(length(now - 599_000)).toEqual([600_000, true]);
 });
 
 it("the slider shows how much went wrong when", () => {

@@ -1,20 +1,30 @@
-// The supervision tree at a time: who stands below whom, and what had gone wrong by then. The structure is today's; what happened comes
-// from the incidents that the system keeps.
+// The supervision tree at a time: who stands below whom, and what had gone wrong by then. The structure comes from the supervisors, today's or
+// those of that time; what happened comes from the incidents that the system keeps.
 
 import type { Incident } from "../../../admin/history/operations.js";
-import type { SupervisorSummary } from "../../../admin/system/operations.js";
+import type { PastChild, PastSupervisor } from "../../../admin/history/past-tree.js";
+import type { ChildSummary, SupervisorSummary } from "../../../admin/system/operations.js";
+
+/** A supervisor of the tree, now or at a time: of the past, it has its children with it. */
+export type TreeSupervisor = Omit<SupervisorSummary, "children" | "restarts"> &
+  Partial<Pick<SupervisorSummary, "children" | "restarts">> &
+  Partial<Pick<PastSupervisor, "listed" | "childrenSince" | "ended">>;
+
+/** A child of the tree, now or at a time. */
+export type TreeChild = Pick<ChildSummary, "id" | "status" | "pid"> &
+  Partial<Pick<PastChild, "reason" | "ended">>;
 
 /** How far back the tree shows what went wrong. */
 export const LOOK_BACK_MS = 600_000;
 
 /** Supervisors that stand below no other one, in their order. */
-export function rootsOf(supervisors: readonly SupervisorSummary[]): readonly SupervisorSummary[] {
+export function rootsOf(supervisors: readonly TreeSupervisor[]): readonly TreeSupervisor[] {
   const pids = new Set(supervisors.map(({ pid }) => pid));
   return supervisors.filter(({ parent }) => parent === undefined || parent === null || !pids.has(parent));
 }
 
 /** Supervisors that are shown with their children at first: from the top down, as many as there is room for. */
-export function openAtFirst(supervisors: readonly SupervisorSummary[], most: number): ReadonlySet<string> {
+export function openAtFirst(supervisors: readonly TreeSupervisor[], most: number): ReadonlySet<string> {
   const open = new Set<string>();
   let level = rootsOf(supervisors);
   while (level.length > 0 && open.size < most) {
@@ -25,13 +35,29 @@ export function openAtFirst(supervisors: readonly SupervisorSummary[], most: num
   return open;
 }
 
+/** What the slider reaches. */
+export interface SliderRange {
+  readonly from: number;
+  readonly to: number;
+  /** It ends where the history begins, and not ten minutes ago. */
+  readonly isShort: boolean;
+}
+
+/** @param since - from when on the tree is known. Undefined: that is not known yet */
+export function sliderRange(now: number, since: number | undefined): SliderRange {
+  const known = Math.max(0, now - (since ?? now - LOOK_BACK_MS));
+  // By whole minutes: the bars above the slider would move otherwise.
+  const length = Math.min(LOOK_BACK_MS, Math.max(1, Math.ceil(known / MINUTE_MS)) * MINUTE_MS);
+  return { from: now - length, to: now, isShort: known < LOOK_BACK_MS };
+}
+
+const MINUTE_MS = 60_000;
+
 /** What had happened to a child, or to a supervisor's children. */
 export interface Marks {
   readonly restarts: number;
   /** The latest one of the time that is looked at. */
   readonly latest: Incident | undefined;
-  /** Ended and not started again by then. */
-  readonly isDown: boolean;
 }
 
 /** The incidents by the time `at`, as far back as the tree looks, the oldest first. */
@@ -42,14 +68,9 @@ export function until(incidents: readonly Incident[], at: number): readonly Inci
 }
 
 /** What had happened to a child by the time. @param past - what `until` gives for that time */
-export function marksOf(past: readonly Incident[], supervisor: string, id: string, at: number): Marks {
+export function marksOf(past: readonly Incident[], supervisor: string, id: string): Marks {
   const restarts = past.filter(({ restart }) => restart?.supervisor === supervisor && hits(restart, id));
-  const latest = restarts.at(-1);
-  return {
-    restarts: restarts.reduce((sum, { count }) => sum + count, 0),
-    latest,
-    isDown: latest?.restart !== undefined && at < latest.lastAt + latest.restart.delayMs,
-  };
+  return { restarts: restarts.reduce((sum, { count }) => sum + count, 0), latest: restarts.at(-1) };
 }
 
 /** A child is restarted by its own end, or with the one that ended. */
