@@ -419,6 +419,62 @@ export const checks = {
       });
     });
   },
+  "the slider of the tree shows the tree of that time, and steps through its changes": async () => {
+    await chromium();
+    await served([], async (service) => {
+      const before = await asked(service, "system.treeAt");
+      const printerOf = ({ supervisors }) =>
+        supervisors.flatMap(({ listed }) => listed).find(({ id }) => id === "printer").pid;
+      const old = printerOf(before);
+      // So that the change is not in the same millisecond.
+      await service.tell("round");
+      await service.tell("break no paper");
+      const { pid: young } = await asked(service, "system.process", { id: "printer" });
+      await withPage("about:blank", async (page) => {
+        await page.watch();
+        await page.open(service.url);
+        await until(page, "the page", "document.querySelector('main') !== null");
+        const shown = "document.querySelector('main').innerText";
+        const titled = (pid) =>
+          `document.querySelector('.tree [title="printer (${pid})"], .tree s[title="${pid}"]') !== null`;
+        const button = (text) =>
+          `[...document.querySelectorAll("main .slider button")].find((one) => one.textContent.includes("${text}"))`;
+        await visit(page, "/tree", "the tree of now", /printing/);
+        await until(page, "the printer of now", titled(young));
+        await visit(page, `/tree?at=${before.at}`, "the tree of the past", /Shown as of/);
+        await until(page, "the printer that has ended", `${titled(old)} && !(${titled(young)})`);
+        await until(page, "why it has ended", `/✕ ended .*no paper/.test(${shown})`);
+        const problems = [];
+        for (const size of SIZES) {
+          await page.size(size);
+          for (const scheme of SCHEMES) {
+            await page.prefer(scheme);
+            await page.settled();
+            const wrong = [...(await page.value(WIDE)), ...(await violations(page))];
+            problems.push(...wrong.map((text) => `${size.name}, ${scheme}: ${text}`));
+          }
+        }
+        await until(page, "a later change", `${button("Later change")}?.disabled === false`);
+        await page.value(`${button("Later change")}.click()`);
+        await until(page, "the time in the address", `!location.hash.includes("at=${before.at}")`);
+        // Others crash, too.
+        await until(
+          page,
+          "the tree after the change",
+          `!(${titled(old)}) || (${button("Later change")}.click(), false)`,
+        );
+        await page.value(`${button("Back to now")}.click()`);
+        await until(page, "the tree of now again", titled(young));
+        await page.value(
+          `(() => { const slider = document.querySelector(".slider input"); slider.value = slider.min; slider.dispatchEvent(new Event("input", { bubbles: true })); })()`,
+        );
+        // It does not go back behind what is known.
+        await until(page, "the first tree", `${titled(old)} && /Shown as of/.test(${shown})`);
+        problems.push(...page.problems);
+        if (problems.length > 0) throw new Error([...new Set(problems)].join("\n"));
+      });
+    });
+  },
   "ten slow clients of the observer cost a bounded memory, and hold up nobody": async () => {
     await served([], async (service) => {
       await service.tell("spawn 2000");
