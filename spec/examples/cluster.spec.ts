@@ -81,7 +81,9 @@ describeNats("npm run cluster", () => {
   });
 
   it("ends its nodes and its server after Ctrl-C", async () => {
-    const { code, out, err } = await run(["--nodes", "1", "--kills", "0"], "10 %");
+    const file = join(folder, "many.json");
+    writeFileSync(file, JSON.stringify(madeUp(30_000)));
+    const { code, out, err } = await run(["--file", file, "--nodes", "1", "--kills", "0"], "10 %");
     expect({ code, err }).toEqual({ code: 130, err: "stopped: the nodes and nats-server have ended\n" });
     expect(left(out)).toEqual([]);
   });

@@ -13,7 +13,7 @@ import { until } from "../../support/until.js";
 
 const RESTARTS = 6;
 /** Answers between two restarts. */
-const APART = 300;
+const APART = 120;
 /** Requests to a target between two looks at its readiness. */
 const LOOK_EVERY = 20;
 const CONNECTIONS = 16;
