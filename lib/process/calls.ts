@@ -131,8 +131,8 @@ export class Calls {
     if (waiter !== undefined) request.awaitedBy(waiter);
   }
 
-  /** The process whose code runs, if one does. */
-  private get running(): Process | undefined {
+  /** The process whose code runs, if one of this system does. */
+  get running(): Process | undefined {
     const owner = runningOwner();
     return owner instanceof Pid && owner.node === this.kernel.node ? owner.process : undefined;
   }

@@ -148,7 +148,7 @@ export class Kernel implements ScheduledSystem {
   }
 
   private classOfProcesses(): typeof Process {
-    this.isPlain = this.interception === undefined && this.taps === undefined && !this.carriesContext;
+    this.isPlain = this.interception === undefined && !this.carriesContext;
     const plain = (this.interception?.processClass ?? Process) as typeof Process;
     const seen = this.taps?.classOf(plain) ?? plain;
     return this.carriesContext ? contextAware(seen) : seen;

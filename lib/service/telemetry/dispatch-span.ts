@@ -11,6 +11,8 @@ import type { AttemptBegin, AttemptEnd, DispatchBegin, DispatchOutcome } from ".
 import { PlainMark } from "./marks.js";
 import type { DispatchMeter } from "./meters.js";
 import type { Recorder } from "./recorder.js";
+import { isKept, REFUSED, REFUSED_MESSAGE, type Verdict } from "./refused.js";
+import { verdictOfMark } from "./spans.js";
 
 export class DispatchSpan implements DispatchTap {
   readonly #recorder: Recorder;
@@ -18,6 +20,9 @@ export class DispatchSpan implements DispatchTap {
   readonly #meter: DispatchMeter | undefined;
   /** Undefined if the dispatch is only counted. */
   readonly #begin: DispatchBegin | undefined;
+  /** It is emitted, and not only kept. */
+  readonly #isPublic: boolean;
+  readonly #verdict: Verdict;
   /** When the dispatch began, if it is timed. */
   readonly #timedFrom: number | undefined;
   #attempt: AttemptBegin | undefined = undefined;
@@ -31,7 +36,11 @@ export class DispatchSpan implements DispatchTap {
     group: string,
     begin: DispatchBegin | undefined,
     timedFrom: number | undefined,
+    isPublic: boolean,
+    verdict: Verdict,
   ) {
+    this.#isPublic = isPublic;
+    this.#verdict = verdict;
     this.#recorder = recorder;
     this.#group = group;
     this.#begin = begin;
@@ -59,15 +68,19 @@ export class DispatchSpan implements DispatchTap {
     const begin = this.#begin;
     const crash = this.#crash;
     this.#crash = undefined;
-    if (begin === undefined) return;
+    const verdict = this.#verdict;
+    if (begin === undefined) {
+      if (verdict === REFUSED && held instanceof Delivery) held.tap = REFUSED_MESSAGE;
+      return;
+    }
     const { system, node, span: dispatch } = begin;
     const { id: consumer, pid: process } = held.member;
     const at = recorder.now();
     const span = recorder.nextSpan();
     this.#attempt = { system, node, at, span, dispatch, group, attempt, consumer, process, crash };
-    if (held instanceof Delivery) held.tap = new PlainMark("delivery", group, span, at);
-    const channel = CHANNELS["attempt:begin"];
-    if (channel.hasSubscribers) recorder.publish(channel, this.#attempt);
+    if (held instanceof Delivery)
+      held.tap = new PlainMark("delivery", group, span, at, !this.#isPublic, verdictOfMark(verdict));
+    recorder.tell("attempt:begin", this.#attempt, this.#isPublic, verdict);
   }
 
   /** The process of the conversation has ended, and its machine did not say how. */
@@ -87,26 +100,20 @@ export class DispatchSpan implements DispatchTap {
     const crash = this.#crash;
     this.#meter?.attempted(outcome);
     this.#attempt = undefined;
-    const channel = CHANNELS["attempt:end"];
-    if (attempt === undefined || !channel.hasSubscribers) return;
+    if (attempt === undefined || !this.#isTold("attempt:end")) return;
     const { system, node, span, dispatch, group, consumer, process, at: begun } = attempt;
     const at = recorder.now();
     const durationMs = at - begun;
     const number = attempt.attempt;
-    recorder.publish(channel, {
-      system,
-      node,
-      at,
-      span,
-      dispatch,
-      group,
-      attempt: number,
-      consumer,
-      process,
-      crash,
-      durationMs,
-      outcome,
-    });
+    const end: AttemptEnd = {
+      ...{ system, node, at, span, dispatch, group, attempt: number },
+      ...{ consumer, process, crash, durationMs, outcome },
+    };
+    recorder.tell("attempt:end", end, this.#isPublic, this.#verdict);
+  }
+
+  #isTold(event: "attempt:end" | "dispatch:end"): boolean {
+    return (this.#isPublic && CHANNELS[event].hasSubscribers) || isKept(this.#verdict);
   }
 
   #ended(outcome: DispatchOutcome): void {
@@ -116,14 +123,13 @@ export class DispatchSpan implements DispatchTap {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     this.#meter?.dispatched(outcome, timedFrom === undefined ? undefined : recorder.now() - timedFrom);
-    const channel = CHANNELS["dispatch:end"];
-    if (begin === undefined || !channel.hasSubscribers) return;
+    if (begin === undefined || !this.#isTold("dispatch:end")) return;
     const { system, node, span, from, group, envelope } = begin;
     const attempts = this.#attempts;
     const at = recorder.now();
     const durationMs = at - begin.at;
     const end = { system, node, at, span, from, group, envelope, durationMs, outcome, attempts };
-    recorder.publish(channel, end);
+    recorder.tell("dispatch:end", end, this.#isPublic, this.#verdict);
   }
 }
 

@@ -11,8 +11,10 @@ import type { MessageBegin } from "./events.js";
 export interface Mark extends Pick<MessageBegin, "kind" | "name" | "cause"> {
   /** When it was sent. */
   readonly sentAt: number;
-  /** It is timed for the metrics, and emits no event. */
+  /** It is timed for the metrics or followed by the keeper of spans, and emits no event. */
   readonly isPrivate?: boolean;
+  /** What the keeper of spans has decided of the span that sent it. Undefined: nothing. */
+  readonly verdict?: "kept" | "refused" | undefined;
 }
 
 /** The content of a `tap`: a mark, or something that leads to one. */
@@ -26,8 +28,15 @@ export class PlainMark implements Marker {
   readonly isMarker = true;
   readonly mark: Mark;
 
-  constructor(kind: Mark["kind"], name: string | undefined, cause: number | undefined, sentAt: number) {
-    this.mark = { kind, name, cause, sentAt };
+  constructor(
+    kind: Mark["kind"],
+    name: string | undefined,
+    cause: number | undefined,
+    sentAt: number,
+    isPrivate: boolean,
+    verdict: Mark["verdict"],
+  ) {
+    this.mark = { kind, name, cause, sentAt, isPrivate, verdict };
   }
 }
 
@@ -44,9 +53,10 @@ export class ArrivedCall implements Marker, CallTap {
   ended(): void {}
 }
 
-/** The mark of an entry of a mailbox, if it has one. */
+/** The mark of an entry of a mailbox, if it has one. A cast has its own. */
 export function markOf(entry: unknown): Mark | undefined {
-  return isSpecial(entry) ? (entry as { readonly tap?: Partial<Marker> }).tap?.mark : undefined;
+  const marked = isSpecial(entry) ? (entry as { readonly tap?: unknown }) : castOf(entry);
+  return (marked?.tap as Partial<Marker> | undefined)?.mark;
 }
 
 /** The method of a call. The requests of behaviours have one; `ctx.call` has none. */

@@ -4,15 +4,15 @@ import { ContextMessage, isSpecial } from "../../process/entries.js";
 import type { Process } from "../../process/process.js";
 import { SUSPENDED } from "../../process/process-state.js";
 import type { ProcessBegin, StartBegin } from "./events.js";
-import type { Marker } from "./marks.js";
+import { castOf, type Marker } from "./marks.js";
 import type { CallMeter, MessageMeter } from "./meters.js";
 import type { Recorder } from "./recorder.js";
-import type { MessageSpan } from "./spans.js";
+import { type Handling, REFUSED_HANDLING, type Refuser } from "./refused.js";
 
 /** The additional fields of such a process. */
-export interface Observed {
+export interface Observed extends Refuser {
   /** The message that it handles. */
-  handling: MessageSpan | undefined;
+  handling: Handling | undefined;
   /** The span of the message on which it crashed, or of the HTTP request that it handles: its crash follows from it. */
   crashedOn: number | undefined;
   life: ProcessBegin | undefined;
@@ -44,7 +44,8 @@ export function asObserved(process: Process): (Process & Observed) | undefined {
 
 function observedClass(Base: typeof Process): typeof Process {
   return class extends Base implements Observed {
-    handling: MessageSpan | undefined = undefined;
+    handling: Handling | undefined = undefined;
+    refusedWork = 0;
     crashedOn: number | undefined = undefined;
     life: ProcessBegin | undefined = undefined;
     starting: StartBegin | undefined = undefined;
@@ -53,27 +54,45 @@ function observedClass(Base: typeof Process): typeof Process {
     counted: CallMeter | undefined = undefined;
     /** An entry of the mailbox may have a mark. */
     #mayBeMarked = false;
+    /** What is being delivered is a call or a delivery, which is marked by itself. */
+    #isRequest = false;
     timed: MessageMeter | undefined = undefined;
 
-    override deliver(message: unknown): void {
+    override deliver(message: unknown, from?: Process): void {
       const recorder = this.#recorder;
-      const isMarked = recorder !== undefined && this.isFollowed && recorder.marks(this, message);
-      super.deliver(isMarked ? this.#marked(message, recorder) : message);
+      let entry = message;
+      if (recorder !== undefined && this.isFollowed && !this.#isRequest && recorder.marks(this, message)) {
+        this.#mayBeMarked = true;
+        this.mixed = true;
+        entry = marked(message, recorder);
+      }
+      super.deliver(entry, from);
     }
 
     override deliverRequest(request: Parameters<Process["deliverRequest"]>[0]): void {
       if (request.tap !== undefined && (request.tap as Partial<Marker>).isMarker === true)
         this.#mayBeMarked = true;
-      super.deliverRequest(request);
+      this.#isRequest = true;
+      try {
+        super.deliverRequest(request);
+      } finally {
+        this.#isRequest = false;
+      }
     }
 
     protected override open(entry: unknown): unknown {
       if (!this.#mayBeMarked) return super.open(entry);
       const recorder = this.#recorder;
-      const span = this.isFollowed ? recorder?.opened(this, entry) : undefined;
-      if (recorder === undefined || span === undefined) return super.open(entry);
+      if (recorder === undefined || !this.isFollowed) return super.open(entry);
+      const span = recorder.opened(this, entry);
+      if (span === undefined) return super.open(entry);
       this.handling = span;
-      const result = recorder.around(span.number, () => super.open(entry));
+      if (span === REFUSED_HANDLING && recorder.watch?.refusing === undefined) {
+        const result = super.open(entry);
+        if (result === undefined) this.handling = undefined;
+        return result;
+      }
+      const result = recorder.around(span, () => super.open(entry));
       if (result === undefined) this.#finish("handled");
       return result;
     }
@@ -105,21 +124,19 @@ function observedClass(Base: typeof Process): typeof Process {
       handling?.ended(outcome);
     }
 
-    /** Notes when the message arrived. Calls and deliveries have noted it themselves. */
-    #marked(message: unknown, recorder: Recorder): unknown {
-      const isWrapped = isSpecial(message);
-      if (isWrapped && !(message instanceof ContextMessage)) return message;
-      const marked = isWrapped
-        ? (message as ContextMessage)
-        : new ContextMessage(message, this.kernel.context);
-      marked.tap = recorder.markFor(marked.message);
-      this.#mayBeMarked = true;
-      this.mixed = true;
-      return marked;
-    }
-
     get #recorder(): Recorder | undefined {
       return this.kernel.taps as Recorder | undefined;
     }
   };
+}
+
+/** Notes when a message arrived. Casts that are followed, calls and deliveries have noted it themselves. */
+function marked(message: unknown, recorder: Recorder): unknown {
+  const isWrapped = isSpecial(message);
+  if (isWrapped ? !(message instanceof ContextMessage) : castOf(message)?.tap !== undefined) return message;
+  const entry = isWrapped
+    ? (message as ContextMessage)
+    : new ContextMessage(message, recorder.kernel.context);
+  entry.tap = recorder.markFor(entry.message);
+  return entry;
 }

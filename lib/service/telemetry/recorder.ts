@@ -7,7 +7,7 @@ import { OwnEnvelope } from "../../dispatch/envelope.js";
 import type { FlowEndOutcome, FlowStepOutcome, TappedStep } from "../../flow/runtime/taps.js";
 import type { SessionEndTap } from "../../node/session/session-events.js";
 import type { Callbacks, StartOutcome } from "../../process/behaviour.js";
-import { isEntry, plain } from "../../process/entries.js";
+import { contextOf, isEntry, plain } from "../../process/entries.js";
 import type { Kernel } from "../../process/kernel.js";
 import { callOutside, outside } from "../../process/origin.js";
 import type { Pid } from "../../process/pid.js";
@@ -25,21 +25,42 @@ import { Causes, crashId } from "./causes.js";
 import { CHANNELS, type EventChannel } from "./channels.js";
 import { DispatchSpan } from "./dispatch-span.js";
 import type { JobTrace, ReceivedHeaders, RequestTap } from "./edges.js";
-import type { FlowStepBegin, QueueBegin, RouteBegin, SpanBegin, SpanEnd, TelemetryEvent } from "./events.js";
+import type {
+  FlowStepBegin,
+  QueueBegin,
+  RouteBegin,
+  SpanBegin,
+  SpanEnd,
+  TelemetryEvent,
+  TelemetryEventName,
+  TelemetryEvents,
+} from "./events.js";
 import type { Instrument, MetricSink } from "./instruments.js";
 import { Labels } from "./labels.js";
-import { ArrivedCall, castOf, type Marker, markOf, methodOf, PlainMark } from "./marks.js";
+import { ArrivedCall, castOf, type Mark, type Marker, markOf, methodOf, PlainMark } from "./marks.js";
 import type { CallMeter, MessageMeter, Meters } from "./meters.js";
 import { NODE_METRICS } from "./node-metrics.js";
 import { asObserved, type Observed, observed } from "./observed-process.js";
 import { OpenWork } from "./open-work.js";
 import { TELEMETRY_DEFAULTS, type TelemetrySettings } from "./options.js";
 import type { QueueOutcome, RouteOutcome, TappedAttempt, TappedMessage } from "./pipeline-taps.js";
+import {
+  type Handling,
+  isKept,
+  REFUSED,
+  REFUSED_DISPATCH,
+  REFUSED_HANDLING,
+  REFUSED_MARK,
+  REFUSED_MESSAGE,
+  RefusedCall,
+  ROOT,
+  type Verdict,
+} from "./refused.js";
 import { requestBegun } from "./request-span.js";
 import { Sampler } from "./sampler.js";
-import { CallSpan, MessageSpan, startEnded } from "./spans.js";
+import { CallSpan, MessageSpan, startEnded, verdictOfMark } from "./spans.js";
 import type { SpanWatch, Tracing } from "./tracing.js";
-import { beginWork, WorkSpan } from "./work-span.js";
+import { beginWork, refusedWork, WorkSpan } from "./work-span.js";
 
 export class Recorder implements Taps {
   readonly kernel: Kernel;
@@ -103,6 +124,24 @@ export class Recorder implements Taps {
   publish<E>(channel: EventChannel<E>, event: E): void {
     this.touched();
     callOutside(channel.publish, channel, event);
+  }
+
+  /** Gives an event to its subscribers, if there are any, and to the keeper of spans, if it keeps the span. */
+  tell<Name extends TelemetryEventName>(
+    name: Name,
+    event: TelemetryEvents[Name],
+    isPublic: boolean,
+    verdict: Verdict,
+  ): void {
+    const channel: EventChannel<TelemetryEvents[Name]> = CHANNELS[name];
+    if (isPublic && channel.hasSubscribers) this.publish(channel, event);
+    const keep = isKept(verdict) ? this.watch?.keep[name] : undefined;
+    if (keep === undefined) return;
+    try {
+      keep(event, verdict as Exclude<Verdict, undefined | typeof REFUSED>);
+    } catch (error) {
+      this.complain("the keeper of spans", error);
+    }
   }
 
   /** Reports that a function of the user threw. It must not harm the process that runs. */
@@ -185,10 +224,11 @@ export class Recorder implements Taps {
     this.touched();
     const { by, cause, isCrash } = this.causes.processEnded(process, reason);
     this.meters?.ended(this.labels.of(pid), reason, process.handled);
-    if (isCrash && CHANNELS.crash.hasSubscribers) {
+    if (isCrash && (CHANNELS.crash.hasSubscribers || this.watch !== undefined)) {
       const path = pathOf(pid, process.parent);
       const crash = crashId(pid);
-      this.publish(CHANNELS.crash, { ...this.common(), crash, process: pid, path, reason, cause, message });
+      const event = { ...this.common(), crash, process: pid, path, reason, cause, message };
+      this.tell("crash", event, true, ROOT);
     }
     if (seen?.life === undefined || !CHANNELS["process:end"].hasSubscribers) return;
     const { system, node, span, parent, at: begun } = seen.life;
@@ -240,10 +280,10 @@ export class Recorder implements Taps {
     const { id: child, siblings, reason, delayMs } = restart;
     const crash = this.causes.restarted(supervisor, key, child, siblings, gaveUp);
     this.count(KERNEL_METRICS.restarts, 1, this.labels.of(supervisor), countedAs ?? child, String(gaveUp));
-    if (!CHANNELS.restart.hasSubscribers) return;
+    if (!CHANNELS.restart.hasSubscribers && this.watch === undefined) return;
     const path = `${pathOf(supervisor)}/${child}`;
     const common = { ...this.common(), supervisor, path, child };
-    this.publish(CHANNELS.restart, { ...common, crash, reason, siblings, delayMs, gaveUp });
+    this.tell("restart", { ...common, crash, reason, siblings, delayMs, gaveUp }, true, ROOT);
   }
 
   // ── calls and casts ───────────────────────────────────────────────────────────────────────────────────────────
@@ -255,16 +295,21 @@ export class Recorder implements Taps {
     this.touched();
     const { meters } = this;
     const counted = meters === undefined ? undefined : this.meterOf(meters, request, seen).next();
-    request.tap = counted;
     const emits = CHANNELS["call:begin"].hasSubscribers || CHANNELS["call:end"].hasSubscribers;
-    if (!(emits || this.listens) || !this.calls.picks()) return;
+    const isPublic = (emits || this.listens) && this.calls.picks();
+    const verdict = this.watch?.gate.call(request.owner, request.to, callee, methodOf(request));
+    if (!isPublic && !isKept(verdict)) {
+      if (verdict !== REFUSED) request.tap = counted;
+      else request.tap = counted === undefined ? REFUSED_MESSAGE : new RefusedCall(counted);
+      return;
+    }
     const { system, node, at } = this.common();
     const to = callee?.pid ?? request.to;
     const label = this.labels.of(to);
     const from = request.owner?.pid;
     const begin = { system, node, at, span: this.nextSpan(), from, to, label, method: methodOf(request) };
-    request.tap = new CallSpan(this, begin, counted);
-    if (CHANNELS["call:begin"].hasSubscribers) this.publish(CHANNELS["call:begin"], begin);
+    request.tap = new CallSpan(this, begin, counted, isPublic, verdict);
+    this.tell("call:begin", begin, isPublic, verdict);
   }
 
   /** A process keeps the meter of the method that was called last. */
@@ -286,25 +331,32 @@ export class Recorder implements Taps {
     if (holder !== undefined && asObserved(holder)?.isFollowed === false) return;
     this.touched();
     const to = holder?.pid ?? (address as Pid | string);
-    const label = this.labels.of(to);
-    this.meters?.cast(label, method);
-    if (!(CHANNELS.cast.hasSubscribers || this.listens) || !this.casts.picks()) return;
+    this.meters?.cast(this.labels.of(to), method);
+    const isPublic = (CHANNELS.cast.hasSubscribers || this.listens) && this.casts.picks();
+    const verdict = this.watch?.gate.call(from, to, holder, method);
+    if (!isPublic && !isKept(verdict)) {
+      if (verdict === REFUSED) message.tap = REFUSED_MESSAGE;
+      return;
+    }
     const { system, node, at } = this.common();
     const span = this.nextSpan();
-    message.tap = new PlainMark("cast", method, span, at);
-    if (!CHANNELS.cast.hasSubscribers) return;
-    this.publish(CHANNELS.cast, { system, node, at, span, from: from?.pid, to, label, method });
+    message.tap = new PlainMark("cast", method, span, at, !isPublic, verdictOfMark(verdict));
+    const label = this.labels.of(to);
+    this.tell("cast", { system, node, at, span, from: from?.pid, to, label, method }, isPublic, verdict);
   }
 
   // ── messages ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Whether the message that a process gets now is one to mark. */
   marks(process: Observed, message: unknown): boolean {
-    const { listens } = this;
+    const { listens, watch } = this;
     const every = listens ? this.settings.oneIn.message : (this.meters?.messageOneIn ?? 0);
-    if (every === 0 && !listens) return false;
-    const cast = listens ? castOf(plain(message)) : undefined;
-    if (cast !== undefined) return cast.tap !== undefined;
+    const isWatched = watch !== undefined;
+    if (every === 0 && !listens && !isWatched) return false;
+    const cast = listens || isWatched ? castOf(plain(message)) : undefined;
+    if (cast?.tap !== undefined) return true;
+    if (cast !== undefined && listens) return false;
+    if (watch?.gate.message() !== undefined) return true;
     if (every <= 1) return every === 1;
     if (--process.untilMarked > 0 && process.untilMarked < every) return false;
     process.untilMarked = every;
@@ -315,9 +367,10 @@ export class Recorder implements Taps {
   markFor(message: unknown): Marker {
     const cast = castOf(message);
     if (cast?.tap !== undefined) return cast.tap as Marker;
+    const verdict = this.watch?.gate.message();
     return cast === undefined
-      ? new PlainMark("message", undefined, undefined, this.now())
-      : new PlainMark("cast", cast.method, undefined, this.now());
+      ? new PlainMark("message", undefined, undefined, this.now(), false, verdict)
+      : new PlainMark("cast", cast.method, undefined, this.now(), false, verdict);
   }
 
   /** Whether messages have a listener. */
@@ -326,21 +379,30 @@ export class Recorder implements Taps {
   }
 
   /** A process handles an entry of its mailbox next. Undefined unless the entry is marked. */
-  opened(process: Process & Observed, entry: unknown): MessageSpan | undefined {
+  opened(process: Process & Observed, entry: unknown): Handling | undefined {
     const mark = markOf(entry);
-    if (mark === undefined) return undefined;
+    // A call that comes back as its reply has been handled elsewhere.
+    if (mark === undefined || (entry instanceof Request && entry.owner === process)) return undefined;
+    if (mark === REFUSED_MARK) return REFUSED_HANDLING;
     const isPublic = this.listens && mark.isPrivate !== true;
-    if (!isPublic && this.meters === undefined) return undefined;
+    const isRefused = mark.verdict === "refused";
+    if (!isPublic && this.meters === undefined && mark.verdict !== "kept")
+      return isRefused ? REFUSED_HANDLING : undefined;
     this.touched();
     const { kind, name, cause, sentAt } = mark;
     const { pid } = process;
     const label = this.labels.of(pid);
+    const verdict = isRefused
+      ? REFUSED
+      : mark.verdict === "kept"
+        ? this.watch?.gate.handling(cause, label)
+        : undefined;
     const { system, node, at } = this.common();
-    const span = isPublic ? this.nextSpan() : 0;
+    const span = isPublic || isKept(verdict) ? this.nextSpan() : 0;
     const waitedMs = at - sentAt;
     const begin = { system, node, at, span, process: pid, label, kind, name, cause, waitedMs };
-    if (isPublic && CHANNELS["message:begin"].hasSubscribers) this.publish(CHANNELS["message:begin"], begin);
-    return new MessageSpan(this, begin, isPublic, this.timerOf(process, label));
+    if (span !== 0) this.tell("message:begin", begin, isPublic, verdict);
+    return new MessageSpan(this, begin, isPublic, this.timerOf(process, label), verdict);
   }
 
   /** A process keeps its meter. */
@@ -352,13 +414,26 @@ export class Recorder implements Taps {
 
   took(process: Process, entry: unknown): void {
     const seen = asObserved(process);
-    if (seen?.isFollowed === true) seen.handling = this.opened(seen, entry);
+    if (seen?.isFollowed !== true) return;
+    // A body takes its messages outside of the contexts in which they were sent.
+    const context = this.kernel.carriesContext ? contextOf(entry) : undefined;
+    seen.handling =
+      context === undefined
+        ? this.opened(seen, entry)
+        : context.runInAsyncScope(() => this.opened(seen, entry));
+  }
+
+  /** Runs the handler of a message in its span. */
+  around<R>({ number, isRefused }: Handling, run: () => R): R {
+    return this.inSpan(number, isRefused ? REFUSED : undefined, run);
   }
 
   /** Runs code in the context that `tracing` gives to a span. */
-  around<R>(span: number | undefined, run: () => R): R {
-    const { tracing } = this;
-    return tracing === undefined || span === undefined ? run() : tracing.around(span, run);
+  inSpan<R>(span: number | undefined, verdict: Verdict, run: () => R): R {
+    const { tracing, watch } = this;
+    const refusing = verdict === REFUSED ? watch?.refusing : undefined;
+    const inside = refusing === undefined ? run : (): R => refusing(run);
+    return tracing === undefined || span === undefined ? inside() : tracing.around(span, inside);
   }
 
   // ── the edges of the system ───────────────────────────────────────────────────────────────────────────────────
@@ -385,7 +460,7 @@ export class Recorder implements Taps {
   leaving(sent: unknown): WireTrace | undefined {
     const { tracing } = this;
     if (tracing === undefined) return undefined;
-    const cause = (markOf(sent) ?? (castOf(sent)?.tap as Marker | undefined)?.mark)?.cause;
+    const cause = markOf(sent)?.cause;
     const isOwn = cause !== undefined;
     if (!isOwn && (!this.kernel.carriesContext || isOfHelper(sent))) return undefined;
     const text = isOwn ? this.keptOf(cause) : tracing.kept();
@@ -403,8 +478,12 @@ export class Recorder implements Taps {
       const cast = castOf(message);
       if (cast === undefined) return;
       const { method } = cast;
-      const isFollowed = this.listens && (trace?.isOwn ?? this.casts.picks());
-      cast.tap = isFollowed ? new PlainMark("cast", method, this.causeOf(trace), this.now()) : undefined;
+      const isPublic = this.listens && (trace?.isOwn ?? this.casts.picks());
+      const verdict = this.arrivedVerdict(trace);
+      cast.tap =
+        isPublic || verdict !== undefined
+          ? new PlainMark("cast", method, this.causeOf(trace), this.now(), !isPublic, verdict)
+          : undefined;
     }
   }
 
@@ -413,18 +492,23 @@ export class Recorder implements Taps {
     const seen = call.callee === undefined ? undefined : asObserved(call.callee);
     if (seen?.isFollowed !== true) return;
     const method = isRequest(message) ? methodOf(message) : undefined;
-    if (this.listens && (trace?.isOwn ?? this.calls.picks()))
+    const isPublic = this.listens && (trace?.isOwn ?? this.calls.picks());
+    const verdict = this.arrivedVerdict(trace);
+    if (isPublic || verdict !== undefined)
       call.tap = new ArrivedCall({
-        kind: "call",
-        name: method,
-        cause: this.causeOf(trace),
-        sentAt: this.now(),
+        ...{ kind: "call", name: method, cause: this.causeOf(trace), sentAt: this.now() },
+        ...{ isPrivate: !isPublic, verdict },
       });
     else if (this.meters !== undefined && --this.untilTimed <= 0) {
       this.untilTimed = this.meters.messageOneIn;
       const sentAt = this.now();
       call.tap = new ArrivedCall({ kind: "call", name: method, cause: undefined, sentAt, isPrivate: true });
     }
+  }
+
+  /** What has come in a trace of its own may be kept, if its trace is. */
+  private arrivedVerdict(trace: WireTrace | undefined): Mark["verdict"] {
+    return this.watch !== undefined && trace?.isOwn === true ? "kept" : undefined;
   }
 
   /** A number for the span of another node that is the cause of what has arrived. */
@@ -446,30 +530,38 @@ export class Recorder implements Taps {
   }
 
   requested(process: Process, server: Pid, method: string, headers: ReceivedHeaders): RequestTap | undefined {
-    const begun = requestBegun(this, server, method, headers);
+    const verdict = this.watch?.gate.request(method);
+    const begun = requestBegun(this, server, method, headers, verdict);
     const seen = asObserved(process);
     if (seen !== undefined && begun !== undefined) seen.crashedOn = begun.number;
-    return begun;
+    // The process of a request does nothing else.
+    const refused = verdict === REFUSED ? refusedWork(this, process) : undefined;
+    return begun ?? refused;
   }
 
   // ── dispatches ────────────────────────────────────────────────────────────────────────────────────────────────
 
   dispatching(conversation: Conversation<unknown>, owner: Process | undefined): void {
     this.touched();
-    const spans = this.seesDispatches && this.dispatches.picks();
-    const { meters } = this;
-    if (!spans && meters === undefined) return;
     const { name: group } = conversation.group;
+    const isPublic = this.seesDispatches && this.dispatches.picks();
+    const verdict = this.watch?.gate.work(owner, `dispatch ${group}`);
+    const spans = isPublic || isKept(verdict);
+    const { meters } = this;
+    if (!spans && meters === undefined) {
+      if (verdict === REFUSED) conversation.follower = REFUSED_DISPATCH;
+      return;
+    }
     const timedFrom = meters?.timesDispatch() === true ? this.now() : undefined;
     if (!spans) {
-      conversation.follower = new DispatchSpan(this, group, undefined, timedFrom);
+      conversation.follower = new DispatchSpan(this, group, undefined, timedFrom, false, verdict);
       return;
     }
     const { system, node, at } = this.common();
     const envelope = conversation.envelope instanceof OwnEnvelope ? conversation.envelope.id : undefined;
     const begin = { system, node, at, span: this.nextSpan(), from: owner?.pid, group, envelope };
-    conversation.follower = new DispatchSpan(this, group, begin, timedFrom);
-    if (CHANNELS["dispatch:begin"].hasSubscribers) this.publish(CHANNELS["dispatch:begin"], begin);
+    conversation.follower = new DispatchSpan(this, group, begin, timedFrom, isPublic, verdict);
+    this.tell("dispatch:begin", begin, isPublic, verdict);
   }
 
   // ── all other measurements ────────────────────────────────────────────────────────────────────────────────────
@@ -487,10 +579,11 @@ export class Recorder implements Taps {
   // ── durable flows ─────────────────────────────────────────────────────────────────────────────────────────────
 
   flowStarting(flow: string, id: string, follows?: string | null): string | undefined {
-    const channel = CHANNELS["flow:start"];
-    if (!channel.hasSubscribers) return undefined;
+    const verdict = this.watch?.gate.work(undefined, `flow ${flow}`);
+    if (!CHANNELS["flow:start"].hasSubscribers && !isKept(verdict)) return undefined;
     const span = this.nextSpan();
-    this.publish(channel, { ...this.common(), span, flow, id, follows: follows ?? undefined });
+    const start = { ...this.common(), span, flow, id, follows: follows ?? undefined };
+    this.tell("flow:start", start, true, verdict);
     return this.keptOf(span);
   }
 
@@ -503,10 +596,11 @@ export class Recorder implements Taps {
   flowStep(step: TappedStep, trace: string | null, by: Process): WorkTap<FlowStepOutcome> {
     this.touched();
     const begin: FlowStepBegin = { ...this.common(), span: this.nextSpan(), ...step };
-    beginWork(this, CHANNELS["flow:step:begin"], begin, trace);
-    return new WorkSpan<FlowStepBegin, FlowStepOutcome>(this, begin, by, (end) => {
+    const verdict = this.watch?.gate.resumed(trace, `${step.kind} ${step.key}`);
+    beginWork(this, "flow:step:begin", begin, trace, verdict);
+    return new WorkSpan<FlowStepBegin, FlowStepOutcome>(this, begin, by, verdict, (end) => {
       this.meters?.flowStep(end.flow, end.kind, end.outcome, end.durationMs);
-      if (CHANNELS["flow:step"].hasSubscribers) this.publish(CHANNELS["flow:step"], end);
+      this.tell("flow:step", end, true, verdict);
     });
   }
 
@@ -520,36 +614,42 @@ export class Recorder implements Taps {
   // ── pipelines ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   executionStarting(pipeline: string, id: string, follows?: string | null): string | undefined {
-    const channel = CHANNELS["pipeline:start"];
-    if (!channel.hasSubscribers) return undefined;
+    const verdict = this.watch?.gate.work(undefined, `pipeline ${pipeline}`);
+    if (!CHANNELS["pipeline:start"].hasSubscribers && !isKept(verdict)) return undefined;
     const span = this.nextSpan();
     const start = { ...this.common(), span, pipeline, execution: id, follows: follows ?? undefined };
-    this.publish(channel, start);
+    this.tell("pipeline:start", start, true, verdict);
     return this.keptOf(span);
   }
 
   routeAttempt(attempt: TappedAttempt, trace: string | null, by: Process): WorkTap<RouteOutcome> | undefined {
-    const channel = CHANNELS["route:end"];
-    if (!channel.hasSubscribers && !CHANNELS["route:begin"].hasSubscribers) return undefined;
+    const verdict = this.watch?.gate.resumed(trace, `route ${attempt.route}`);
+    const isEmitted = CHANNELS["route:end"].hasSubscribers || CHANNELS["route:begin"].hasSubscribers;
+    if (!isEmitted && !isKept(verdict)) return verdict === REFUSED ? refusedWork(this, by) : undefined;
     const begin: RouteBegin = { ...this.common(), span: this.nextSpan(), ...attempt };
-    beginWork(this, CHANNELS["route:begin"], begin, trace);
-    return new WorkSpan<RouteBegin, RouteOutcome>(this, begin, by, (end) => this.publish(channel, end));
+    beginWork(this, "route:begin", begin, trace, verdict);
+    return new WorkSpan<RouteBegin, RouteOutcome>(this, begin, by, verdict, (end) =>
+      this.tell("route:end", end, true, verdict),
+    );
   }
 
   queuePublishing(queue: string): string | undefined {
-    const channel = CHANNELS["queue:publish"];
-    if (!channel.hasSubscribers) return undefined;
+    const verdict = this.watch?.gate.work(undefined, `publish ${queue}`);
+    if (!CHANNELS["queue:publish"].hasSubscribers && !isKept(verdict)) return undefined;
     const span = this.nextSpan();
-    this.publish(channel, { ...this.common(), span, queue });
+    this.tell("queue:publish", { ...this.common(), span, queue }, true, verdict);
     return this.keptOf(span);
   }
 
   queueAttempt(attempt: TappedMessage, trace: string | null, by: Process): WorkTap<QueueOutcome> | undefined {
-    const channel = CHANNELS["queue:end"];
-    if (!channel.hasSubscribers && !CHANNELS["queue:begin"].hasSubscribers) return undefined;
+    const verdict = this.watch?.gate.resumed(trace, `handle ${attempt.queue}`);
+    const isEmitted = CHANNELS["queue:end"].hasSubscribers || CHANNELS["queue:begin"].hasSubscribers;
+    if (!isEmitted && !isKept(verdict)) return verdict === REFUSED ? refusedWork(this, by) : undefined;
     const begin: QueueBegin = { ...this.common(), span: this.nextSpan(), ...attempt };
-    beginWork(this, CHANNELS["queue:begin"], begin, trace);
-    return new WorkSpan<QueueBegin, QueueOutcome>(this, begin, by, (end) => this.publish(channel, end));
+    beginWork(this, "queue:begin", begin, trace, verdict);
+    return new WorkSpan<QueueBegin, QueueOutcome>(this, begin, by, verdict, (end) =>
+      this.tell("queue:end", end, true, verdict),
+    );
   }
 
   private get seesDispatches(): boolean {

@@ -1,28 +1,19 @@
 // The book of the spans that are kept: it gives each span of telemetry its place in a trace, and writes it into the ring.
 //
-// A span follows from another one, or from none and begins a trace. Of the traces that could begin, the budget lets some; all that follows from
-// one that was refused is refused, too, so that a trace is kept whole.
+// A span follows from another one, or from none and begins a trace. Which spans are kept is decided before they come here (span-gate.ts).
 
 import type { SpanAttributes } from "../../admin/traces/span-ring.js";
 import { type KeptSpan, SpanRing } from "../../admin/traces/span-ring.js";
 import type { SpanKind } from "../../admin/traces/trace-operations.js";
-import { FULL_BUDGET, spend } from "./root-budget.js";
+import type { KeptPlace } from "./refused.js";
 import type { SpanIds } from "./traceparent.js";
 
-/** A span that was refused, with all that follows from it. */
-export const REFUSED: unique symbol = Symbol("refused");
-
-/** Where code runs: in a span that is kept, in one of another node or another time, or in one that was refused. */
-export type Place = KeptSpan | SpanIds | typeof REFUSED;
-
-/** A span that may be kept. */
+/** A span to keep. */
 export interface SpanDraft {
   readonly name: string;
   readonly kind: SpanKind;
-  /** What it follows from. */
-  readonly parent: Place | undefined;
-  /** Whether it may begin a trace. */
-  readonly isRoot: boolean;
+  /** What it follows from. Undefined: it begins a trace. */
+  readonly parent: KeptPlace | undefined;
   readonly pid?: string | undefined;
   readonly attributes: SpanAttributes;
 }
@@ -34,8 +25,6 @@ export interface TracedIds extends SpanIds {
 
 /** What the book needs of the world. */
 export interface BookWorld {
-  /** Milliseconds of the clock that is not set back. */
-  now(): number;
   /** Milliseconds since 1970. */
   wallTime(): number;
   /** 0 to 1. */
@@ -44,7 +33,7 @@ export interface BookWorld {
   readonly node: string;
 }
 
-/** The latest numbers that are remembered: of ended spans, of spans of other nodes, and of those that were refused. A power of two. */
+/** The latest numbers that are remembered: of ended spans, and of spans of other nodes. A power of two. */
 const REMEMBERED = 16_384;
 
 /** A draft that waits for the ids of the user's tracer, which come in the same turn. */
@@ -69,16 +58,17 @@ export class SpanBook {
   readonly ring: SpanRing = new SpanRing();
   readonly #world: BookWorld;
   readonly #open = new Map<number, KeptSpan>();
-  readonly #places = new Recent<Place>(REMEMBERED);
+  readonly #places = new Recent<KeptPlace>(REMEMBERED);
   /** The first half of all ids of traces that begin here. */
   readonly #begin: string;
-  #budget = FULL_BUDGET;
   #lastTrace = 0;
   #lastId = 0;
   #waiting: Waiting | undefined = undefined;
   #traced: (TracedIds & { readonly number: number }) | undefined = undefined;
   /** Whether the user's tracer gives ids. */
   isTraced: () => boolean = () => false;
+  /** Called when a span has ended, or is forgotten while it is open. */
+  onEnd: (span: KeptSpan) => void = () => undefined;
 
   constructor(world: BookWorld) {
     this.#world = world;
@@ -86,7 +76,7 @@ export class SpanBook {
   }
 
   /** The place of a span by its number. Undefined: telemetry began it before this book, or it has none. */
-  placeOf(number: number | undefined): Place | undefined {
+  placeOf(number: number | undefined): KeptPlace | undefined {
     if (number === undefined) return undefined;
     this.#settle();
     return this.#open.get(number) ?? this.#places.get(number);
@@ -94,12 +84,6 @@ export class SpanBook {
 
   begin(number: number, draft: SpanDraft): void {
     this.#settle();
-    const { parent, isRoot, name } = draft;
-    if (parent === undefined && !isRoot) return;
-    if (parent === REFUSED || !this.#isAdmitted(parent, name)) {
-      this.#places.add(number, REFUSED);
-      return;
-    }
     this.#waiting = { number, draft, at: this.#world.wallTime(), ended: undefined };
     // The user's tracer makes its span of the same event, before or after this.
     if (!this.isTraced() || this.#traced?.number === number) this.#settle();
@@ -122,14 +106,14 @@ export class SpanBook {
 
   rename(number: number, name: string): void {
     const place = this.placeOf(number);
-    if (place !== undefined && place !== REFUSED && "attributes" in place) this.ring.rename(place, name);
+    if (place !== undefined && "attributes" in place) this.ring.rename(place, name);
   }
 
   /** A span without length, below a place. Undefined where that is not kept. */
   point(draft: SpanDraft, error?: string): KeptSpan | undefined {
     this.#settle();
     const { parent } = draft;
-    if (parent === undefined || parent === REFUSED) return undefined;
+    if (parent === undefined) return undefined;
     const span = this.#keep(draft, { trace: parent.trace, id: this.#nextId() }, this.#world.wallTime());
     this.ring.end(span, { tookMs: 0, error });
     return span;
@@ -140,20 +124,13 @@ export class SpanBook {
     this.#places.add(number, ids);
   }
 
-  /** Traces begin as the budget lets them. One that goes on from elsewhere begins here. */
-  #isAdmitted(parent: Exclude<Place, typeof REFUSED> | undefined, name: string): boolean {
-    if (parent !== undefined && this.ring.has(parent.trace)) return true;
-    const [budget, isAdmitted] = spend(this.#budget, name, this.#world.now());
-    this.#budget = budget;
-    return isAdmitted;
-  }
-
   #end(number: number, { tookMs, error, attributes = {}, isOver = false }: BookEnd): void {
     const span = this.#open.get(number);
     if (span === undefined) return;
     this.#open.delete(number);
     this.ring.end(span, { tookMs, error, attributes });
     if (!isOver) this.#places.add(number, span);
+    if (span.open === 0) this.onEnd(span);
   }
 
   /** Writes the span that waits. */
@@ -162,14 +139,20 @@ export class SpanBook {
     if (waiting === undefined) return;
     this.#waiting = undefined;
     const { number, draft, at, ended } = waiting;
-    const parent = draft.parent as Exclude<Place, typeof REFUSED> | undefined;
+    const { parent } = draft;
     const traced = this.#traced?.number === number ? this.#traced : undefined;
     const ids = traced ?? { trace: parent?.trace ?? this.#newTrace(), id: this.#nextId() };
     const span = this.#keep(draft, ids, at, traced?.parent);
     // The ring may have no room for a span any more that is still open: the oldest ones are forgotten.
-    if (this.#open.size >= REMEMBERED) this.#open.delete(this.#open.keys().next().value as number);
+    if (this.#open.size >= REMEMBERED) this.#forget(this.#open.keys().next().value as number);
     this.#open.set(number, span);
     if (ended !== undefined) this.#end(number, ended);
+  }
+
+  #forget(number: number): void {
+    const span = this.#open.get(number) as KeptSpan;
+    this.#open.delete(number);
+    this.onEnd(span);
   }
 
   #keep(
@@ -180,7 +163,7 @@ export class SpanBook {
   ): KeptSpan {
     const { trace, id } = ids;
     // The user's own spans in between are not kept here, so the nearest one that is kept is the parent.
-    const own = parent !== undefined && parent !== REFUSED && parent.trace === trace ? parent.id : undefined;
+    const own = parent?.trace === trace ? parent.id : undefined;
     return this.ring.begin({ trace, id, parent: own ?? other, name, kind, at, pid, attributes });
   }
 

@@ -8,28 +8,24 @@ import { Kept } from "../../admin/history/kept.js";
 import type { SpanSource } from "../../admin/traces/span-source.js";
 import type { NodeSpans, NodeTrace, TraceFilter } from "../../admin/traces/trace-operations.js";
 import type { Kernel } from "../../process/kernel.js";
-import type { Recorder } from "./recorder.js";
-import { REFUSED, SpanBook } from "./span-book.js";
+import { hasOwners } from "../../process/origin.js";
+import { REFUSED } from "./refused.js";
+import { SpanBook } from "./span-book.js";
 import { SpanContext } from "./span-context.js";
-import { keepSpansOf } from "./spans-of-events.js";
-import type { TelemetryStream } from "./telemetry.js";
+import { SpanGate } from "./span-gate.js";
+import { spansOfEvents } from "./spans-of-events.js";
+import type { Hold } from "./telemetry.js";
 import { fromTraceparent, toTraceparent } from "./traceparent.js";
-import type { SpanWatch, Tracing } from "./tracing.js";
-
-/** A stream of a system's telemetry, with its recorder. */
-export interface OpenStream {
-  readonly recorder: Recorder;
-  readonly stream: TelemetryStream;
-}
+import type { Tracing } from "./tracing.js";
 
 export class SpanKeeper implements SpanSource {
   readonly #kernel: Kernel;
-  readonly #open: () => OpenStream;
+  readonly #open: () => Hold;
   readonly #kept: Kept;
   #book: SpanBook | undefined = undefined;
 
   /** @internal */
-  constructor(kernel: Kernel, open: () => OpenStream) {
+  constructor(kernel: Kernel, open: () => Hold) {
     this.#kernel = kernel;
     this.#open = open;
     this.#kept = new Kept(kernel);
@@ -55,39 +51,45 @@ export class SpanKeeper implements SpanSource {
 
   #begin(): () => void {
     const { env, node } = this.#kernel;
-    const { recorder, stream } = this.#open();
+    const { recorder, release } = this.#open();
     const book = new SpanBook({
-      now: () => env.now(),
       wallTime: () => env.wallTime(),
       random: () => env.random(),
       node: node.id,
     });
     book.isTraced = () => recorder.hasTracer;
     this.#book = book;
-    recorder.watchBy(watching(book, recorder, stream));
-    return () => {
+    const isKnown = hasOwners();
+    const context = new SpanContext(this.#kernel.carriesContext || !isKnown);
+    book.onEnd = (span) => context.left(span);
+    const gate = new SpanGate(this.#kernel, book, context, (address) => recorder.labels.of(address));
+    const keep = spansOfEvents(book, (pid) => recorder.labels.of(pid));
+    recorder.watchBy({
+      ...{ tracing: tracingBy(book, context), gate, keep },
+      refusing: isKnown ? undefined : (run) => context.run(REFUSED, run),
+      traced: (number, ids) => book.traced(number, ids),
+    });
+    const end = (): void => {
+      recorder.onClose.delete(end);
       recorder.watchBy(undefined);
-      stream.close();
+      gate.end();
+      context.close();
+      release();
       this.#book = undefined;
     };
+    recorder.onClose.add(end);
+    return end;
   }
 }
 
-/** Follows the system, and carries the places of spans. */
-function watching(book: SpanBook, recorder: Recorder, stream: TelemetryStream): SpanWatch {
-  const context = new SpanContext();
-  keepSpansOf(
-    stream,
-    book,
-    () => context.here,
-    (pid) => recorder.labels.of(pid),
-  );
-  const tracing: Tracing = {
+/** Carries the places of spans. */
+function tracingBy(book: SpanBook, context: SpanContext): Tracing {
+  return {
     around: (span, run) => {
       const place = book.placeOf(span);
       return place === undefined ? run() : context.run(place, run);
     },
-    received: (_headers, run) => context.run(undefined, run),
+    received: (_headers, run) => context.within(undefined, run),
     // What leaves the program is the user's tracer's.
     sent: () => ({}),
     job: () => undefined,
@@ -95,19 +97,18 @@ function watching(book: SpanBook, recorder: Recorder, stream: TelemetryStream): 
       const place = context.here;
       return place === undefined || place === REFUSED ? undefined : toTraceparent(place);
     },
-    continuing: (kept, run) => context.run(kept ? fromTraceparent(kept) : undefined, run),
+    continuing: (kept, run) => context.within(kept ? fromTraceparent(kept) : undefined, run),
     elsewhere: (span, kept) => {
       const ids = fromTraceparent(kept);
       if (ids !== undefined) book.adopt(span, ids);
     },
   };
-  return { tracing, traced: (number, ids) => book.traced(number, ids) };
 }
 
 const keepers = new WeakMap<Kernel, SpanKeeper>();
 
 /** The keeper of a system's spans. @param open - turns its telemetry on */
-export function spanKeeper(kernel: Kernel, open: () => OpenStream): SpanKeeper {
+export function spanKeeper(kernel: Kernel, open: () => Hold): SpanKeeper {
   const known = keepers.get(kernel);
   if (known !== undefined) return known;
   const keeper = new SpanKeeper(kernel, open);

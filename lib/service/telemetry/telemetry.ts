@@ -17,7 +17,7 @@ import { checkTelemetry, TELEMETRY_DEFAULTS, type TelemetryOptions } from "./opt
 import { Recorder } from "./recorder.js";
 import { readGauges, type TakeGauge } from "./sources.js";
 import type { TracedIds } from "./span-book.js";
-import type { OpenStream, SpanKeeper } from "./span-keeper.js";
+import type { SpanKeeper } from "./span-keeper.js";
 import type { Tracing } from "./tracing.js";
 
 /** Whoever looks finds the spans of a system that has telemetry. Nothing is kept until then. */
@@ -28,13 +28,7 @@ export function offerSpansOf(kernel: Kernel): void {
 /** The keeper of a system's spans. */
 export async function spansOf(kernel: Kernel): Promise<SpanKeeper> {
   const { spanKeeper } = await import("./span-keeper.js");
-  return spanKeeper(kernel, () => openStream(kernel));
-}
-
-/** Turns the telemetry of a system on until the stream is closed. */
-function openStream(kernel: Kernel): OpenStream {
-  const { recorder, release } = hold(kernel);
-  return { recorder, stream: new TelemetryStream(kernel, { recorder, release }, release) };
+  return spanKeeper(kernel, () => hold(kernel));
 }
 
 /** The hold of one user on a system's telemetry. */
