@@ -51,7 +51,7 @@ import * as srvx from "./srvx.js";
 import { stateMachine } from "./state-machine.js";
 import { restart, supervisorChildren } from "./supervision.js";
 import { taskStream } from "./tasks.js";
-import { countAll } from "./telemetry.js";
+import { countAll, keepSpans } from "./telemetry.js";
 import { acker, topologyLasting, topologyReliable, topologyUnreliable } from "./topology.js";
 import { callTraced, twoSpans } from "./traced.js";
 import { openViewer } from "./viewer.js";
@@ -98,6 +98,7 @@ const tiny: readonly (readonly [name: string, operations: number, program: Progr
   ["call-await-telemetry", 10, callAwait(10, countAll)],
   ["server-call-await-telemetry", 10, serverCallAwait(10, countAll)],
   ["dispatch-ack-telemetry", 30, dispatchAck(30, countAll)],
+  ["server-call-await-kept", 10, serverCallAwait(10, keepSpans)],
   ["call-traced", 10, callTraced(10)],
   ["call-traced by hand", 10, twoSpans(10)],
   ["skynet", 111, skynet(100)],

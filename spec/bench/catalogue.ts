@@ -202,6 +202,12 @@ export const CATALOGUE: readonly Entry[] = [
       target: timesPeer("off", 1 / 1.3),
     }),
   ),
+  {
+    name: "server-call-await-kept",
+    unit: "perSecond",
+    peers: ["off"],
+    target: timesPeer("off", 0.9),
+  },
   { name: "call-traced", unit: "perSecond", peers: ["sdk"], target: timesPeer("sdk", 1 / 1.5) },
   { name: "dispatch-bytes", unit: "bytes", peers: [], target: { type: "at-most", value: 1_300 } },
   { name: "dispatch-crash", unit: "perSecond", peers: ["pqueue"] },

@@ -41,9 +41,9 @@ export function serverCall(count: number): Program {
 }
 
 /** The same in a function body that awaits each reply. */
-export function serverCallAwait(count: number, prepare?: (system: System) => void): Program {
+export function serverCallAwait(count: number, prepare?: (system: System) => void | Promise<void>): Program {
   return onSystem(count, sumOf(count), async (system, done) => {
-    prepare?.(system);
+    await prepare?.(system);
     const server = await system.start(Echo);
     system.spawn<never>(async (ctx) => {
       const { call } = server.with({ from: ctx });

@@ -1,6 +1,8 @@
-// Telemetry on: calls and dispatches that are counted and timed for Prometheus. The same without is the row's other column.
+// Telemetry on: calls and dispatches that are counted and timed for Prometheus, and calls while spans are kept, of which the budget refuses nearly all.
+// The same without is the row's other column.
 
 import type { System } from "signalbox";
+import { history } from "signalbox/observer";
 import { prometheus } from "signalbox/service";
 import { call, callAwait } from "./calls.js";
 import { dispatchAck } from "./dispatch.js";
@@ -9,11 +11,17 @@ import { serverCallAwait } from "./servers.js";
 import { SIZES } from "./sizes.js";
 
 /** What is done to a new system before its first process is there. */
-export type Prepare = (system: System) => void;
+export type Prepare = (system: System) => void | Promise<void>;
 
 export const countAll: Prepare = (system) => void prometheus(system);
 
-const sized = (prepare?: Prepare): Readonly<Record<string, Program>> => ({
+export const keepSpans: Prepare = async (system) => {
+  await system.start(history({ traces: true }));
+  if (system.kernel.taps === undefined) throw new Error("no spans are kept");
+};
+
+const sized = (prepare?: Prepare, keep?: Prepare): Readonly<Record<string, Program>> => ({
+  "server-call-await-kept": serverCallAwait(SIZES.call, keep),
   "call-telemetry": call(SIZES.call, prepare),
   "call-await-telemetry": callAwait(SIZES.call, prepare),
   "server-call-await-telemetry": serverCallAwait(SIZES.call, prepare),
@@ -21,7 +29,7 @@ const sized = (prepare?: Prepare): Readonly<Record<string, Program>> => ({
 });
 
 /** With metrics. */
-export const observed: Readonly<Record<string, Program>> = sized(countAll);
+export const observed: Readonly<Record<string, Program>> = sized(countAll, keepSpans);
 
 /** Without. */
 export const unobserved: Readonly<Record<string, Program>> = sized();
