@@ -9,6 +9,7 @@
 import { alike, only } from "../process/known-options.js";
 import { show } from "../process/show.js";
 import { AdminProtocolError, RemoteOperationError } from "./errors.js";
+import { faultOf } from "./fault.js";
 import { type Json, toJson } from "./json-view.js";
 import { subjectOf } from "./subject.js";
 
@@ -212,13 +213,8 @@ function ofSystem(offers: readonly AdminOperation[], wanted: unknown): AdminOper
 
 /** The line of an answer that is an error. */
 export function errorLine(id: number | null, error: unknown): string {
-  const { name, message, code } = (error instanceof Error ? error : new Error(String(error))) as Error & {
-    code?: unknown;
-  };
-  return JSON.stringify({
-    id,
-    error: { name, message, ...(typeof code === "string" ? { code } : {}) },
-  });
+  const { name, message, code } = faultOf(error);
+  return JSON.stringify({ id, error: { name, message, code } });
 }
 
 interface Parsed {

@@ -6,9 +6,10 @@
 //
 // The maps and their entries are mutable, for speed; the same events give the same effects.
 
+import { AdminTimeoutError } from "../../admin/errors.js";
+import { type Fault, faultOf } from "../../admin/fault.js";
 import { difference } from "./difference.js";
 import type {
-  Fault,
   FeedEffect,
   FeedEvent,
   FeedInput,
@@ -240,8 +241,7 @@ function expire(state: FeedState, now: number, effects: FeedEffect[]): void {
     if (poll === undefined || now < poll.at + pollMs) continue;
     effects.push({ type: "abandon", poll: poll.number });
     answeredView(state, { view: view.id, poll: poll.number, now });
-    const message = `the operation did not end within ${pollMs} ms`;
-    fail(state, view, { name: "AdminTimeoutError", code: "ERR_ADMIN_TIMEOUT", message }, now, effects);
+    fail(state, view, faultOf(new AdminTimeoutError(pollMs)), now, effects);
   }
   for (const [number, viewer] of state.viewers) {
     if (viewer.isReady && now >= viewer.sentAt + heartbeatMs)

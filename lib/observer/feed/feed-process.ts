@@ -1,13 +1,13 @@
 // The process of a feed: it asks the operations that feed-machine.ts wants to know, and sends its viewers what the machine says.
 
 import { AdminTimeoutError } from "../../admin/errors.js";
+import { faultOf } from "../../admin/fault.js";
 import type { Json } from "../../admin/json-view.js";
 import type { Callbacks } from "../../process/behaviour.js";
 import type { Context } from "../../process/context.js";
 import { EffectLoop } from "../../process/effect-loop.js";
 import type { TimerRef } from "../../process/owned-timer.js";
 import { ObserverBusyError, ObserverReadOnlyError } from "./errors.js";
-import { faultOf } from "./fault.js";
 import { decide, initial } from "./feed-machine.js";
 import type { FeedEffect, FeedEvent, FeedInput, FeedLimits, FeedState, Wanted } from "./feed-state.js";
 import type { ObserverSource } from "./source.js";

@@ -1,5 +1,6 @@
 // The words of a feed: what it holds, what happens to it, and what it has done. feed-machine.ts decides.
 
+import type { Fault } from "../../admin/fault.js";
 import type { Json } from "../../admin/json-view.js";
 import type { Patch } from "./difference.js";
 
@@ -28,13 +29,6 @@ export interface Wanted {
   readonly args: { readonly [name: string]: Json };
   /** How often a second. */
   readonly hz: number;
-}
-
-/** An error, as a viewer gets it. */
-export interface Fault {
-  readonly name: string;
-  readonly code?: string;
-  readonly message: string;
 }
 
 /** What a viewer is sent. */

@@ -1,7 +1,7 @@
 // The event by which a system tells who changed something through an observer.
 
+import type { Fault } from "../../admin/fault.js";
 import type { Json } from "../../admin/json-view.js";
-import type { Fault } from "../feed/feed-state.js";
 
 /** Somebody asked an observer to change something. */
 export interface ObserverAction {

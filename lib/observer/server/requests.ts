@@ -1,6 +1,7 @@
 // The requests to an observer, for its own server and for those of frameworks. Paths are read from their end, so that it may be mounted anywhere.
 
 import { AdminTimeoutError } from "../../admin/errors.js";
+import { type Fault, faultOf } from "../../admin/fault.js";
 import { type Json, toJson } from "../../admin/json-view.js";
 import { subjectOf } from "../../admin/subject.js";
 import type { Kernel } from "../../process/kernel.js";
@@ -8,8 +9,6 @@ import { httpStatus } from "../../service/http/status.js";
 import type { FeedDesk } from "../feed/desk.js";
 import { ObserverBusyError, ObserverReadOnlyError, ObserverRefusedError } from "../feed/errors.js";
 import type { EventStream } from "../feed/event-stream.js";
-import { faultOf } from "../feed/fault.js";
-import type { Fault } from "../feed/feed-state.js";
 import type { ObserverLimits } from "../feed/limits.js";
 import type { ObserverAction } from "./audit.js";
 import { type GuardedRequest, type GuardRefusal, type GuardRules, refusalOf, tooLong } from "./guard.js";

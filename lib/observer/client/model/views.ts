@@ -1,15 +1,11 @@
 // The views that the page watches, as the feed fills them. A value is a whole one with all changes since; a change of another revision
 // than the one at hand means that something was missed, and then the stream is asked for again.
 
+import type { Fault } from "../../../admin/fault.js";
 import type { Json } from "../../../admin/json-view.js";
 import { applied, type Patch } from "../../feed/difference.js";
 
-/** Why a view has no value: the error of its operation. */
-export interface Fault {
-  readonly name: string;
-  readonly message: string;
-  readonly code?: string | undefined;
-}
+export type { Fault };
 
 export interface ViewState {
   /** The last value. It stays while an error is shown, and while another whole one comes. */
