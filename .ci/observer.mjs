@@ -363,6 +363,7 @@ export const checks = {
           const first = stores.find((one) => one !== "past");
           if ((await statusIn("past")) !== "paused" || (await statusIn(first)) !== "waiting")
             problems.push("the flow of another store was paused");
+          await visit(page, "/message?find=long", "a flow that the second store alone has", /long-ago/);
           problems.push(...page.problems);
           if (problems.length > 0) throw new Error(problems.join("\n"));
         });

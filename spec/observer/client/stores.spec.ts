@@ -2,7 +2,12 @@
 
 import { expect, test } from "vitest";
 import { parseRoute } from "../../../lib/observer/client/model/route.js";
-import { addressed, storeCarried, storeMeant } from "../../../lib/observer/client/model/stores.js";
+import {
+  addressed,
+  storeCarried,
+  storeMeant,
+  storesSearched,
+} from "../../../lib/observer/client/model/stores.js";
 
 const KNOWN = { flows: ["east", "west"], pipelines: ["west", "wide"], queues: ["east"] };
 
@@ -43,4 +48,11 @@ test.each([
   ["#/flows?store=west", "processes", undefined],
 ])("a link on %s to the page %s carries the store %s [N1634]", (address, page, store) => {
   expect(storeCarried(page, parseRoute(address), KNOWN)).toBe(store);
+});
+
+test("a thing whose name does not say where it is is looked for in each store, six at most [N1638]", () => {
+  expect(storesSearched("flows", KNOWN)).toEqual(["east", "west"]);
+  expect([storesSearched("queues", KNOWN), storesSearched("flows", {})]).toEqual([[undefined], [undefined]]);
+  const many = Array.from({ length: 20 }, (_, i) => `store-${i}`);
+  expect(storesSearched("flows", { flows: many })).toEqual(many.slice(0, 6));
 });

@@ -45,3 +45,12 @@ export function storeCarried(page: string, route: Route, known: KnownStores): st
   const meant = storeMeant(subject, route, known) ?? route.params.store;
   return meant !== undefined && stores.includes(meant) ? meant : undefined;
 }
+
+/** Most stores in which one thing is looked for: each is a view of its own. */
+const MOST_SEARCHED = 6;
+
+/** The stores in which a thing is looked for whose name does not say where it is. One that is undefined: whichever the program takes. */
+export function storesSearched(subject: string, known: KnownStores): readonly (string | undefined)[] {
+  const stores = known[subject] ?? [];
+  return stores.length < 2 ? [undefined] : stores.slice(0, MOST_SEARCHED);
+}

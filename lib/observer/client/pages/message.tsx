@@ -11,6 +11,7 @@ import type {
 import type { FlowPage } from "../../../flow/operations/operations.js";
 import { numberText, plural } from "../model/format.js";
 import { queryOf, type WayHop, type WayRow, wayOf, wayText } from "../model/message-way.js";
+import { storesSearched } from "../model/stores.js";
 import {
   Badge,
   type Column,
@@ -109,16 +110,35 @@ const traceColumns: readonly Column<TraceSummary>[] = [
   { title: "Nodes", value: ({ nodes }) => nodes.join(", ") },
 ];
 
+/** Flows by their ids. Where hosts have several stores, each is asked, since an id does not say where the flow is. */
 function Flows({ prefix }: { readonly prefix: string }): JSX.Element | null {
-  const has = useHello().subjects.includes("flows");
-  const { value } = live<FlowPage>(has ? "list" : undefined, { idPrefix: prefix, limit: 20 }).value;
+  const { subjects, stores } = useHello();
+  if (!subjects.includes("flows")) return null;
+  return (
+    <>
+      {storesSearched("flows", stores).map((store) => (
+        <FlowsIn prefix={prefix} store={store} key={store} />
+      ))}
+    </>
+  );
+}
+
+interface FlowsInProps {
+  readonly prefix: string;
+  /** Of several, this one. */
+  readonly store: string | undefined;
+}
+
+function FlowsIn({ prefix, store }: FlowsInProps): JSX.Element | null {
+  const { value } = live<FlowPage>("list", { idPrefix: prefix, limit: 20, store }).value;
   if (value === undefined || value.flows.length === 0) return null;
   return (
-    <Section title={`Flows whose ids begin with ${prefix}`}>
+    <Section title={`Flows whose ids begin with ${prefix}${store === undefined ? "" : `, in ${store}`}`}>
       <ul class="plain">
         {value.flows.map(({ id, name, status }) => (
           <li key={id}>
-            <a href={link("flow", { id })}>{id}</a> {name} <Badge tone={toneOf(status)}>{status}</Badge>
+            <a href={link("flow", { id, store })}>{id}</a> {name}{" "}
+            <Badge tone={toneOf(status)}>{status}</Badge>
           </li>
         ))}
       </ul>
