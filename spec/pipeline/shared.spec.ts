@@ -89,7 +89,8 @@ describe("two hosts that share the work of an execution", () => {
         sim.sometimes("an answer was lost", lost > 0);
       },
       {
-        quick: 60,
+        quick: 24,
+        least: 60,
         share: 0.3,
         seed: 7,
         sometimes: ["both worked", "an adapter was called again", "an answer was lost"],
