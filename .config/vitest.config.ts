@@ -99,6 +99,10 @@ const config: ViteUserConfig = defineConfig({
         ? ["default", new TallyReporter(`.build/${proving ? "prove" : "vitest"}.json`)]
         : ["default"],
     isolate: false,
+    // Set by `npm run slow`.
+    ...(process.env["CPU_TIMES"] !== undefined && {
+      runner: new URL(".config/cpu-times.ts", root).pathname,
+    }),
     // The page of the observer, of which specs serve the files.
     globalSetup: [new URL(".config/observer-page.mjs", root).pathname],
     // Set by `npm run guarantees`.
