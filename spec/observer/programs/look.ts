@@ -31,8 +31,8 @@ async function asked(op: string, args: object): Promise<void> {
 }
 
 await LOOKS[process.argv[2] as string]?.();
-// Timers that only lead to a turn are over then.
+// Requests to the disk end by themselves. Timers that only lead to a turn are over then.
 for (let i = 0; i < 20; i++) await new Promise((resolve) => setTimeout(resolve, 1));
-const waits = process.getActiveResourcesInfo().filter((name) => !/^(?:TTY|Pipe|FS)/.test(name));
+const waits = process.getActiveResourcesInfo().filter((name) => !/^(?:TTY|Pipe|FS)|Req/.test(name));
 console.log(waits.length === 0 ? "nothing" : waits.join());
 if (waits.length > 0) process.exit();
