@@ -6,9 +6,10 @@ import type { PastChild, PastSupervisor } from "../../../admin/history/past-tree
 import type { ChildSummary, SupervisorSummary } from "../../../admin/system/operations.js";
 
 /** A supervisor of the tree, now or at a time: of the past, it has its children with it. */
-export type TreeSupervisor = Omit<SupervisorSummary, "children" | "restarts"> &
-  Partial<Pick<SupervisorSummary, "children" | "restarts">> &
-  Partial<Pick<PastSupervisor, "listed" | "childrenSince" | "ended">>;
+export type TreeSupervisor = Omit<PastSupervisor, "listed"> &
+  Partial<Pick<PastSupervisor, "listed">> & {
+    readonly restarts?: SupervisorSummary["restarts"] | undefined;
+  };
 
 /** A child of the tree, now or at a time. */
 export type TreeChild = Pick<ChildSummary, "id" | "status" | "pid"> &

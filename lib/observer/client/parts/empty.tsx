@@ -1,7 +1,7 @@
 // What stands where nothing is to be seen: it says why, and how data gets there.
 
 import type { ComponentChildren, JSX } from "preact";
-import type { Fault } from "../model/views.js";
+import type { Answered } from "../model/look.js";
 
 export interface EmptyProps {
   readonly title: string;
@@ -25,11 +25,7 @@ export function Empty({ title, code, children }: EmptyProps): JSX.Element {
 }
 
 /** An operation failed. What was shown before stays beside it. */
-export function Problem({
-  error,
-}: {
-  readonly error: Pick<Fault, "message" | "code"> | undefined;
-}): JSX.Element | null {
+export function Problem({ error }: { readonly error: Answered<unknown>["error"] }): JSX.Element | null {
   if (error === undefined) return null;
   return (
     <p role="alert" class="problem">
