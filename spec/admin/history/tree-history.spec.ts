@@ -15,6 +15,7 @@ import { historyFor } from "../../../lib/admin/history/history.js";
 import type { PastSupervisor, PastTree } from "../../../lib/admin/history/past-tree.js";
 import { KernelOperations } from "../../../lib/admin/system/kernel-operations.js";
 import { remoteOperations, systemService } from "../../../lib/admin/system/system-table.js";
+import { gate } from "../../support/gate.js";
 import { wireTo } from "../support/wire.js";
 import { shop } from "./bench.js";
 
@@ -114,6 +115,50 @@ test("a tree from before the history is found with it, and each kind of supervis
   ]);
   expect(of(await on.treeAt({ at: begun.at + 1_999 }), "new")).toBeUndefined();
   expect(of(await on.treeAt(), "new")).toMatchObject({ strategy: "dynamic", children: 0 });
+});
+
+test("a supervisor that was starting when the history began is found as it is, and followed [N1622]", async () => {
+  const { clock, system, on } = await unkept();
+  const ready = gate();
+  const slow: Callbacks<unknown> = { init: () => ready.promise, handle: () => undefined };
+  const children = [
+    { id: "till", start: idle },
+    { id: "oven", start: slow },
+  ];
+  const started = system.start(supervisor({ label: "kitchen", children }));
+  await clock.advance(10);
+  expect(text(await on.treeAt())).toEqual(["kitchen: till running, oven stopped"]);
+  await clock.advance(10);
+  ready.open();
+  await clock.until(started);
+  expect(text(await on.treeAt())).toEqual(["kitchen: till running, oven running"]);
+  expect(text(await on.treeAt({ at: 0 }))).toEqual(["kitchen: till running, oven stopped"]);
+});
+
+test("a child that ends while its supervisor restarts another one keeps its reason [N1621]", async () => {
+  const { clock, system, on } = await shop();
+  const ready = gate();
+  let starts = 0;
+  const slow: Callbacks<unknown> = {
+    init: () => (starts++ === 0 ? undefined : ready.promise),
+    handle: () => undefined,
+  };
+  const children = [
+    { id: "oven", name: "oven", start: slow },
+    { id: "guest", name: "guest", start: idle, restart: "temporary" as const },
+  ];
+  await clock.until(system.start(supervisor({ label: "kitchen", children })));
+  await clock.advance(10);
+  const { at } = await on.treeAt();
+  await clock.advance(10);
+  system.exit("oven", "kill");
+  await clock.advance(10);
+  system.exit("guest", custom("hungry"));
+  await clock.advance(10);
+  ready.open();
+  await clock.advance(10);
+  expect(text(await on.treeAt())).toEqual(["kitchen: oven running"]);
+  expect(of(await on.treeAt({ at }), "kitchen")?.listed[1]?.ended?.reason).toBe('custom "hungry"');
 });
 
 test("a supervisor that is killed has ended then, and its children with it [N1621]", async () => {
